@@ -1,0 +1,74 @@
+# Needs Python 3.11 or later and nothing else: `make help` lists what there is.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RUNTIME := $(VENV)/.runtime
+FULL := $(VENV)/.full
+
+# Whatever pip has to say about itself, a build does not wait for it.
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help venv demo test check bench soak docs pins clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+venv: $(FULL) ## build the full environment
+
+demo: $(RUNTIME) ## simulate three policies on the embedded captions: a table, and build/demo.png
+	@mkdir -p build
+	$(BIN)/boxthirding simulate --instance captions --rewards gaussian:0.25 --policy b3 --policy us --policy sh \
+		--budget 10000 --replicates 200 --seed 1 --plot build/demo.png
+
+test: check ## run the checks and the tests
+	$(BIN)/pytest -n 2 tests
+
+check: $(FULL) ## lint, formatting, types, import layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(FULL) ## measure speed, as ratios within one run, printed as JSON
+	$(BIN)/python -m benchmarks
+
+# pytest exits with 5 when nothing was selected; that must not pass for a run, nor fail one.
+soak: $(FULL) ## run the tests that take long
+	@$(BIN)/pytest -q --collect-only -m soak tests >/dev/null 2>&1; \
+	if [ $$? -eq 5 ]; then echo "there is no soak test"; else $(BIN)/pytest -m soak tests; fi
+
+docs: $(FULL) ## build the documentation into build/docs
+	$(BIN)/sphinx-build -W --keep-going -b html docs build/docs
+
+clean: ## remove everything that make made, the environment too
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+$(VENV)/pyvenv.cfg:
+	@$(PYTHON) -c 'import sys; v = sys.version_info; v >= (3, 11) or sys.exit(f"Python is {v[0]}.{v[1]}, but must be at least 3.11: make PYTHON=python3.11")'
+	$(PYTHON) -m venv $(VENV)
+
+# The backend is among the pins: without build isolation, nothing unpinned is ever fetched.
+$(RUNTIME): requirements/runtime.txt pyproject.toml | $(VENV)/pyvenv.cfg
+	$(BIN)/pip install --quiet --require-hashes -r requirements/runtime.txt
+	$(BIN)/pip install --quiet --no-build-isolation --no-deps -e .
+	@touch $@
+
+$(FULL): requirements/dev.txt $(RUNTIME)
+	$(BIN)/pip install --quiet --require-hashes -r requirements/dev.txt
+	@touch $@
+
+# The oldest Python resolves: a newer one may choose releases that it can no longer install.
+# Pins stay where they are unless `make pins UPGRADE=--upgrade`.
+PIN = build/pins/bin/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
+	--no-header --no-emit-options $(UPGRADE)
+
+pins: ## recompile the requirement files
+	@$(PYTHON) -c 'import sys; sys.version_info[:2] == (3, 11) or sys.exit("pins are made with Python 3.11: make pins PYTHON=python3.11")'
+	$(PYTHON) -m venv build/pins
+	build/pins/bin/pip install --quiet pip-tools
+	$(PIN) -o requirements/runtime.txt requirements/runtime.in
+	$(PIN) -o requirements/dev.txt requirements/dev.in
