@@ -1,0 +1,1 @@
+"""Speed, as ratios within one run: machines differ and are shared, so a time alone says little."""

@@ -1,0 +1,135 @@
+"""The only file that knows Numba exists: one function, written once, interpreted live and compiled in the simulator.
+
+`@kernel` only marks a function, so live use is plain Python. `compiled(f)` copies f with compiled copies of the kernels
+it calls as its globals, and compiles that. Two traps of Numba's disk cache shape this file: it does not notice a change
+in another file, and it ignores globals, so two copies of one driver would get each other's code. Therefore the cache
+folder is named by a digest of everything the compiled function is made of.
+"""
+
+import hashlib
+import importlib.util
+import inspect
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_Memo = dict[Callable[..., Any], Any]
+
+# Without reference counts (`_nrt`) and with every kernel inlined, a run is twenty times faster: a state is a tuple of
+# many arrays, and counting each of them at each call costs more than the call. The price: kernels allocate nothing.
+_OPTIONS = {"nogil": True, "_nrt": False, "forceinline": True}
+
+
+def kernel(function: F) -> F:
+    """Mark a function as one that can be compiled: scalars, arrays and other kernels only."""
+    function.__kernel__ = True  # type: ignore[attr-defined]  # a mark that Numba and mypy need not know
+    return function
+
+
+def is_kernel(value: object) -> bool:
+    """Tell whether a value is a function marked with `@kernel`."""
+    return isinstance(value, FunctionType) and getattr(value, "__kernel__", False)
+
+
+def available() -> bool:
+    """Tell whether kernels can be compiled here."""
+    return importlib.util.find_spec("numba") is not None
+
+
+def bound(function: Callable[..., Any], **names: Any) -> Callable[..., Any]:
+    """Return a plain copy of a kernel whose global names include the ones given."""
+    return _copy(function, {**function.__globals__, **names})
+
+
+def compiled(function: Callable[..., Any], **names: Any) -> Callable[..., Any]:
+    """Return a compiled copy of a kernel, and of every kernel it reaches, that releases the interpreter lock.
+
+    What is compiled once is found again on disk in the next process, as long as no line of it has changed.
+    """
+    import numba  # noqa: PLC0415  # loaded only when something is compiled
+
+    root = bound(function, **names)
+    folder = cache_folder() / digest(root)
+    memo: _Memo = {}
+    # Only the outermost function is ever called from Python; wrappers for the others would double the time.
+    inner = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)
+    outer = _with_compiled_kernels(root, memo, inner)
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(folder)  # read when the dispatcher is made; there is no argument for it
+    try:
+        return numba.njit(cache=True, **_OPTIONS)(outer)  # type: ignore[no-any-return]
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+def digest(function: Callable[..., Any]) -> str:
+    """Return a name for everything a kernel is made of.
+
+    That is the text of each module that a reachable kernel stands in, the value of each global it reads, and the
+    versions of what compiles it.
+    """
+    import numba  # noqa: PLC0415
+    import numpy as np  # noqa: PLC0415
+
+    text = hashlib.sha256(repr((sys.version, numba.__version__, np.__version__)).encode())
+    modules = {__file__}  # it holds the options
+    for reached in _reachable(function, set()):
+        modules.add(reached.__code__.co_filename)
+        text.update(reached.__code__.co_code + repr(reached.__code__.co_consts).encode())
+        for name, value in _globals_of(reached):
+            text.update(f"{name}={value!r}".encode() if isinstance(value, int | float | str) else name.encode())
+    for path in sorted(modules):
+        text.update(Path(path).read_bytes() if Path(path).is_file() else path.encode())
+    return text.hexdigest()[:24]
+
+
+def cache_folder() -> Path:
+    """Return the folder for compiled code: `BOXTHIRDING_CACHE`, the user's cache folder, or a temporary one."""
+    home = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
+    folder = Path(os.environ.get("BOXTHIRDING_CACHE") or Path(home) / "boxthirding")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError:
+        return Path(tempfile.gettempdir()) / f"boxthirding-{os.getuid() if hasattr(os, 'getuid') else 'cache'}"
+
+
+def _copy(function: Callable[..., Any], names: dict[str, Any]) -> Callable[..., Any]:
+    copy = FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
+    copy.__module__, copy.__qualname__ = function.__module__, function.__qualname__
+    return kernel(copy)
+
+
+def _with_compiled_kernels(function: Callable[..., Any], memo: _Memo, jit: Callable[..., Any]) -> Callable[..., Any]:
+    names = dict(function.__globals__)
+    for name, value in _globals_of(function):
+        if is_kernel(value):
+            if value not in memo:
+                memo[value] = jit(_with_compiled_kernels(value, memo, jit))
+            names[name] = memo[value]
+    return _copy(function, names)
+
+
+def _reachable(function: Callable[..., Any], seen: set[Callable[..., Any]]) -> Iterator[Callable[..., Any]]:
+    seen.add(function)
+    yield function
+    for _, value in _globals_of(function):
+        if is_kernel(value) and value not in seen:
+            yield from _reachable(value, seen)
+
+
+def _globals_of(function: Callable[..., Any]) -> list[tuple[str, Any]]:
+    names = inspect.unwrap(function).__globals__
+    return [(name, names[name]) for name in sorted(_names(function.__code__)) if name in names]
+
+
+def _names(code: CodeType) -> set[str]:
+    inner = (_names(constant) for constant in code.co_consts if isinstance(constant, CodeType))
+    return set(code.co_names).union(*inner)

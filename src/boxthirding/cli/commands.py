@@ -1,0 +1,41 @@
+"""The command `boxthirding`: its subcommands, and how all of them refuse bad input."""
+
+from typing import Any
+
+import click
+
+from boxthirding.cli.demo import demo
+from boxthirding.cli.run import run
+from boxthirding.cli.simulate import INTERRUPTED, simulate
+from boxthirding.errors import BoxThirdingError
+
+
+class Refused(click.ClickException):
+    """Bad input, in one line on stderr; the exit code is that of a wrong option."""
+
+    exit_code = 2
+
+
+class Commands(click.Group):
+    """A group that turns every error of the library into a refusal, and Ctrl-C into the exit code of SIGINT."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the subcommand."""
+        try:
+            return super().invoke(ctx)
+        except BoxThirdingError as error:
+            raise Refused(" ".join(str(error).splitlines())) from error
+        except KeyboardInterrupt:  # where a command has nothing to save
+            click.echo("Interrupted.", err=True)
+            ctx.exit(INTERRUPTED)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="boxthirding")
+def cli() -> None:
+    """Find the best of many noisy options when there is not enough budget to try them all."""
+
+
+cli.add_command(demo)
+cli.add_command(run)
+cli.add_command(simulate)

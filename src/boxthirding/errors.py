@@ -1,0 +1,73 @@
+"""Every error this package raises on purpose, in one tree.
+
+BoxThirdingError
+├── InvalidInput (also a ValueError)       a value breaks a rule; the message has both
+│   ├── UnknownLabel                       no arm has that label
+│   ├── TicketRefused                      the result of this ticket cannot be taken
+│   │   ├── UnknownTicket                  this session never issued it
+│   │   ├── AlreadyTold                    its result is in; the first one counts
+│   │   └── ArmWithdrawn                   its arm is gone
+│   └── UnreadableData                     a file cannot be read, or does not hold what it must
+├── ArmsUnavailable (also a RuntimeError)  an iterator of arms raised
+├── EvaluationFailed (also a RuntimeError) an evaluation failed and ended the run; it has the best so far
+├── CommandFailed (also a RuntimeError)    a program that scores an arm failed, or printed no number
+└── MissingExtra (also an ImportError)     an optional dependency is not installed
+"""
+
+from typing import Any
+
+
+class BoxThirdingError(Exception):
+    """Any error of this package."""
+
+
+class InvalidInput(BoxThirdingError, ValueError):
+    """A value breaks a rule: the message gives the value, the rule and the way out."""
+
+
+class UnknownLabel(InvalidInput):
+    """No arm has that label."""
+
+
+class TicketRefused(InvalidInput):
+    """The result of a ticket cannot be taken; nothing has changed."""
+
+
+class UnknownTicket(TicketRefused):
+    """The ticket was never issued here."""
+
+
+class AlreadyTold(TicketRefused):
+    """The ticket's result is in already; the first answer counts."""
+
+
+class ArmWithdrawn(TicketRefused):
+    """The ticket's arm has been withdrawn."""
+
+
+class UnreadableData(InvalidInput):
+    """A file is missing, empty or not of the form that was asked for."""
+
+
+class ArmsUnavailable(BoxThirdingError, RuntimeError):
+    """The iterator that arms come from raised an error."""
+
+    found: Any = None
+    """The best so far, where `find_best` was under way."""
+
+
+class EvaluationFailed(BoxThirdingError, RuntimeError):
+    """An evaluation failed and ended the run; `from` says how, and `found` is the best so far."""
+
+    found: Any = None
+
+
+class CommandFailed(BoxThirdingError, RuntimeError):
+    """A program that was to print a number did not."""
+
+
+class MissingExtra(BoxThirdingError, ImportError):
+    """A feature needs an optional dependency that is not installed."""
+
+    def __init__(self, feature: str, package: str, extra: str) -> None:
+        super().__init__(f"{feature} needs {package}, which is not installed: pip install 'boxthirding[{extra}]'")

@@ -1,0 +1,391 @@
+"""Box Thirding (B3): arms meet in boxes of three; the best is lifted, the middle one waits, the worst is dropped.
+
+The paper is "Box Thirding"; rules S1 to S16 are those of docs/rules.md, cited at the line that does them.
+growth is r₀, effort is t₀, `costs[l]` is ⌈t₀ r₀^l⌉; box (l, j) is Box(l, j), j the deferment count;
+`scalars[TOP]` is L, `scalars[BASE]` is l_B; the pile of level l is D_l, and unseen and waiting arms are W.
+boxes.py has the boxes themselves; this file has the rules.
+
+With one job open at a time this is the paper, job by job. With more, a box is a queue: its first three are taken
+whenever it holds three, so that no worker waits for a box above to empty.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+import numpy as np
+
+from boxthirding._checks import whole
+from boxthirding._compile import kernel
+from boxthirding.errors import InvalidInput
+from boxthirding.policies.boxes import (
+    ARRANGED,
+    BASE,
+    FULL,
+    LIVE,
+    NEW_SWEEP,
+    NEXT,
+    OPEN,
+    PILE,
+    READY,
+    REUSE,
+    SEEN,
+    SWEEP,
+    TOP,
+    WAITING,
+    WIDTH,
+    WITHDRAWN,
+    State,
+    above,
+    empty,
+    enter,
+    grown,
+    highest,
+    leave,
+    mean,
+    note,
+    refresh_ready,
+    reset,
+    short_of_arms,
+    short_of_levels,
+    take,
+)
+from boxthirding.schedules import Schedule
+from boxthirding.streams import TIES, below, shuffle, spawn
+from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Rule
+
+FRESH: Final = 0
+POOL: Final = 1
+TOPUP: Final = 2
+REUSES: Final = {"none": FRESH, "pool": POOL, "topup": TOPUP}
+
+
+@kernel
+def ask(state: State) -> tuple[int, int, int]:
+    """Go on with the sweep, then introduce an arm, then raise the base: the first of these that needs pulls."""
+    scalars = state.scalars
+    while True:
+        if short_of_levels(state) or short_of_arms(state):  # asked first: whoever grows asks again from here
+            return GROW, NONE, 0
+        box = next_ready(state)
+        if box != NONE:
+            scalars[SWEEP] = box if scalars[OPEN] == 0 else NEW_SWEEP
+            scalars[ARRANGED] += 1
+            arm = arrange(state, box)
+        else:
+            arranged = scalars[ARRANGED]
+            scalars[SWEEP] = NEW_SWEEP
+            scalars[ARRANGED] = 0
+            if scalars[SEEN] < scalars[N_ARMS] or scalars[WAITING] > 0:
+                if scalars[OPEN] == 0 and state.free[scalars[BASE] * WIDTH] >= FULL:
+                    continue  # S7: the next sweep comes first
+                arm = introduce(state)
+            elif scalars[LIVE] == 0 or state.lifting[scalars[BASE]] > 0:
+                return WAIT, NONE, 0
+            else:
+                if arranged == 0 or scalars[OPEN] > 0:  # S9
+                    raise_base(state)
+                continue
+        if state.due[arm] > 0:
+            return arm, arm, state.due[arm]
+        commit(state, arm)  # S15
+
+
+@kernel
+def tell(state: State, job: int, times: int, total: float, squares: float) -> None:  # noqa: ARG001  # the contract's
+    """Collect the pulls of a LIFT apart from the arm's mean until the last one is in (S8)."""
+    state.due[job] -= times
+    state.new_pulls[job] += times
+    state.new_total[job] += total
+    if state.due[job] == 0:
+        commit(state, job)
+
+
+@kernel
+def drop(state: State, arm: int) -> None:
+    """Withdraw an arm from wherever it stands (S16)."""
+    if state.place[arm] == WITHDRAWN:
+        return
+    lifter = state.lifter[arm]
+    if state.queued[arm] == 1:
+        state.queued[arm] = 0
+        state.scalars[WAITING] -= 1
+    if lifter == arm:
+        close(state, arm)
+        settle_others(state, arm)
+    elif lifter != NONE:
+        if state.middle[lifter] == arm:
+            state.middle[lifter] = NONE
+        else:
+            state.worst[lifter] = NONE
+    if state.place[arm] >= 0:
+        leave(state, arm)
+    state.lifter[arm] = NONE
+    state.place[arm] = WITHDRAWN
+    state.scalars[LIVE] -= 1
+
+
+@kernel
+def recommend(state: State) -> int:
+    """Return the largest mean in Box(L, 0), the earliest entry among equals (S12)."""
+    box = highest(state)
+    best = NONE
+    if box != NONE:
+        arm = state.first[box]
+        while arm != NONE:
+            if best == NONE or mean(state, arm) > mean(state, best):
+                best = arm
+            arm = state.after[arm]
+        return best
+    # No Box(·, 0) holds an arm: nothing has committed yet, or what had was withdrawn. Most pulls, then mean.
+    for arm in range(state.scalars[SEEN]):
+        if state.place[arm] != WITHDRAWN and state.pulls[arm] > 0 and (best == NONE or above(state, arm, best)):
+            best = arm
+    return best
+
+
+@kernel
+def next_ready(state: State) -> int:
+    """Return the next box to arrange, or NONE when the sweep is over.
+
+    With no job open, the sweep goes down from where it was and passes by a box whose neighbours are full (S5). With
+    jobs open there is no sweep: the highest box that holds three is next.
+    """
+    scalars = state.scalars
+    if scalars[READY] == 0:
+        return NONE
+    alone = scalars[OPEN] == 0
+    limit = (scalars[TOP] + 1) * WIDTH
+    if alone:
+        limit = min(limit, scalars[SWEEP])
+    for level in range((limit - 1) // WIDTH, scalars[BASE] - 1, -1):
+        bits = state.ready[level]
+        if level == limit // WIDTH:
+            bits &= (1 << (limit % WIDTH)) - 1
+        while bits != 0:
+            j = 0
+            while bits >> (j + 1) != 0:
+                j += 1
+            box = level * WIDTH + j
+            if not alone or (state.free[box + WIDTH - j] < FULL and state.free[box + 1] < FULL):
+                return box
+            bits ^= 1 << j
+    return NONE
+
+
+@kernel
+def arrange(state: State, box: int) -> int:
+    """ARRANGE (S6): take the first three of a box and start the LIFT of their best."""
+    best = take(state, box)
+    middle = take(state, box)
+    worst = take(state, box)
+    state.free[box] -= FULL
+    refresh_ready(state, box)
+    one, two, three = mean(state, best), mean(state, middle), mean(state, worst)
+    if one == two or two == three or one == three:  # S13: shuffled, so that the sort below breaks ties at random
+        third = below(state.ties, 3)
+        if third == 0:
+            best, worst = worst, best
+        elif third == 1:
+            middle, worst = worst, middle
+        if below(state.ties, 2) == 0:
+            best, middle = middle, best
+    if mean(state, middle) > mean(state, best):
+        best, middle = middle, best
+    if mean(state, worst) > mean(state, middle):
+        middle, worst = worst, middle
+        if mean(state, middle) > mean(state, best):
+            best, middle = middle, best
+    level = box // WIDTH
+    open_lift(state, best, level + 1, level)
+    state.middle[best] = middle
+    state.worst[best] = worst
+    state.lifter[middle] = best
+    state.lifter[worst] = best
+    note(state, box, best, middle, worst)
+    return best
+
+
+@kernel
+def introduce(state: State) -> int:
+    """Start the LIFT of the next arm of W to the base level (S7).
+
+    W is the waiting arms in their order, and the unseen ones at random places among them (S16).
+    """
+    scalars = state.scalars
+    unseen = scalars[N_ARMS] - scalars[SEEN]
+    if unseen > 0 and (scalars[WAITING] == 0 or below(state.ties, unseen + scalars[WAITING]) < unseen):
+        arm = scalars[SEEN]
+        scalars[SEEN] += 1
+        scalars[LIVE] += 1
+        state.pulls[arm] = 0
+        state.total[arm] = 0.0
+        state.place[arm] = NONE
+        state.queued[arm] = 0
+    else:
+        while state.queued[state.waiting[scalars[NEXT]]] == 0:
+            scalars[NEXT] += 1
+        arm = state.waiting[scalars[NEXT]]
+        scalars[NEXT] += 1
+        scalars[WAITING] -= 1
+        state.queued[arm] = 0
+    open_lift(state, arm, scalars[BASE], scalars[BASE])
+    state.middle[arm] = NONE
+    state.worst[arm] = NONE
+    note(state, scalars[BASE] * WIDTH, arm, NONE, NONE)
+    return arm
+
+
+@kernel
+def raise_base(state: State) -> None:
+    """Base update (S9): what is left at the base level, and what was discarded there, waits to be introduced again."""
+    scalars = state.scalars
+    base = scalars[BASE] * WIDTH
+    scalars[NEXT] = 0
+    end = 0
+    for j in range(PILE):  # R stays in its frozen boxes until its own LIFT commits
+        arm = state.first[base + j]
+        while arm != NONE:
+            state.waiting[end] = arm
+            end += 1
+            arm = state.after[arm]
+    shuffle(state.ties, state.waiting, 0, end)
+    sort_by_mean(state, end)
+    remaining = end
+    while state.first[base + PILE] != NONE:
+        arm = state.first[base + PILE]
+        leave(state, arm)
+        state.waiting[end] = arm
+        end += 1
+    shuffle(state.ties, state.waiting, remaining, end)
+    for i in range(end):
+        state.queued[state.waiting[i]] = 1
+    scalars[WAITING] = end
+    scalars[BASE] += 1
+
+
+@kernel
+def sort_by_mean(state: State, stop: int) -> None:
+    """Sort waiting[:stop], best mean first; stable, and short: two arms a box at the most, but for open jobs."""
+    for i in range(1, stop):
+        arm = state.waiting[i]
+        k = i
+        while k > 0 and mean(state, arm) > mean(state, state.waiting[k - 1]):
+            state.waiting[k] = state.waiting[k - 1]
+            k -= 1
+        state.waiting[k] = arm
+
+
+@kernel
+def open_lift(state: State, arm: int, target: int, lowest: int) -> None:
+    """LIFT: note how many pulls the level of arrival costs (S2), less what the arm already has when topped up."""
+    cost = state.costs[target]
+    if state.scalars[REUSE] == TOPUP:
+        cost = max(0, cost - state.pulls[arm])
+    state.lifter[arm] = arm
+    state.target[arm] = target
+    state.due[arm] = cost
+    state.new_pulls[arm] = 0
+    state.new_total[arm] = 0.0
+    state.scalars[OPEN] += 1
+    state.lifting[lowest] += 1
+
+
+@kernel
+def close(state: State, arm: int) -> None:
+    """End the job of a LIFT."""
+    target = state.target[arm]
+    state.scalars[OPEN] -= 1
+    # The base cannot rise while a job touches it, so an arm on its way to the base is one that was introduced.
+    state.lifting[target if target == state.scalars[BASE] else target - 1] -= 1
+    state.due[arm] = 0
+
+
+@kernel
+def commit(state: State, arm: int) -> None:
+    """The last pull of a LIFT is in: the three change places, the mean is renewed (S3, S8)."""
+    close(state, arm)
+    settle_others(state, arm)
+    if state.place[arm] >= 0:
+        leave(state, arm)
+    state.lifter[arm] = NONE
+    if state.scalars[REUSE] == FRESH:
+        state.pulls[arm] = state.new_pulls[arm]
+        state.total[arm] = state.new_total[arm]
+    else:
+        state.pulls[arm] += state.new_pulls[arm]
+        state.total[arm] += state.new_total[arm]
+    state.new_pulls[arm] = 0
+    enter(state, arm, state.target[arm] * WIDTH)
+
+
+@kernel
+def settle_others(state: State, arm: int) -> None:
+    """SHIFT the middle arm of an ARRANGE and DISCARD the worst, as far as they are still there."""
+    middle = state.middle[arm]
+    worst = state.worst[arm]
+    if middle != NONE:
+        box = state.place[middle]
+        leave(state, middle)
+        state.lifter[middle] = NONE
+        enter(state, middle, box + 1)
+    if worst != NONE:
+        level = state.place[worst] // WIDTH
+        leave(state, worst)
+        state.lifter[worst] = NONE
+        enter(state, worst, level * WIDTH + PILE)
+
+
+@dataclass(frozen=True)
+class BoxThirding:
+    """Box Thirding: anytime, told neither the budget nor the noise, nothing to tune.
+
+    `reuse` is what an arm's mean is made of after a LIFT: its new pulls only ("none", the paper), all its pulls
+    ("pool"), or all its pulls with the LIFT only topping them up to the level's cost ("topup").
+
+    >>> policy = BoxThirding()
+    >>> state = policy.new(n_arms=1_000_000, seed=0, capacity=8)
+    >>> job, arm, times = policy.rule.ask(state)
+    >>> int(arm), int(times)
+    (0, 1)
+    """
+
+    growth: float | None = None
+    effort: float = 1.0
+    schedule: str | tuple[float, ...] = "geometric"
+    reuse: str = "none"
+
+    name: ClassVar[str] = "b3"
+    rule: ClassVar[Rule] = Rule(reset, ask, tell, drop, recommend)
+    told: ClassVar[frozenset[str]] = frozenset()
+    squares: ClassVar[bool] = False
+    open_ended: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        self.costs()
+        if self.reuse not in REUSES:
+            raise InvalidInput(f"reuse is {self.reuse!r}, but must be one of {', '.join(REUSES)}")
+
+    def costs(self) -> Schedule:
+        """Return what each level costs."""
+        return Schedule(self.schedule, self.growth, self.effort)
+
+    def new(self, n_arms: int, seed: int, capacity: int) -> State:
+        """Return a state in which nothing has happened yet."""
+        whole("the number of arms", n_arms, least=1)
+        state = empty(self.costs(), arms=max(1, min(capacity, n_arms)), levels=24)
+        state.scalars[N_ARMS] = n_arms
+        state.scalars[REUSE] = REUSES[self.reuse]
+        state.ties[:] = spawn(seed, 0, 1)[0, TIES]
+        return state
+
+    def grow(self, state: State) -> State:
+        """Return the same state with twice the room for what has run short."""
+        return grown(state, self.costs())
+
+    def ranking(self, state: State) -> list[int]:
+        """Return the arms by level, those in boxes before the pile, then by mean."""
+        seen = int(state.scalars[SEEN])
+        arms = np.flatnonzero((state.place[:seen] != WITHDRAWN) & (state.pulls[:seen] > 0))
+        level, deferment = np.divmod(state.place[arms], WIDTH)
+        order = np.lexsort((-state.total[arms] / state.pulls[arms], deferment == PILE, -level))
+        return [int(arm) for arm in arms[order]]

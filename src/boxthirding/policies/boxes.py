@@ -1,0 +1,235 @@
+"""Boxes as queues over arrays: where every arm stands, and how it enters, leaves and is taken.
+
+Box (l, j) is Box(l, j) of the paper, j the deferment count; the last box of a level is the pile D_l of what was
+discarded there. What moves an arm, and when, is the rule's business: see box_thirding.py.
+"""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from boxthirding._compile import kernel
+from boxthirding.schedules import Schedule
+from boxthirding.types import N_ARMS, NONE, Floats, Ints
+
+SEEN: Final = 1  # numbers 0 … SEEN - 1 have been introduced
+LIVE: Final = 2  # of them, how many are not withdrawn
+TOP: Final = 3  # the highest level that an arm has ever entered
+BASE: Final = 4  # the level at which arms are introduced
+SWEEP: Final = 5  # the box that the sweep looked at last; it goes on below
+ARRANGED: Final = 6  # ARRANGEs since the sweep began
+OPEN: Final = 7  # jobs asked for and not ended
+READY: Final = 8  # boxes with three arms free to be arranged
+WAITING: Final = 9  # arms in `waiting` still to be introduced again
+NEXT: Final = 10  # where in `waiting` the next one stands
+MET: Final = 11  # rows written to `met` so far
+REUSE: Final = 12
+SCALARS: Final = 13
+
+NEW_SWEEP: Final = 1 << 40
+"""Above every box: the sweep has not begun."""
+
+WIDTH: Final = 32
+"""Boxes a level has room for: Box(l, j) needs 3^j arms, so j never comes near; the last one is the pile D_l."""
+PILE: Final = WIDTH - 1
+FULL: Final = 3
+
+WITHDRAWN: Final = -2
+"""The place of an arm that is gone; NONE is the place of one that is in W or on its way into its first box."""
+
+
+class State(NamedTuple):
+    """K arms of room, M levels of room; a box's index is level * WIDTH + j."""
+
+    scalars: Ints
+    ties: Ints  # [6]
+    costs: Ints  # [M] pulls of a LIFT to each level
+    pulls: Ints  # [K] pulls behind the arm's mean
+    total: Floats  # [K] their sum
+    place: Ints  # [K] the box the arm stands in, NONE or WITHDRAWN
+    before: Ints  # [K] its neighbours in that box
+    after: Ints  # [K]
+    lifter: Ints  # [K] the arm whose LIFT will move it (itself, if it is the one lifted), or NONE
+    target: Ints  # [K] the level its LIFT goes to
+    due: Ints  # [K] pulls its LIFT still waits for
+    new_pulls: Ints  # [K] pulls its LIFT has had
+    new_total: Floats  # [K] their sum
+    middle: Ints  # [K] whom its ARRANGE will SHIFT, or NONE
+    worst: Ints  # [K] whom its ARRANGE will DISCARD, or NONE
+    waiting: Ints  # [K] W after a base update, in order
+    queued: Ints  # [K] 1 while the arm is in `waiting`
+    met: Ints  # [Q, 4] the latest rows of who met whom: box, best, middle, worst; the rule itself never reads them
+    first: Ints  # [M * WIDTH] the box's earliest entry
+    last: Ints  # [M * WIDTH] its latest
+    size: Ints  # [M * WIDTH] arms standing in it
+    free: Ints  # [M * WIDTH] of them, not taken by an ARRANGE
+    first_free: Ints  # [M * WIDTH] the earliest of those
+    ready: Ints  # [M] bit j: Box(l, j) holds three free arms
+    lifting: Ints  # [M] open jobs by the lowest level they touch
+
+
+_BY_ARM = (
+    *("pulls", "place", "before", "after", "lifter", "target", "due", "new_pulls", "middle", "worst"),
+    *("waiting", "queued"),
+)
+_BY_BOX = ("first", "last", "size", "free", "first_free")
+
+
+def empty(schedule: Schedule, arms: int, levels: int) -> State:
+    """Return a state with this much room and nobody in it."""
+    by_arm = {name: np.zeros(arms, np.int64) for name in _BY_ARM}
+    by_box = {name: np.zeros(levels * WIDTH, np.int64) for name in _BY_BOX}
+    state = State(
+        scalars=np.zeros(SCALARS, np.int64),
+        ties=np.zeros(6, np.int64),
+        costs=schedule.costs(levels),
+        total=np.zeros(arms),
+        new_total=np.zeros(arms),
+        met=np.zeros((16 * arms + 256, 4), np.int64),  # more than one ask can fill
+        ready=np.zeros(levels, np.int64),
+        lifting=np.zeros(levels, np.int64),
+        **by_arm,
+        **by_box,
+    )
+    reset(state)
+    return state
+
+
+def grown(state: State, schedule: Schedule) -> State:
+    """Return the same state with twice the room for what has run short."""
+    arms, levels = len(state.place), len(state.costs)
+    larger = empty(
+        schedule, 2 * arms if short_of_arms(state) else arms, 2 * levels if short_of_levels(state) else levels
+    )
+    for name, old in state._asdict().items():
+        if name != "costs":
+            getattr(larger, name)[: len(old)] = old
+    return larger
+
+
+@kernel
+def reset(state: State) -> None:
+    """Empty every box; arms are set up when they are introduced."""
+    for i in range(1, REUSE):
+        state.scalars[i] = 0
+    state.scalars[SWEEP] = NEW_SWEEP
+    state.first[:] = NONE
+    state.last[:] = NONE
+    state.size[:] = 0
+    state.free[:] = 0
+    state.first_free[:] = NONE
+    state.ready[:] = 0
+    state.lifting[:] = 0
+
+
+@kernel
+def short_of_levels(state: State) -> bool:
+    """Tell whether the next ARRANGE or base update might need a level that there is no room for."""
+    return max(state.scalars[TOP], state.scalars[BASE]) + 2 >= len(state.costs)
+
+
+@kernel
+def short_of_arms(state: State) -> bool:
+    """Tell whether there is no room for the next unseen arm."""
+    return state.scalars[SEEN] == len(state.place) and state.scalars[SEEN] < state.scalars[N_ARMS]
+
+
+@kernel
+def mean(state: State, arm: int) -> float:
+    """Return the mean an arm competes with."""
+    return state.total[arm] / state.pulls[arm]
+
+
+@kernel
+def enter(state: State, arm: int, box: int) -> None:
+    """Put an arm at the end of a box."""
+    last = state.last[box]
+    state.place[arm] = box
+    state.before[arm] = last
+    state.after[arm] = NONE
+    if last == NONE:
+        state.first[box] = arm
+    else:
+        state.after[last] = arm
+    state.last[box] = arm
+    state.size[box] += 1
+    state.free[box] += 1
+    if state.first_free[box] == NONE:
+        state.first_free[box] = arm
+    refresh_ready(state, box)
+    if box // WIDTH > state.scalars[TOP]:
+        state.scalars[TOP] = box // WIDTH
+
+
+@kernel
+def leave(state: State, arm: int) -> None:
+    """Take an arm out of its box."""
+    box = state.place[arm]
+    before = state.before[arm]
+    after = state.after[arm]
+    if before == NONE:
+        state.first[box] = after
+    else:
+        state.after[before] = after
+    if after == NONE:
+        state.last[box] = before
+    else:
+        state.before[after] = before
+    state.size[box] -= 1
+    state.place[arm] = NONE
+    if state.lifter[arm] == NONE:  # an arm that an ARRANGE has taken is not free already
+        if state.first_free[box] == arm:
+            state.first_free[box] = after
+        state.free[box] -= 1
+        refresh_ready(state, box)
+
+
+@kernel
+def take(state: State, box: int) -> int:
+    """Return the earliest free arm of a box; from now on it is not free."""
+    arm = state.first_free[box]
+    state.first_free[box] = state.after[arm]
+    return arm
+
+
+@kernel
+def refresh_ready(state: State, box: int) -> None:
+    """Keep the bit that says whether a box holds three free arms, and the count of such boxes."""
+    level, j = box // WIDTH, box % WIDTH
+    if j == PILE:
+        return
+    is_ready = 1 if state.free[box] >= FULL else 0
+    was_ready = (state.ready[level] >> j) & 1
+    if is_ready != was_ready:
+        state.ready[level] ^= 1 << j
+        state.scalars[READY] += is_ready - was_ready
+
+
+@kernel
+def highest(state: State) -> int:
+    """Return Box(L, 0), the highest Box(·, 0) that is not empty, or NONE."""
+    for level in range(state.scalars[TOP], -1, -1):
+        if state.size[level * WIDTH] > 0:
+            return level * WIDTH
+    return NONE
+
+
+@kernel
+def above(state: State, arm: int, other: int) -> bool:
+    """Tell whether more pulls speak for an arm than for another, or as many with a larger mean.
+
+    Levels would not do: a base update takes arms out of the pile though no job has ended.
+    """
+    more = state.pulls[arm] - state.pulls[other]
+    return more > 0 or (more == 0 and mean(state, arm) > mean(state, other))
+
+
+@kernel
+def note(state: State, box: int, best: int, middle: int, worst: int) -> None:
+    """Write down an ARRANGE, or an introduction, for whoever wants to tell an arm's story."""
+    row = state.scalars[MET] % len(state.met)
+    state.met[row, 0] = box
+    state.met[row, 1] = best
+    state.met[row, 2] = middle
+    state.met[row, 3] = worst
+    state.scalars[MET] += 1

@@ -1,0 +1,5 @@
+"""Figures from saved or fresh results."""
+
+from boxthirding.report.plots import check_plot_file, log_spaced, plot_regret
+
+__all__ = ["check_plot_file", "log_spaced", "plot_regret"]

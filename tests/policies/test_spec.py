@@ -1,0 +1,86 @@
+"""Policies written as text: what parses, and what is refused with the names that exist."""
+
+import pytest
+
+from boxthirding.errors import InvalidInput
+from boxthirding.policies import POLICIES, BoxThirding, SequentialHalving, Uniform, parse_policy
+
+
+@pytest.mark.parametrize(
+    ("spec", "policy"),
+    [
+        ("b3", BoxThirding()),
+        ("b3:", BoxThirding()),
+        ("b3:reuse=topup,effort=0.3,growth=2", BoxThirding(reuse="topup", effort=0.3, growth=2.0)),
+        ("b3:schedule=linear", BoxThirding(schedule="linear")),
+        ("b3:schedule=1/4/9.5", BoxThirding(schedule=(1.0, 4.0, 9.5))),
+        ("b3:schedule=3", BoxThirding(schedule=(3.0,))),
+        ("b3:reuse=pool", BoxThirding(reuse="pool")),
+        ("us", Uniform()),
+        ("sh", SequentialHalving(budget=500)),
+        ("sh:growth=1.7,mode=paper", SequentialHalving(budget=500, growth=1.7, mode="paper")),
+        ("sh:growth=2,mode=fit", SequentialHalving(budget=500, growth=2.0, mode="fit")),
+        ("sh:budget=64", SequentialHalving(budget=64)),
+    ],
+)
+def test_a_spec_parses(spec, policy):
+    assert parse_policy(spec, budget=500, sigma=0.25) == policy
+
+
+def test_every_policy_parses_by_its_name():
+    for name, policy in POLICIES.items():
+        assert isinstance(parse_policy(name, budget=10, sigma=1.0), policy)
+        assert policy.name == name
+
+
+def test_a_whole_number_is_an_integer():
+    assert type(parse_policy("sh:budget=64").budget) is int
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ("", ["''", "b3", "sh", "us"]),
+        ("nosuch", ["'nosuch'", "b3", "sh", "us"]),
+        ("nosuch:growth=2", ["'nosuch'", "b3"]),
+        ("B3", ["'B3'", "b3"]),
+        (" b3", ["' b3'", "b3"]),
+        ("b3:speed=2", ["'speed'", "growth", "effort", "schedule", "reuse"]),
+        ("b3: effort=2", ["' effort'", "effort"]),
+        ("us:growth=2", ["'growth'", "it has none"]),
+        ("b3:name=x", ["'name'"]),
+        ("b3:growth", ["'growth'", "key=value"]),
+        ("b3:growth=2,growth=2", ["growth twice"]),
+        ("b3:growth=fast", ["growth=fast", "number"]),
+        ("b3:growth=", ["growth=", "number"]),
+        ("b3:growth=1", ["growth is 1", "(1, 2]"]),
+        ("b3:growth=nan", ["growth is nan", "(1, 2]"]),
+        ("b3:effort=-1", ["effort is -1", "above 0"]),
+        ("b3:effort=inf", ["effort is inf", "above 0"]),
+        ("b3:effort=1=2", ["effort=1=2", "number"]),
+        ("b3:schedule=cubic", ["'cubic'", "geometric, linear"]),
+        ("b3:schedule=", ["''", "geometric, linear"]),
+        ("b3:schedule=1/x", ["schedule=x", "number"]),
+        ("b3:schedule=1/0", ["0.0", "level 1"]),
+        ("b3:schedule=1//4", ["number"]),
+        ("b3:reuse=all", ["'all'", "none, pool, topup"]),
+        ("sh:mode=half", ["'half'", "karnin, paper, fit"]),
+        ("sh:growth=1.7", ["karnin", "mode=paper"]),
+        ("sh:budget=0", ["budget is 0", "at least 1"]),
+        ("sh:budget=1.5", ["1.5", "whole number"]),
+        ("sh:budget=many", ["budget=many", "number"]),
+        ("sh:budget=nan", ["nan"]),
+        ("sh:budget=inf", ["inf"]),
+        ("sh:budget=1e400", ["budget"]),
+    ],
+)
+def test_a_wrong_spec_is_refused_with_what_exists(spec, words):
+    with pytest.raises(InvalidInput) as refused:
+        parse_policy(spec, budget=500)
+    message = str(refused.value)
+    assert [word for word in words if word not in message] == []
+
+
+def test_a_policy_that_must_be_told_the_budget_says_so():
+    with pytest.raises(InvalidInput, match="sh must be told budget"):
+        parse_policy("sh")
