@@ -1,0 +1,211 @@
+"""Who is who: the caller's arms by label, and the numbers that a rule knows them by.
+
+Number k is drawn uniformly from the arms that have no number yet, and only when it is first needed (S4). So the order
+in which the caller lists arms tells a rule nothing, and ten million of them cost nothing until they are touched.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from boxthirding._checks import whole
+from boxthirding.errors import ArmsUnavailable, InvalidInput, UnknownLabel
+from boxthirding.streams import below
+from boxthirding.types import Ints, Label
+
+_NOT_SEEN = -1
+
+
+class Labels:
+    """The arms of a session: in a pool to draw from, behind an iterator, or numbered.
+
+    A label is a string or an integer. Arms that are neither get their position as label and ride along as payload;
+    a mapping gives both.
+    """
+
+    def __init__(self, arms: int | Iterable[Any], stream: Ints) -> None:
+        self._stream = stream
+        self._implicit = 0  # arms 0 … _implicit - 1 were given as a number, and are their own labels
+        self._listed: list[Label] = []  # the labels of the others
+        self._index: dict[Label, int] = {}  # label -> arm, for those
+        self._payloads: dict[int, Any] = {}
+        self._swapped: dict[int, int] = {}  # the pool is a permutation of arms: place -> arm, where they differ
+        self._place: dict[int, int] = {}  # and its inverse
+        self._pool_end = 0  # places len(_numbered) … _pool_end - 1 hold the arms without a number
+        self._numbered: list[int] = []  # number -> arm
+        self._number: dict[int, int] = {}  # arm -> number
+        self._gone: set[int] = set()  # arms withdrawn before they had a number
+        self._coming: Iterator[Any] | None = None
+        self._next: list[int] = []  # at most one arm: what the iterator gave and nobody needed yet
+        if isinstance(arms, Mapping | Sequence) and not isinstance(arms, str | bytes):
+            self.add(arms)
+        elif isinstance(arms, Iterator):
+            self._coming = arms
+        elif isinstance(arms, Iterable) and not isinstance(arms, str | bytes):
+            self.add(list(arms))
+        elif isinstance(arms, str | bytes):
+            raise InvalidInput(f"arms is the text {arms!r}, but must be a sequence, an iterator or a number of arms")
+        else:
+            self._implicit = self._pool_end = whole("the number of arms", arms, least=1)
+        if self._coming is None and self._count == 0:
+            raise InvalidInput("there are no arms, but at least one is needed")
+
+    @property
+    def open_ended(self) -> bool:
+        """Whether an iterator may still give arms."""
+        return self._coming is not None
+
+    @property
+    def known(self) -> int:
+        """How many arms have been given and not withdrawn before they were numbered."""
+        return len(self._numbered) + self._in_pool
+
+    def available(self) -> int:
+        """Return how many numbers a rule may use: those given, the pool, and one more while the iterator has an arm."""
+        self._look_ahead()
+        return self.in_sight
+
+    @property
+    def in_sight(self) -> int:
+        """The same without drawing from the iterator, which may raise."""
+        return self.known + len(self._next)
+
+    def number(self, number: int) -> None:
+        """Give numbers up to this one."""
+        while len(self._numbered) <= number:
+            k = len(self._numbered)
+            if self._in_pool:
+                place = k + below(self._stream, self._in_pool)
+                arm = self._at(place)
+                self._put(place, self._at(k))
+            else:
+                arm = self._next.pop()
+                self._pool_end += 1
+            self._put(k, arm)
+            self._numbered.append(arm)
+            self._number[arm] = k
+
+    def label(self, number: int) -> Label:
+        """Return the label of a number."""
+        return self._label_of(self._numbered[number])
+
+    def payload(self, number: int) -> Any:
+        """Return what rides along with a number; its label, where nothing does."""
+        arm = self._numbered[number]
+        return self._payloads.get(arm, self._label_of(arm))
+
+    def find(self, label: Label) -> int | None:
+        """Return the number of a label, or None while it has none; refuse a label that does not exist."""
+        return self._number.get(self._arm(label))
+
+    def add(self, arms: Iterable[Any]) -> list[Label]:
+        """Put more arms into the pool, all or none of them; return their labels."""
+        if isinstance(arms, str | bytes) or not isinstance(arms, Iterable):
+            raise InvalidInput(
+                f"arms to add is {arms!r}, but must be a sequence of arms or a mapping of labels to arms"
+            )
+        new = _labelled(arms, first=self._count)
+        seen: dict[Label, int] = {}
+        for position, (label, _) in enumerate(new):
+            if label in seen:
+                raise InvalidInput(
+                    f"label {label!r} stands at positions {seen[label]} and {position}, but a label must be unique"
+                )
+            if self._knows(label):
+                raise InvalidInput(f"label {label!r} is there already, but a label must be unique, withdrawn or not")
+            seen[label] = position
+        for label, payload in new:
+            self._put(self._pool_end, self._append(label, payload))
+            self._pool_end += 1
+        return [label for label, _ in new]
+
+    def remove(self, label: Label) -> None:
+        """Take an arm that has no number out of the pool for good."""
+        arm = self._arm(label)
+        self._gone.add(arm)
+        if arm in self._next:
+            self._next.clear()
+            return
+        place = self._place.get(arm, arm)
+        self._pool_end -= 1
+        self._put(place, self._at(self._pool_end))
+
+    def is_gone(self, label: Label) -> bool:
+        """Tell whether a label was withdrawn before it had a number."""
+        return self._arm(label) in self._gone
+
+    @property
+    def _count(self) -> int:
+        return self._implicit + len(self._listed)
+
+    @property
+    def _in_pool(self) -> int:
+        return self._pool_end - len(self._numbered)
+
+    def _arm(self, label: Label) -> int:
+        if not self._knows(label):
+            raise UnknownLabel(f"label {label!r} does not exist; labels are strings or integers, as given in arms")
+        return self._index[label] if label in self._index else int(label)  # an implicit label is its arm
+
+    def _knows(self, label: object) -> bool:
+        if not _is_label(label):
+            return False
+        return label in self._index or (isinstance(label, int) and 0 <= label < self._implicit)
+
+    def _label_of(self, arm: int) -> Label:
+        return arm if arm < self._implicit else self._listed[arm - self._implicit]
+
+    def _append(self, label: Label, payload: Any) -> int:
+        arm = self._count
+        self._index[label] = arm
+        self._listed.append(label)
+        if payload is not label:
+            self._payloads[arm] = payload
+        return arm
+
+    def _at(self, place: int) -> int:
+        return self._swapped.get(place, place)
+
+    def _put(self, place: int, arm: int) -> None:
+        if place == arm:
+            self._swapped.pop(place, None)
+            self._place.pop(arm, None)
+        else:
+            self._swapped[place] = arm
+            self._place[arm] = place
+
+    def _look_ahead(self) -> None:
+        """Draw the iterator's next arm, unless one is in hand; its label is taken from now on."""
+        if self._next or self._coming is None:
+            return
+        try:
+            arm = next(self._coming)
+        except StopIteration:
+            self._coming = None
+            return
+        except Exception as error:
+            raise ArmsUnavailable(
+                f"the iterator of arms raised {error!r} after {self._count} arms; ask again to go on with the next one"
+            ) from error
+        label, payload = _labelled([arm], first=self._count)[0]
+        if self._knows(label):
+            raise InvalidInput(
+                f"the iterator gave {arm!r}, and label {label!r} is there already but must be unique; ask again"
+            )
+        self._next.append(self._append(label, payload))
+
+
+def _labelled(arms: Iterable[Any], first: int) -> list[tuple[Label, Any]]:
+    """Return (label, payload) pairs; without a payload of its own, an arm's payload is its label."""
+    if isinstance(arms, Mapping):
+        for label in arms:
+            if not _is_label(label):
+                raise InvalidInput(f"label {label!r} is a {type(label).__name__}, but must be a string or an integer")
+        return list(arms.items())
+    listed = list(arms)
+    if all(map(_is_label, listed)):
+        return [(arm, arm) for arm in listed]
+    return [(first + position, arm) for position, arm in enumerate(listed)]
+
+
+def _is_label(value: object) -> bool:
+    return isinstance(value, str | int) and not isinstance(value, bool)
