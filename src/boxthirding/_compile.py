@@ -14,8 +14,10 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, TypeVar
+
+import numpy as np
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -75,18 +77,27 @@ def digest(function: Callable[..., Any]) -> str:
     versions of what compiles it.
     """
     import numba  # noqa: PLC0415
-    import numpy as np  # noqa: PLC0415
 
     text = hashlib.sha256(repr((sys.version, numba.__version__, np.__version__)).encode())
     modules = {__file__}  # it holds the options
     for reached in _reachable(function, set()):
         modules.add(reached.__code__.co_filename)
-        text.update(reached.__code__.co_code + repr(reached.__code__.co_consts).encode())
+        code = reached.__code__
+        text.update(code.co_code + repr((code.co_names, code.co_consts)).encode())
         for name, value in _globals_of(reached):
-            text.update(f"{name}={value!r}".encode() if isinstance(value, int | float | str) else name.encode())
+            text.update(name.encode() + _fingerprint(value))
     for path in sorted(modules):
         text.update(Path(path).read_bytes() if Path(path).is_file() else path.encode())
     return text.hexdigest()[:24]
+
+
+def _fingerprint(value: object) -> bytes:
+    """Return what tells one global from another: what a kernel reads from it is compiled in as a constant."""
+    if isinstance(value, np.ndarray | np.generic):  # the text of a long array leaves numbers out
+        return repr((value.dtype, value.shape)).encode() + value.tobytes()
+    if callable(value) or isinstance(value, ModuleType):
+        return getattr(value, "__name__", "").encode()
+    return repr(value).encode()
 
 
 def cache_folder() -> Path:

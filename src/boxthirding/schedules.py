@@ -61,11 +61,11 @@ class Schedule:
         """Return the cost of a level before effort and rounding."""
         growth = self.growth or GEOMETRIC_GROWTH
         if self.kind == "geometric":
-            return growth**level
+            return _power(growth, level)
         if self.kind == "linear":
-            return (level + 1) * growth**level
+            return (level + 1) * _power(growth, level)
         beyond = max(0, level - len(self.kind) + 1)
-        return float(self.kind[level - beyond]) * growth**beyond
+        return float(self.kind[level - beyond]) * _power(growth, beyond)
 
     def cost(self, level: int) -> int:
         """Return how many pulls a level costs; at least one."""
@@ -74,6 +74,13 @@ class Schedule:
     def costs(self, levels: int) -> Ints:
         """Return the costs of levels 0 … levels - 1, [levels]."""
         return np.array([self.cost(level) for level in range(levels)], np.int64)
+
+
+def _power(growth: float, level: int) -> float:
+    try:
+        return growth**level
+    except OverflowError:
+        return math.inf
 
 
 def growth_root(kind: str) -> float:

@@ -61,7 +61,8 @@ class Rule(NamedTuple):
     """(state, arm): the arm is withdrawn, wherever it stands; its open jobs end, and nobody tells them."""
 
     recommend: Callable[[Any], int]
-    """(state) -> arm or NONE. Once there is one, it changes only when a job ends or an arm is dropped."""
+    """(state) -> arm or NONE. Once there is one, it changes only when a job ends, inside `ask` if it needed no pull, or
+    an arm is dropped."""
 
 
 class Policy(Protocol):

@@ -53,6 +53,9 @@ class InFlight:
         self.told = 0
 
     def ask(self):
+        """Ask for a job; False if there is none, or if so much has been told that levels cost more than anyone pays."""
+        if self.told > 10_000:
+            return False
         before = self.live.recommend()
         job = self.live.ask()
         assert job == self.reference.ask()
@@ -240,7 +243,7 @@ class AnyOrder(RuleBasedStateMachine):
 
 def test_any_order_of_events_is_that_of_the_reference():
     run_state_machine_as_test(
-        AnyOrder, settings=settings(max_examples=250, stateful_step_count=50, derandomize=True, deadline=None)
+        AnyOrder, settings=settings(max_examples=120, stateful_step_count=40, derandomize=True, deadline=None)
     )
 
 
