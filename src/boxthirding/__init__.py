@@ -5,6 +5,8 @@ from boxthirding.errors import (
     ArmsUnavailable,
     ArmWithdrawn,
     BoxThirdingError,
+    CommandFailed,
+    EvaluationFailed,
     InvalidInput,
     MissingExtra,
     TicketRefused,
@@ -12,6 +14,7 @@ from boxthirding.errors import (
     UnknownTicket,
     UnreadableData,
 )
+from boxthirding.find import Confirmation, Found, Spending, find_best, find_best_async
 from boxthirding.policies import POLICIES, BoxThirding, SequentialHalving, Uniform, parse_policy
 from boxthirding.session import AskTell, Lineage, Recommendation, Screening, Session, Ticket
 from boxthirding.sim import Run, simulate
@@ -26,6 +29,10 @@ __all__ = [
     "AskTell",
     "BoxThirding",
     "BoxThirdingError",
+    "CommandFailed",
+    "Confirmation",
+    "EvaluationFailed",
+    "Found",
     "InvalidInput",
     "Lineage",
     "MissingExtra",
@@ -34,12 +41,15 @@ __all__ = [
     "Screening",
     "SequentialHalving",
     "Session",
+    "Spending",
     "Ticket",
     "TicketRefused",
     "Uniform",
     "UnknownLabel",
     "UnknownTicket",
     "UnreadableData",
+    "find_best",
+    "find_best_async",
     "parse_policy",
     "simulate",
 ]

@@ -1,0 +1,293 @@
+"""`boxthirding demo`: a live session whose boxes can be watched, then B3 beside uniform sampling and halving."""
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from boxthirding.cli.simulate import simulate
+from boxthirding.errors import MissingExtra
+
+if TYPE_CHECKING:
+    from rich.console import Console, Group
+    from rich.table import Table
+    from rich.text import Text
+
+    from boxthirding.session import Box, Recommendation, Screening
+    from boxthirding.types import Floats
+
+NOISE: Final = 0.25
+"""The standard deviation of one rating, against a range of 0.53 of the true means."""
+
+_DEFAULT_OUT = Path("boxthirding-demo.png")
+_FRAMES = 150  # on a logarithmic scale: every one of the first pulls is seen
+_FRAME = 0.08  # seconds
+_SNAPSHOTS = 3  # where nothing can move
+_GOOD = 0.01  # what the screening sentence calls good
+_LEVELS = 8  # rows, filled or not, so that nothing jumps
+_BOXES = 36  # letters: six boxes
+_BAR = 16  # letters
+_ANSWERS = 7  # earlier recommendations that are shown
+
+_RANKS: Final = (  # up to which share of all arms, by true mean; what for; how it is drawn, in letters if need be
+    (0.01, "top 1 %", "★", "*", "bold bright_green"),
+    (0.10, "top 10 %", "●", "O", "green"),
+    (0.50, "top half", "•", "o", "yellow"),
+    (1.00, "the rest", "·", ".", "bright_black"),
+)
+
+_COMPARISON = """
+One run may be lucky. Now many runs with the same noise, of three policies:
+b3 is Box Thirding; us pulls the captions in turn; sh is Sequential Halving,
+which must be told the budget. Regret is how far the answer is from the best.
+"""
+
+_NEXT = """\
+What to try next
+
+Your own function, from Python:
+  boxthirding.find_best(options, score, budget=2_000)
+Any program that prints a number:
+  boxthirding run --arms arms.csv --budget 500 --command 'python score.py {arm}'
+Votes of yes or no instead of scores, and samples used again:
+  boxthirding simulate --instance captions --rewards bernoulli --policy b3 \\
+      --policy b3:reuse=topup --policy us --budget 10000 --replicates 200
+"""
+
+
+@dataclass(frozen=True)
+class _Scene:
+    """All that one picture of the session shows."""
+
+    pulls: int
+    budget: int
+    boxes: "list[Box]"
+    lifted: int | None  # the caption that is being pulled
+    answer: "Recommendation"
+    earlier: tuple[int, ...]  # the recommendations before it
+    screening: "Screening"
+
+
+@click.command()
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help=f"Where the picture goes: .png, .svg or .pdf.  [default: {_DEFAULT_OUT}]",
+)
+@click.option("--seed", type=int, default=1, show_default=True, metavar="S", help="The same seed gives the same demo.")
+@click.option("--fast", is_flag=True, help="Fewer pulls and replicates: a few seconds.")
+@click.option("--no-animation", is_flag=True, help="Print a few snapshots of the boxes instead of moving ones.")
+@click.pass_context
+def demo(ctx: click.Context, *, out: Path | None, seed: int, fast: bool, no_animation: bool) -> None:
+    """Watch Box Thirding find a good caption among 5,513, then compare it with two other policies.
+
+    It takes less than a minute. The captions are the embedded ones, so the truth is known.
+    """
+    from rich.console import Console
+
+    from boxthirding import _compile
+
+    plot = _plot_file(out)
+    console = Console(highlight=False, markup=False)
+    animated = console.is_terminal and not no_animation
+    _show(console, _session(500 if fast else 2_000, seed, animated=animated), animated=animated)
+    replicates = 20 if fast or not _compile.available() else 200
+    budget = 1_000 if fast else 10_000
+    console.print(_COMPARISON, soft_wrap=True)
+    ctx.invoke(
+        simulate,
+        instance="captions",
+        rewards=f"gaussian:{NOISE}",
+        specs=("b3", "us", "sh"),
+        budget=budget,
+        replicates=replicates,
+        seed=seed,
+        plot=plot,
+    )
+    if plot is not None:
+        console.print(f"\nRegret against pulls is drawn in {plot}", soft_wrap=True)
+    console.print()
+    console.print(_NEXT, soft_wrap=True, end="")
+
+
+def _plot_file(out: Path | None) -> Path | None:
+    """Return where to draw, refusing a bad place before anything runs; nowhere, if that needs an extra nobody named."""
+    from boxthirding.report import check_plot_file
+
+    plot = _DEFAULT_OUT if out is None else out
+    try:
+        check_plot_file(plot)
+    except MissingExtra as missing:
+        if out is not None:
+            raise
+        click.echo(f"Note: {missing}", err=True)
+        return None
+    return plot
+
+
+def _session(budget: int, seed: int, *, animated: bool) -> Iterator[_Scene]:
+    """Run a live session, one pull after the other, and yield what is to be seen of it.
+
+    Captions are numbered 1, 2, 3, … by their true rank. A session takes arms in a random order, so it learns nothing
+    from that.
+    """
+    import numpy as np
+
+    from boxthirding.report import log_spaced
+    from boxthirding.rewards import captions
+    from boxthirding.session import Session
+
+    means = captions().means
+    noise = np.random.default_rng(seed)
+    session = Session(range(1, len(means) + 1), seed=seed)
+    seen = set(log_spaced(budget, _FRAMES) if animated else log_spaced(budget, _SNAPSHOTS + 1)[1:])
+    answers: list[int] = []
+    for _ in range(budget):
+        (ticket,) = session.ask()
+        session.tell(ticket, float(noise.normal(means[int(ticket.label) - 1], NOISE)))
+        answer = session.recommend()
+        if answer is None:  # not after a result
+            continue
+        if not answers or answers[-1] != answer.label:
+            answers.append(int(answer.label))
+        if session.pulls in seen:
+            lifted = int(ticket.label) if session.pulls < budget else None
+            yield _Scene(
+                session.pulls, budget, session.boxes(), lifted, answer, tuple(answers[:-1]), session.screening(_GOOD)
+            )
+
+
+def _show(console: "Console", scenes: Iterable[_Scene], *, animated: bool) -> None:
+    """Draw the scenes over each other, or below each other."""
+    from rich.live import Live
+
+    from boxthirding.rewards import captions
+
+    means = captions().means
+    if not animated:
+        for scene in scenes:
+            console.print(_picture(console, scene, means))
+            console.print()
+        return
+    with Live(console=console, auto_refresh=False, vertical_overflow="crop") as live:
+        for scene in scenes:
+            live.update(_picture(console, scene, means), refresh=True)
+            time.sleep(_FRAME)
+
+
+def _picture(console: "Console", scene: _Scene, means: "Floats") -> "Group":
+    """Return one scene, for a screen of 80 by 24."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    plain = console.options.ascii_only
+    head = Table.grid(expand=True)
+    head.add_column()
+    head.add_column(justify="right")
+    head.add_row(
+        Text("Box Thirding, live: which caption is funniest?", "bold"),
+        Text(f"pull {scene.pulls:,} of {scene.budget:,}", "bold"),
+    )
+    return Group(
+        head,
+        Text("A pull is one noisy rating. Of three captions in a box, the best is lifted and"),
+        Text("pulled more, the middle one waits in the next box, and the worst is dropped."),
+        Text(),
+        _levels(scene, len(means), plain=plain),
+        Text(),
+        _legend(plain=plain),
+        Text(),
+        _words(scene, means),
+    )
+
+
+def _levels(scene: _Scene, n_arms: int, *, plain: bool) -> "Table":
+    """Return a row for each level, the highest on top: its boxes, and how many it dropped."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from boxthirding.policies import BoxThirding
+
+    costs = BoxThirding().costs()
+    table = Table.grid(padding=(0, 2, 0, 0))
+    for heading, width in (("level", 5), ("pulls", 5), ("boxes", _BOXES), ("dropped", _BAR)):
+        table.add_column(
+            Text(heading, "dim"), justify="right" if width < _BAR else "left", min_width=width, no_wrap=True
+        )
+    table.show_header = True
+    boxes = {(box.level, box.deferment): box for box in scene.boxes}
+    most = max((len(box.arms) for box in scene.boxes if box.deferment is None), default=0)
+    for level in range(max(_LEVELS - 1, *(level for level, _ in boxes)), -1, -1):
+        row = Text()
+        last = max((j for at, j in boxes if at == level and j is not None), default=-1)
+        for j in range(last + 1):
+            row.append_text(_box(boxes.get((level, j)), scene.lifted, n_arms, plain=plain))
+            row.append(" ")
+        pile = boxes.get((level, None))
+        reached = any(at >= level for at, _ in boxes)
+        style = "default" if reached else "bright_black"
+        table.add_row(Text(f"{level}", style), Text(f"{costs.cost(level)}", style), row, _pile(pile, most, plain=plain))
+    return table
+
+
+def _pile(pile: "Box | None", most: int, *, plain: bool) -> "Text":
+    """Return a bar as long as the pile is high."""
+    from rich.text import Text
+
+    dropped = len(pile.arms) if pile else 0
+    length = -(-_BAR * dropped // max(_BAR, most))
+    return Text(("#" if plain else "▪") * length, "bright_black").append(f" {dropped}" * (dropped > 0), "default")
+
+
+def _box(box: "Box | None", lifted: int | None, n_arms: int, *, plain: bool) -> "Text":
+    """Return a box with a sign for each arm; the one that is being pulled stands out."""
+    from rich.text import Text
+
+    labels = [int(arm.label) for arm in box.arms] if box else []
+    edge = "bold" if lifted in labels else "bright_black"
+    text = Text("[", edge)
+    for label in labels:
+        _, _, sign, letter, style = next(rank for rank in _RANKS if label <= rank[0] * n_arms)
+        text.append(letter if plain else sign, f"{style} reverse" if label == lifted else style)
+    return text.append(" " * (3 - len(labels)) + "]", edge)
+
+
+def _legend(*, plain: bool) -> "Text":
+    from rich.text import Text
+
+    text = Text()
+    for _, name, sign, letter, style in _RANKS:
+        text.append(letter if plain else sign, style).append(f" {name}   ")
+    return text.append("by their hidden true means", "dim")
+
+
+def _words(scene: _Scene, means: "Floats") -> "Table":
+    """Return what the boxes come to: the answer so far, and how far it is from the best."""
+    from rich.table import Table
+    from rich.text import Text
+
+    answer = scene.answer
+    mine = means[int(answer.label) - 1]
+    rank = 1 + int((means > mine).sum())
+    earlier = [f"{label:,}" for label in scene.earlier[-_ANSWERS:]]
+    more = ["…"] if len(scene.earlier) > _ANSWERS else []
+    piles = sum(len(box.arms) for box in scene.boxes if box.deferment is None)
+    met = piles + sum(len(box.arms) for box in scene.boxes if box.deferment is not None)
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True, style="dim")
+    table.add_column()
+    table.add_row("so far", f"{met:,} captions pulled; {piles:,} boxes of three arranged")
+    table.add_row(
+        "answer", Text(f"caption {answer.label}, mean {answer.mean:.3f} of {answer.pulls} pulls", "bold bright_green")
+    )
+    table.add_row(
+        "in truth", f"number {rank:,} of {len(means):,}; its mean is {mine:.3f}, that of the best {means.max():.3f}"
+    )
+    table.add_row("earlier", ", ".join(more + earlier) or "none")
+    table.add_row("screening", f"{scene.screening}")
+    return table

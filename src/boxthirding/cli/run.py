@@ -1,0 +1,176 @@
+"""`boxthirding run`: the best of many arms, each scored by a program that prints a number."""
+
+import json
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from boxthirding.cli.simulate import INTERRUPTED
+from boxthirding.errors import EvaluationFailed
+
+if TYPE_CHECKING:
+    from boxthirding.find import Found
+
+_GOOD = 0.01  # the share of arms that the screening speaks of
+
+
+@click.command(
+    epilog="For example: boxthirding run --arms arms.csv --command 'python score.py {arm}' --budget 500 --workers 4"
+)
+@click.option(
+    "--arms",
+    "arms_file",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A CSV file with a header (its column arm, else the first, is the label), or a text file with an arm a line.",
+)
+@click.option(
+    "--command",
+    required=True,
+    metavar="COMMAND",
+    help="What to run, without a shell: {arm}, {example}, {pull} and the columns of the CSV file are filled in. "
+    "The last line it prints must be a number, or a number and its cost.",
+)
+@click.option("--budget", type=int, metavar="T", help="How many times the command may run.")
+@click.option("--cost", type=float, metavar="C", help="Or the total cost, as the command prints it.")
+@click.option("--seconds", type=float, metavar="S", help="How long it may take; alone, or beside one of the others.")
+@click.option("--workers", type=int, default=1, show_default=True, metavar="K", help="Commands that run side by side.")
+@click.option(
+    "--examples",
+    "examples_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Examples, given as arms are: pull k of every arm sees the same one.",
+)
+@click.option("--policy", "spec", default="b3", show_default=True, metavar="SPEC", help="Who decides what to run next.")
+@click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="Decides the order of arms.")
+@click.option(
+    "--direction",
+    type=click.Choice(["maximize", "minimize"]),
+    default="maximize",
+    show_default=True,
+    help="Whether large numbers are good or bad.",
+)
+@click.option(
+    "--on-error",
+    type=click.Choice(["raise", "withdraw"]),
+    default="raise",
+    show_default=True,
+    help="When a command fails: stop, or try again and withdraw the arm after three failures in a row.",
+)
+@click.option(
+    "--timeout", type=float, metavar="SECONDS", help="A command that takes longer is stopped, and has failed."
+)
+@click.option("--top", type=int, default=5, show_default=True, metavar="K", help="How many arms to report.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.pass_context
+def run(  # noqa: PLR0913  # an argument for each option
+    ctx: click.Context,
+    *,
+    arms_file: Path,
+    command: str,
+    budget: int | None,
+    cost: float | None,
+    seconds: float | None,
+    workers: int,
+    examples_file: Path | None,
+    spec: str,
+    seed: int,
+    direction: str,
+    on_error: str,
+    timeout: float | None,
+    top: int,
+    as_json: bool,
+) -> None:
+    """Find the best arm by running a command for one arm after the other.
+
+    Ctrl-C or the end of the time prints the best so far.
+    """
+    from boxthirding._checks import whole
+    from boxthirding.cli.programs import Program, Pulls, read_arms, read_examples
+    from boxthirding.find import find_best
+
+    whole("top", top, least=1)
+    arms = read_arms(arms_file)
+    examples = None if examples_file is None else read_examples(examples_file)
+    problem: str | None = None
+    with Program(command, arms, examples=examples is not None, timeout=timeout) as program:
+        try:
+            found = find_best(
+                {arm["arm"]: arm for arm in arms},
+                program,
+                budget=budget,
+                cost=cost,
+                seconds=seconds,
+                examples=Pulls(examples, seed),
+                workers=workers,
+                policy=spec,
+                seed=seed,
+                direction=direction,
+                on_error=on_error,
+                progress=sys.stderr.isatty(),
+            )
+        except EvaluationFailed as error:
+            found, problem = error.found, " ".join(str(error).splitlines())
+        if found.interrupted:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # the answer is printed, whatever is pressed now
+    if as_json:
+        click.echo(json.dumps(_as_json(found, top, problem)))
+    else:
+        click.echo(_report(found, top))
+    if problem is not None:
+        click.echo(f"Error: {problem}", err=True)
+    if found.interrupted:
+        ctx.exit(INTERRUPTED)
+    if problem is not None or found.recommendation is None:
+        ctx.exit(1)
+
+
+def _as_json(found: "Found", top: int, problem: str | None) -> dict[str, Any]:
+    spending = found.spending
+    screening = found.session.screening(_GOOD)
+    best = {"label": None, "mean": None, "pulls": 0, "level": None}
+    if found.recommendation is not None:
+        best = found.recommendation._asdict()
+    return {
+        "best": best.pop("label"),
+        **best,
+        "top": [arm._asdict() for arm in found.top(top)],
+        "stopped": found.stopped,
+        "error": problem,
+        "spending": {
+            "pulls": spending.pulls,
+            "failures": spending.failures,
+            "abandoned": spending.abandoned,
+            "cost": spending.cost,
+            "seconds": spending.seconds,
+            "unit": spending.unit,
+            "limit": spending.limit,
+            "left": spending.left,
+        },
+        "screening": {"share": _GOOD, "probability": screening.probability, "candidates": screening.candidates},
+        "history": found.history,
+    }
+
+
+def _report(found: "Found", top: int) -> str:
+    """Return the answer, the arms that come next, and what it took."""
+    lines = []
+    if found.recommendation is None:
+        lines.append("No arm has a result.")
+    else:
+        lines += [f"Best arm: {found.label}", ""]
+        ranked = found.top(top)
+        width = max(len("arm"), *(len(str(arm.label)) for arm in ranked))
+        lines.append(f"{'arm':{width}}  {'mean':>10}  {'pulls':>7}")
+        lines += [f"{arm.label!s:{width}}  {arm.mean:>10.4g}  {arm.pulls:>7,}" for arm in ranked]
+        lines.append("")
+    spent, *others = found.account()
+    lines += [f"{sentence[0].upper()}{sentence[1:]}." for sentence in (spent, *others)]
+    if found.recommendation is not None:
+        lines.append(f"{found.session.screening(_GOOD)}.")
+    return "\n".join(lines)

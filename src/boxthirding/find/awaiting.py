@@ -1,0 +1,110 @@
+"""The same search in an event loop: coroutines are awaited side by side, plain functions run in threads."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TypeVar
+
+from boxthirding.errors import InvalidInput
+from boxthirding.find.engine import Engine
+from boxthirding.find.search import Search
+from boxthirding.find.task import Outcome, Task
+from boxthirding.find.workers import Interrupts, Post, Workers
+from boxthirding.session import Ticket
+
+_GRACE = 1.0  # seconds for cancelled evaluations to tidy up
+
+Result = TypeVar("Result")
+
+
+class Coroutines:
+    """Evaluates coroutine functions as tasks of the running loop."""
+
+    def __init__(self, task: Task, post: Post) -> None:
+        self._task, self._post = task, post
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def submit(self, ticket: Ticket) -> None:
+        """Start a ticket's evaluation."""
+        task = asyncio.get_running_loop().create_task(self._evaluate(ticket))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def close(self) -> None:
+        """Cancel what is running."""
+        for task in list(self._tasks):
+            task.cancel()
+
+    async def settle(self) -> None:
+        """Give what was cancelled a moment to tidy up."""
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=_GRACE)
+
+    async def _evaluate(self, ticket: Ticket) -> None:
+        try:
+            outcome = Outcome(ticket, await self._task.evaluate(*self._task.arguments(ticket)), None)
+        except asyncio.CancelledError as error:
+            outcome = Outcome(ticket, None, RuntimeError(f"evaluate was cancelled {error}".strip()))
+        except BaseException as error:  # noqa: BLE001  # the search decides; raised here, some would stop the loop
+            outcome = Outcome(ticket, None, error)
+        self._post(outcome)
+
+
+async def carry_out(engine: Engine, search: Search, conclude: Callable[[], Result]) -> Result:
+    """Run a search to its end in the running loop; cancelling this cancels the evaluations, and is passed on."""
+    loop = asyncio.get_running_loop()
+    inbox: asyncio.Queue[Outcome | None] = asyncio.Queue()
+
+    def post(outcome: Outcome | None) -> None:
+        with suppress(RuntimeError):  # the loop is closed: a thread we did not wait for comes too late
+            loop.call_soon_threadsafe(inbox.put_nowait, outcome)
+
+    def stop() -> None:
+        search.interrupt()
+        post(None)
+
+    with Interrupts(stop):
+        coroutines = Coroutines(engine.task, post)
+        workers: Workers = coroutines if engine.task.is_async else engine.hired(post, search)
+        try:
+            while search.start(workers.submit):
+                search.take(await _next(inbox, search.seconds_left))
+        finally:
+            workers.close()
+        await coroutines.settle()
+        while not inbox.empty():
+            search.take(inbox.get_nowait())
+        return conclude()
+
+
+def refuse_running_loop(instead: str) -> None:
+    """Refuse to make a loop where one is running already."""
+    with suppress(RuntimeError):
+        asyncio.get_running_loop()
+        raise InvalidInput(f"evaluate is a coroutine function, and an event loop is running here: use await {instead}")
+
+
+def in_own_loop(engine: Engine, search: Search, conclude: Callable[[], Result]) -> Result:
+    """Run a search to its end in a loop made for it; evaluations that hang are left behind."""
+    loop = asyncio.new_event_loop()
+    try:
+        return loop.run_until_complete(carry_out(engine, search, conclude))
+    except KeyboardInterrupt:  # from a SIGINT handler of the caller's own
+        search.interrupt()
+        return conclude()
+    finally:
+        left = asyncio.all_tasks(loop)
+        for task in left:
+            task.cancel()
+        if left:
+            loop.run_until_complete(asyncio.wait(left, timeout=_GRACE))
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.close()  # does not wait for threads of its executor, where asyncio.run would
+
+
+async def _next(inbox: "asyncio.Queue[Outcome | None]", seconds: float | None) -> Outcome | None:
+    try:
+        async with asyncio.timeout(seconds):
+            return await inbox.get()
+    except TimeoutError:
+        return None

@@ -1,0 +1,106 @@
+"""How a search is carried out: with which function, by whom, how many evaluations at a time."""
+
+import os
+import pickle
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from typing import Final, TypeVar
+
+from boxthirding._checks import whole
+from boxthirding.errors import InvalidInput
+from boxthirding.find.search import Search
+from boxthirding.find.task import Outcome, Task, shown
+from boxthirding.find.workers import Futures, Inline, Interrupts, Post, Threads, Workers
+
+ON_ERROR: Final = ("raise", "withdraw")
+
+_PATIENCE = 1.0  # seconds: where a wait cannot be interrupted, Ctrl-C is noticed this soon
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A task, and who does it: the calling thread, threads, an executor, or the event loop."""
+
+    task: Task
+    workers: int
+    executor: Executor | None = None
+    on_error: str = "raise"
+
+    def carry_out(self, search: Search, conclude: Callable[[], Result]) -> Result:
+        """Run a search to its end and return what `conclude` makes of it; Ctrl-C is held off until then."""
+        if self.task.is_async:
+            from boxthirding.find.awaiting import in_own_loop  # noqa: PLC0415  # asyncio takes its time to import
+
+            return in_own_loop(self, search, conclude)
+        inbox: SimpleQueue[Outcome | None] = SimpleQueue()
+
+        def stop() -> None:
+            search.interrupt()
+            inbox.put(None)
+
+        with Interrupts(stop) as interrupts:
+            workers = self.hired(inbox.put, search, interrupts)
+            try:
+                while search.start(workers.submit):
+                    search.take(_next(inbox, search.seconds_left))
+            except KeyboardInterrupt:  # from a SIGINT handler of the caller's own
+                search.interrupt()
+            finally:
+                workers.close()
+            while not inbox.empty():
+                search.take(inbox.get())
+            return conclude()
+
+    def refuse_running_loop(self, instead: str) -> None:
+        """Refuse to wait for coroutines inside a running event loop, and name what can."""
+        if self.task.is_async:
+            from boxthirding.find.awaiting import refuse_running_loop  # noqa: PLC0415  # the same
+
+            refuse_running_loop(instead)
+
+    def hired(self, post: Post, search: Search, interrupts: Interrupts | None = None) -> Workers:
+        """Return the workers for a plain function; in the calling thread only if nothing could be kept waiting."""
+        if self.executor is not None:
+            return Futures(self.task, post, self.executor)
+        if self.workers == 1 and search.seconds_left is None and interrupts is not None:
+            return Inline(self.task, post, interrupts)
+        return Threads(self.task, post, self.workers)
+
+
+def engine(task: Task, workers: int | None, executor: Executor | None, on_error: str) -> Engine:
+    """Return a checked engine; without a number of workers, one, or as many as the executor has."""
+    if on_error not in ON_ERROR:
+        raise InvalidInput(f"on_error is {on_error!r}, but must be {' or '.join(ON_ERROR)}")
+    if executor is not None:
+        if not isinstance(executor, Executor):
+            raise InvalidInput(f"executor is {shown(executor)}, but must be a concurrent.futures.Executor")
+        if task.is_async:
+            raise InvalidInput("evaluate is a coroutine function, which an executor cannot run: leave executor out")
+        _check_pickle(task, executor)
+    if workers is None:
+        workers = 1 if executor is None else getattr(executor, "_max_workers", None) or os.cpu_count() or 1
+    return Engine(task, whole("workers", workers, least=1), executor, on_error)
+
+
+def _check_pickle(task: Task, executor: Executor) -> None:
+    """Refuse a function that cannot be sent to another process, before anything runs."""
+    if not any(cls.__name__ == "ProcessPoolExecutor" for cls in type(executor).__mro__):
+        return
+    try:
+        pickle.dumps(task.evaluate)
+    except Exception as error:
+        raise InvalidInput(
+            f"evaluate cannot be sent to another process ({error}): define it at the top level of a module"
+        ) from error
+
+
+def _next(inbox: "SimpleQueue[Outcome | None]", seconds: float | None) -> Outcome | None:
+    """Wait for the next outcome, or for a while."""
+    try:
+        return inbox.get(timeout=_PATIENCE if seconds is None else min(seconds, _PATIENCE))
+    except Empty:
+        return None

@@ -1,0 +1,128 @@
+"""What an evaluation is: the caller's function, what it is called with, and what it may return."""
+
+import inspect
+import math
+import numbers
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from boxthirding._checks import whole
+from boxthirding.errors import BoxThirdingError, InvalidInput
+from boxthirding.session import Ticket
+from boxthirding.types import Label
+
+_SHOWN = 80  # characters of a value that an error repeats
+_PAIR = 2  # (number, cost)
+
+
+class Examples:
+    """Examples in a random order that is the same for every arm: pull k of every arm sees the same one.
+
+    So arms with the same number of pulls have met the same examples, and hard ones are nobody's bad luck.
+    """
+
+    def __init__(self, examples: Any, seed: int) -> None:
+        if isinstance(examples, str | bytes | Mapping) or not (
+            hasattr(examples, "__len__") and hasattr(examples, "__getitem__")
+        ):
+            kind = type(examples).__name__
+            raise InvalidInput(f"examples is of type {kind}, but must be a sequence, which every arm can see again")
+        if len(examples) == 0:
+            raise InvalidInput("examples is empty, but must hold one at least; without any, leave it out")
+        self._examples = examples
+        self._order = np.random.default_rng([whole("seed", seed, least=0), len(examples)]).permutation(len(examples))
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def __getitem__(self, pull: int) -> Any:
+        return self._examples[int(self._order[pull % len(self._order)])]
+
+
+@dataclass(frozen=True)
+class Task:
+    """A function to evaluate arms with: called with the arm, then the example, if there are any."""
+
+    evaluate: Callable[..., Any]
+    examples: Examples | None = None
+
+    def __post_init__(self) -> None:
+        if not callable(self.evaluate):
+            raise InvalidInput(f"evaluate is {shown(self.evaluate)}, but must be a function of an arm")
+
+    @property
+    def is_async(self) -> bool:
+        """Whether a call must be awaited."""
+        return inspect.iscoroutinefunction(self.evaluate) or inspect.iscoroutinefunction(type(self.evaluate).__call__)
+
+    def arguments(self, ticket: Ticket) -> tuple[Any, ...]:
+        """Return what the function is called with."""
+        if self.examples is None:
+            return (ticket.payload,)
+        return ticket.payload, self.examples[ticket.pull]
+
+
+class Outcome(NamedTuple):
+    """What became of a ticket: the value that came back, or the error that was raised."""
+
+    ticket: Ticket
+    value: Any
+    error: BaseException | None
+
+
+class Unusable(InvalidInput):
+    """What evaluate returned is not a result."""
+
+
+def outcome_of(task: Task, ticket: Ticket) -> Outcome:
+    """Evaluate a ticket here and now."""
+    try:
+        return Outcome(ticket, task.evaluate(*task.arguments(ticket)), None)
+    except BaseException as error:  # noqa: BLE001  # whoever reads the outcome decides, in the thread of the caller
+        return Outcome(ticket, None, error)
+
+
+def reading(value: Any) -> tuple[float, float]:
+    """Return the reward and the cost in what evaluate returned: a number costs 1."""
+    if inspect.iscoroutine(value):
+        value.close()
+        raise Unusable("evaluate returned a coroutine, but must return a number: define it with `async def` itself")
+    cost: Any = 1.0
+    if isinstance(value, tuple):
+        if len(value) != _PAIR:
+            raise Unusable(f"evaluate returned {shown(value)}, but a tuple must be (number, cost)")
+        value, cost = value
+    if not isinstance(value, numbers.Real | np.bool_):
+        missing = ": is a `return` missing?" if value is None else ""
+        raise Unusable(f"evaluate returned {shown(value)}, but must return a number or (number, cost){missing}")
+    reward = _as_float(value)
+    if not math.isfinite(reward):
+        raise Unusable(f"evaluate returned {shown(value)}, but must return a finite number")
+    if not isinstance(cost, numbers.Real) or not 0 <= _as_float(cost) < math.inf:
+        raise Unusable(f"evaluate returned the cost {shown(cost)}, but it must be a finite number, 0 or above")
+    return reward, float(cost)
+
+
+def _as_float(number: Any) -> float:
+    try:
+        return float(number)
+    except OverflowError:  # an integer beyond every float
+        return math.inf
+
+
+def complaint(label: Label, error: BaseException) -> str:
+    """Say in one sentence which arm could not be evaluated, and why."""
+    if isinstance(error, BoxThirdingError):
+        return f"arm {label!r}: {error}"
+    text = str(error)
+    return f"arm {label!r}: evaluate raised {type(error).__name__}" + (f": {text}" if text else "")
+
+
+def shown(value: Any) -> str:
+    """Return a value as an error shows it: its beginning, and its type where that is not plain."""
+    text = repr(value)
+    text = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+    return text if value is None else f"{text} ({type(value).__name__})"

@@ -1,0 +1,89 @@
+"""`boxthirding demo`: what a person sees, at 80 by 24, in a pipe, and when they press Ctrl-C."""
+
+import io
+
+import pytest
+from click.testing import CliRunner
+from rich.console import Console
+
+from boxthirding.cli import demo
+from boxthirding.cli.commands import cli
+from boxthirding.rewards import captions
+from boxthirding.session import Session
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def run(*arguments):
+    return CliRunner().invoke(cli, ["demo", "--fast", *arguments])
+
+
+def test_it_shows_the_boxes_compares_three_policies_draws_and_says_what_to_try_next(tmp_path):
+    result = run()
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.count("Box Thirding, live") == 3
+    assert "pull 500 of 500" in result.stdout
+    assert [line.split()[0] for line in result.stdout.splitlines() if line.startswith(("b3 ", "us ", "sh "))][-3:] == [
+        "b3",
+        "us",
+        "sh",
+    ]
+    assert "boxthirding.find_best(" in result.stdout
+    assert (tmp_path / "boxthirding-demo.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_no_line_of_a_pipe_is_wider_than_80(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert max(map(len, run("--out", "demo.svg").stdout.splitlines())) <= 80
+
+
+def test_the_same_seed_gives_the_same_session():
+    def boxes(*arguments):
+        return run("--out", "demo.svg", *arguments).stdout.partition("One run may be lucky")[0]
+
+    assert boxes("--seed", "3") == boxes("--seed", "3") != boxes("--seed", "4")
+
+
+def test_a_bad_place_for_the_picture_is_refused_before_anything_runs():
+    result = run("--out", "demo.jpeg")
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert "must end in" in result.stderr
+
+
+def test_ctrl_c_ends_it_politely(monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Session, "tell", interrupted)
+    result = run()
+    assert result.exit_code == 130
+    assert result.stderr == "Interrupted.\n"
+
+
+@pytest.mark.parametrize(("option", "moves"), [([], True), (["--no-animation"], False)])
+def test_it_moves_on_a_terminal_unless_told_not_to(option, moves, monkeypatch):
+    pauses = []
+    monkeypatch.setenv("FORCE_COLOR", "1")  # Rich then takes the output for a terminal
+    monkeypatch.setattr(demo.time, "sleep", pauses.append)
+    result = run("--out", "demo.svg", *option)
+    assert result.exit_code == 0
+    assert (len(pauses) > 50) == moves
+
+
+def test_every_picture_fits_a_screen_of_80_by_24():
+    console = Console(width=80, height=24, file=io.StringIO(), force_terminal=True)
+    for scene in demo._session(2_000, 1, animated=True):
+        lines = console.render_lines(demo._picture(console, scene, captions().means), pad=False)
+        assert len(lines) < 24
+
+
+def test_a_terminal_without_unicode_gets_letters():
+    output = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    console = Console(width=80, file=output, legacy_windows=False)
+    for scene in demo._session(50, 1, animated=False):
+        console.print(demo._picture(console, scene, captions().means))
+    output.flush()

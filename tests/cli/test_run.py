@@ -1,0 +1,408 @@
+"""`boxthirding run`: programs that print a number, in this process where that is enough."""
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import boxthirding
+from boxthirding.cli.commands import cli
+
+PYTHON = shlex.quote(sys.executable)
+
+SCORE = """
+import pathlib, sys
+arm = sys.argv[1]
+with pathlib.Path("calls").open("a") as calls:
+    calls.write(" ".join(sys.argv[1:]) + "\\n")
+print("scoring", arm)
+print(sum(map(ord, arm)) / 100)
+print()
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """Start in a folder with a program and a few files of arms."""
+    monkeypatch.chdir(tmp_path)
+    files = {
+        "score.py": SCORE,
+        "arms.txt": "ann\n\nbob\n  zoe  \n",
+        "arms.csv": 'name,rate,note\nann,0.1,"a, b"\nbob,0.9,c\nzoe,0.5,\n',
+        "named.csv": "rate,arm\n0.1,ann\n0.9,bob\n",
+        "examples.txt": "easy\nhard\nodd\n",
+        "examples.csv": "id,example\n1,easy\n2,hard\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def run(*arguments):
+    return CliRunner().invoke(cli, ["run", *arguments])
+
+
+def inline(code):
+    """Return a command that runs this code with the arm as argument."""
+    return f"{PYTHON} -c {shlex.quote(code)} {{arm}}"
+
+
+def result(*arguments, exit_code=0):
+    done = run(*arguments, "--json")
+    assert done.exit_code == exit_code, done.output
+    (line,) = done.stdout.splitlines()
+    return json.loads(line)
+
+
+def calls():
+    return Path("calls").read_text(encoding="utf-8").splitlines()
+
+
+# What is run
+
+
+def test_the_arm_with_the_largest_number_is_found():
+    printed = run("--arms", "arms.txt", "--command", f"{PYTHON} score.py {{arm}}", "--budget", "9", "--top", "2")
+    assert printed.exit_code == 0
+    assert printed.stderr == ""
+    best, empty, head, first, second, gap, spent, screening = printed.stdout.splitlines()
+    assert (best, empty, head.split(), gap) == ("Best arm: zoe", "", ["arm", "mean", "pulls"], "")
+    assert first.split()[:2] == ["zoe", "3.34"]
+    assert second.split()[:2] == ["ann", "3.17"]
+    assert spent.startswith("Spent 9 of 9 pulls, 0 left, in ")
+    assert spent.endswith(" s; the budget is spent.")
+    assert screening.startswith("3 of 3 arms could still be returned; ")
+    assert set(calls()) == {"ann", "bob", "zoe"}
+    assert len(calls()) == 9
+
+
+def test_json_is_one_object_with_these_keys():
+    printed = result("--arms", "arms.txt", "--command", f"{PYTHON} score.py {{arm}}", "--budget", "6", "--workers", "2")
+    assert list(printed) == [
+        *("best", "mean", "pulls", "level", "top", "stopped", "error", "spending", "screening", "history"),
+    ]
+    assert (printed["best"], printed["stopped"], printed["error"]) == ("zoe", "budget", None)
+    assert printed["mean"] == pytest.approx(3.34)
+    assert sorted(arm["label"] for arm in printed["top"]) == ["ann", "bob", "zoe"]
+    spending = printed["spending"]
+    assert spending.pop("seconds") > 0
+    assert spending == {"pulls": 6, "failures": 0, "abandoned": 0, "cost": 6.0, "unit": "pulls", "limit": 6, "left": 0}
+    assert printed["history"][-1][1] == "zoe"
+    assert printed["screening"]["candidates"] == 3
+
+
+def test_columns_of_a_csv_file_are_filled_in():
+    command = f"{PYTHON} score.py {{arm}} {{name}} --rate={{rate}}/{{note}}"
+    assert result("--arms", "arms.csv", "--command", command, "--budget", "5")["best"] == "zoe"
+    assert set(calls()) == {"ann ann --rate=0.1/a, b", "bob bob --rate=0.9/c", "zoe zoe --rate=0.5/"}
+
+
+def test_a_column_alone_is_enough_and_a_column_arm_is_the_label():
+    code = "import sys; print(sys.argv[1])"
+    command = f"{PYTHON} -c {shlex.quote(code)} {{rate}}"
+    assert result("--arms", "named.csv", "--command", command, "--budget", "5")["best"] == "bob"
+
+
+def test_arguments_pass_no_shell(folder):
+    (folder / "odd.txt").write_text("$(touch broken); `touch broken` 'x' \"y\" & | > z\n", encoding="utf-8")
+    code = "import sys; print(len(sys.argv[1]))"
+    printed = result("--arms", "odd.txt", "--command", inline(code), "--budget", "2")
+    assert printed["mean"] == len(printed["best"])
+    assert not (folder / "broken").exists()
+    assert not (folder / "z").exists()
+
+
+def test_braces_that_are_no_placeholder_stay():
+    code = 'import json, sys; print(json.loads(sys.argv[1])["a"])'
+    command = f"{PYTHON} -c {shlex.quote(code)} '{{\"a\": 1}}' {{arm}}"
+    assert result("--arms", "arms.txt", "--command", command, "--budget", "2")["mean"] == 1
+
+
+@pytest.mark.parametrize(
+    ("file", "examples"), [("examples.txt", ["easy", "hard", "odd"]), ("examples.csv", ["easy", "hard"])]
+)
+def test_pull_k_of_every_arm_sees_the_same_example(file, examples):
+    command = f"{PYTHON} score.py {{arm}} {{pull}} {{example}}"
+    result("--arms", "arms.txt", "--command", command, "--examples", file, "--budget", "30", "--seed", "1")
+    seen = {}
+    for call in calls():
+        _, pull, example = call.split()
+        assert seen.setdefault(int(pull), example) == example
+    assert sorted(seen[pull] for pull in range(len(examples))) == sorted(examples)
+    assert all(seen[pull] == seen[pull % len(examples)] for pull in seen)
+
+
+def test_the_pull_is_a_seed_that_all_arms_share():
+    result("--arms", "arms.txt", "--command", f"{PYTHON} score.py {{arm}} {{pull}}", "--budget", "12", "--workers", "3")
+    by_arm = {}
+    for call in calls():
+        arm, pull = call.split()
+        by_arm.setdefault(arm, []).append(int(pull))
+    assert all(sorted(pulls) == list(range(len(pulls))) for pulls in by_arm.values())
+
+
+def test_small_numbers_can_be_good_and_any_policy_can_decide():
+    options = ["--direction", "minimize", "--policy", "sh", "--budget", "12"]
+    assert result("--arms", "arms.txt", "--command", f"{PYTHON} score.py {{arm}}", *options)["best"] == "bob"
+
+
+def test_a_number_may_come_with_its_cost():
+    printed = result("--arms", "arms.txt", "--command", inline("print(1, 0.5)"), "--cost", "3")
+    assert (printed["spending"]["pulls"], printed["spending"]["unit"], printed["stopped"]) == (6, "cost", "budget")
+
+
+def test_no_command_outlives_the_deadline(folder):
+    code = "import os, pathlib, time; pathlib.Path(str(os.getpid())).touch(); time.sleep(600)"
+    printed = result(
+        *("--arms", "arms.txt", "--command", inline(code), "--seconds", "1", "--workers", "2"), exit_code=1
+    )
+    assert (printed["best"], printed["mean"], printed["stopped"], printed["error"]) == (None, None, "deadline", None)
+    assert printed["spending"]["abandoned"] == 2
+    for file in folder.iterdir():
+        if file.name.isdigit():
+            assert gone(int(file.name))
+
+
+def gone(pid):
+    """Wait until a process has ended, be it that nobody has collected it yet; return whether it has."""
+    for _ in range(6000):
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+        if state in "ZX":
+            return True
+        time.sleep(0.01)  # a process that was killed takes its time to die
+    return False
+
+
+# Commands that fail
+
+
+FAILING = {
+    "no number": ("print('hello')", "printed 'hello' last, but must print a number, or a number and its cost"),
+    "three numbers": ("print(1, 2, 3)", "printed '1 2 3' last, but must print a number"),
+    "nothing": ("", "printed nothing, but must print a number"),
+    "not a finite number": ("print('nan')", "evaluate returned nan (float), but must return a finite number"),
+    "a cost below 0": ("print(1, -1)", "evaluate returned the cost -1.0 (float), but it must be"),
+    "an exit code": ("import sys; print(5); sys.exit(3)", "ended with exit code 3; its stderr is empty"),
+    "an error": (
+        "raise ValueError('too\\nbad')",
+        "ended with exit code 1; the last line of its stderr is 'bad'",
+    ),
+    "a signal": ("import os; os.kill(os.getpid(), 9)", "was ended by signal 9; its stderr is empty"),
+}
+
+
+@pytest.mark.parametrize("case", FAILING)
+def test_a_command_that_fails_is_shown_with_what_it_said(case):
+    code, message = FAILING[case]
+    done = run("--arms", "arms.txt", "--command", inline(code), "--budget", "9")
+    assert done.exit_code == 1
+    assert done.stdout.startswith("No arm has a result.\nSpent 1 of 9 pulls, 8 left, in ")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("Error: arm '")
+    assert message in line
+    if "(float)" not in message:
+        assert f"`{sys.executable} -c " in line
+
+
+def test_what_was_found_before_a_failure_is_printed():
+    code = "import sys; print(1 / (sys.argv[1] != 'bob'))"
+    done = run("--arms", "arms.txt", "--command", inline(code), "--budget", "90", "--seed", "2")
+    assert done.exit_code == 1
+    assert "ZeroDivisionError" in done.stderr
+    assert done.stdout.startswith(("Best arm: ann\n", "Best arm: zoe\n"))
+    assert "an error ended it.\n" in done.stdout
+    printed = result(*("--arms", "arms.txt", "--command", inline(code), "--budget", "90", "--seed", "2"), exit_code=1)
+    assert printed["best"] in {"ann", "zoe"}
+    assert "exit code 1" in printed["error"]
+
+
+def test_a_failing_arm_can_be_withdrawn():
+    code = "import sys; print(len(sys.argv[1]) / (sys.argv[1] != 'bob'))"
+    done = run("--arms", "arms.txt", "--command", inline(code), "--budget", "12", "--on-error", "withdraw")
+    assert done.exit_code == 0
+    assert "\n3 evaluations failed; the last: arm 'bob': `" in done.stdout
+
+
+def test_a_command_that_takes_too_long_is_stopped_and_has_failed(folder):
+    child = "import pathlib, os, time; pathlib.Path('child').write_text(str(os.getpid())); time.sleep(600)"
+    code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
+    done = run("--arms", "arms.txt", "--command", inline(code), "--budget", "9", "--timeout", "1.5")
+    assert done.exit_code == 1
+    assert "took longer than 1.5 s and was stopped" in done.stderr
+    assert gone(int((folder / "child").read_text(encoding="utf-8")))
+
+
+def test_a_command_that_cannot_be_started_has_failed(folder):
+    (folder / "programs.txt").write_text("./nowhere\n", encoding="utf-8")
+    (folder / "words.txt").write_text("nul\0byte\n", encoding="utf-8")
+    done = run("--arms", "programs.txt", "--command", "{arm} 1", "--budget", "9")
+    assert (done.exit_code, "could not be started: No such file" in done.stderr) == (1, True)
+    done = run("--arms", "words.txt", "--command", f"{PYTHON} {{arm}}", "--budget", "9")
+    assert (done.exit_code, "could not be started: embedded null byte" in done.stderr) == (1, True)
+
+
+# Bad input
+
+
+FILES = {
+    "empty.txt": b"\n \n",
+    "empty.csv": b"",
+    "header.csv": b"arm\n",
+    "twice.txt": b"a\nb\na\n",
+    "twice.csv": b"arm,x\na,1\nb,2\na,3\n",
+    "blank.csv": b"arm,x\na,1\n,2\n",
+    "ragged.csv": b"arm,x\na,1,2\n",
+    "binary.txt": b"\xff\xfe\x00",
+    "example.csv": b"arm,example\na,1\n",
+}
+GOOD = {"--arms": "arms.txt", "--command": "python3 score.py {arm}", "--budget": "9"}
+
+REFUSED = {
+    "budget 0": ({"--budget": "0"}, ["budget is 0", "at least 1"]),
+    "a budget below 0": ({"--budget": "-5"}, ["budget is -5", "at least 1"]),
+    "no budget": ({"--budget": None}, ["no budget", "seconds"]),
+    "two budgets": ({"--cost": "5"}, ["budget is 9 pulls and cost is 5", "leave one out"]),
+    "cost 0": ({"--budget": None, "--cost": "0"}, ["cost is 0", "above 0"]),
+    "seconds 0": ({"--seconds": "0"}, ["seconds is 0", "above 0"]),
+    "timeout 0": ({"--timeout": "0"}, ["timeout is 0", "above 0"]),
+    "no workers": ({"--workers": "0"}, ["workers is 0", "at least 1"]),
+    "the top 0": ({"--top": "0"}, ["top is 0", "at least 1"]),
+    "a seed below 0": ({"--seed": "-1"}, ["seed is -1", "at least 0"]),
+    "an unknown policy": ({"--policy": "best"}, ["policy is 'best'", "b3"]),
+    "no such file": ({"--arms": "gone.txt"}, ["gone.txt cannot be read", "No such file"]),
+    "no such CSV file": ({"--arms": "gone.csv"}, ["gone.csv cannot be read", "No such file"]),
+    "a folder": ({"--arms": "."}, ["cannot be read", "directory"]),
+    "an empty file": ({"--arms": "empty.txt"}, ["empty.txt is empty", "an arm on each line"]),
+    "an empty CSV file": ({"--arms": "empty.csv"}, ["empty.csv is empty"]),
+    "a CSV file without rows": ({"--arms": "header.csv"}, ["header.csv", "no rows"]),
+    "a label twice": ({"--arms": "twice.txt"}, ["twice.txt, line 3", "arm 'a' stands on line 1 already", "unique"]),
+    "a label twice in CSV": ({"--arms": "twice.csv"}, ["twice.csv, line 4", "arm 'a' stands on line 2 already"]),
+    "an arm without a label": ({"--arms": "blank.csv"}, ["blank.csv, line 3", "the arm is empty"]),
+    "a ragged CSV file": ({"--arms": "ragged.csv"}, ["3 cells", "2"]),
+    "a file that is not text": ({"--arms": "binary.txt"}, ["binary.txt is not UTF-8"]),
+    "an empty command": ({"--command": " "}, ["command is empty"]),
+    "a command with an open quotation": ({"--command": "python3 'x {arm}"}, ["cannot be split", "quotation"]),
+    "a command without the arm": ({"--command": "python3 score.py"}, ["none of {arm}", "same number"]),
+    "a command with the pull alone": ({"--command": "python3 score.py {pull}"}, ["none of {arm}"]),
+    "an unknown placeholder": ({"--command": "python3 {arm} {rate}"}, ["{rate}", "only {arm}, {pull}"]),
+    "an example without examples": ({"--command": "python3 {arm} {example}"}, ["{example}", "--examples"]),
+    "examples without {example}": ({"--examples": "examples.txt"}, ["--examples", "no {example}"]),
+    "empty examples": ({"--examples": "empty.txt"}, ["empty.txt is empty", "an example on each line"]),
+    "two kinds of example": (
+        {"--arms": "example.csv", "--examples": "examples.txt", "--command": "python3 {arm} {example}"},
+        ["column 'example'", "only one"],
+    ),
+    "a program that is not there": ({"--command": "no-such-program {arm}"}, ["'no-such-program'", "no such program"]),
+    "a program that may not be run": ({"--command": "./score.py {arm}"}, ["'./score.py'", "no such program"]),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_bad_input_is_refused_in_one_line_and_nothing_runs(case, folder):
+    for name, content in FILES.items():
+        (folder / name).write_bytes(content)
+    changed, fragments = REFUSED[case]
+    done = run(*(word for pair in {**GOOD, **changed}.items() if pair[1] is not None for word in pair))
+    assert done.exit_code == 2, done.output
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("Error: ")
+    for fragment in fragments:
+        assert fragment in line
+    assert not (folder / "calls").exists()
+
+
+@pytest.mark.parametrize("missing", ["--arms", "--command"])
+def test_a_missing_option_is_named(missing):
+    done = run(*(word for pair in GOOD.items() if pair[0] != missing for word in pair))
+    assert (done.exit_code, f"Missing option '{missing}'" in done.stderr) == (2, True)
+
+
+# As its user starts it
+
+
+def started(*arguments):
+    begin = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "  # a shell may have ignored it
+    source = str(Path(boxthirding.__file__).parents[1])
+    path = os.pathsep.join(filter(None, [source, os.environ.get("PYTHONPATH")]))
+    return subprocess.Popen(
+        [sys.executable, "-c", begin + "from boxthirding.cli import main; main()", "run", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+
+
+@pytest.mark.parametrize("workers", ["1", "3"])
+@pytest.mark.parametrize("as_json", [True, False])
+def test_ctrl_c_prints_the_best_so_far_and_leaves_nothing_running(folder, workers, as_json):
+    # Five evaluations end, the others tell who they are and hang.
+    (folder / "hang.py").write_text(
+        "import os, pathlib, sys, time\n"
+        "for name in 'abcde':\n"
+        "    try: pathlib.Path('ended-' + name).touch(exist_ok=False)\n"
+        "    except FileExistsError: continue\n"
+        "    print(sys.argv[1]); break\n"
+        "else: pathlib.Path(f'pid-{os.getpid()}').touch(); time.sleep(600)\n",
+        encoding="utf-8",
+    )
+    (folder / "numbers.txt").write_text("\n".join(map(str, range(1000))), encoding="utf-8")
+    command = ["--arms", "numbers.txt", "--command", f"{PYTHON} hang.py {{arm}}", "--budget", "500"]
+    with started(*command, "--workers", workers, *(["--json"] if as_json else [])) as process:
+        while len(hanging := list(folder.glob("pid-*"))) < int(workers):
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=120)
+    assert (process.returncode, errors) == (130, "")
+    if as_json:
+        printed = json.loads(output)
+        assert (printed["stopped"], printed["spending"]["pulls"]) == ("interrupted", 5)
+        assert printed["spending"]["abandoned"] == int(workers)
+    else:
+        assert output.startswith("Best arm: ")
+        assert "; interrupted.\n" in output
+    assert all(gone(int(file.name.partition("-")[2])) for file in hanging)
+
+
+def test_a_terminal_gets_the_plan_and_stdout_stays_json(folder):
+    pty = pytest.importorskip("pty", reason="needs a terminal to pretend")
+    program = [sys.executable, "-m", "boxthirding", "run", *(word for pair in GOOD.items() for word in pair), "--json"]
+    ours, theirs = pty.openpty()
+    seen = b""
+    with (folder / "printed").open("wb") as output:
+        source = str(Path(boxthirding.__file__).parents[1])
+        environment = {**os.environ, "TERM": "xterm", "PYTHONPATH": source}
+        process = subprocess.Popen(program, stdout=output, stderr=theirs, env=environment)
+        os.close(theirs)
+        try:
+            while part := os.read(ours, 4096):
+                seen += part
+        except OSError:  # how Linux reports that the other side is closed
+            pass
+        os.close(ours)
+        assert process.wait() == 0
+    assert json.loads((folder / "printed").read_text(encoding="utf-8"))["best"] == "zoe"
+    for text in (
+        "3 arms, 9 pulls, 1 worker: about 3 arms will be met",
+        " of 9 pulls, best so far: ",
+        "Best: 'zoe', mean",
+    ):
+        assert text in seen.decode()
+
+
+def test_without_a_terminal_nothing_is_said_on_the_way():
+    with started(*(word for pair in GOOD.items() for word in pair)) as process:
+        output, errors = process.communicate()
+    assert (process.returncode, errors) == (0, "")
+    assert output.startswith("Best arm: zoe\n")

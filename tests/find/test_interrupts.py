@@ -1,0 +1,313 @@
+"""Ctrl-C, deadlines and evaluations that hang: the best so far is returned, whatever happens meanwhile."""
+
+import asyncio
+import itertools
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from boxthirding.find import find_best, find_best_async
+
+QUIET = {"progress": False}
+
+
+@pytest.fixture(autouse=True)
+def python_s_own_ctrl_c():
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell or a test runner may have changed it
+    yield
+    after = signal.signal(signal.SIGINT, before)
+    assert after is signal.default_int_handler  # every search gives it back
+
+
+def press():
+    """Press Ctrl-C, from any thread."""
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+# Ctrl-C
+
+
+def test_ctrl_c_in_the_calling_thread_breaks_off_the_evaluation():
+    calls = itertools.count()
+
+    def evaluate(arm):
+        if next(calls) == 20:
+            signal.raise_signal(signal.SIGINT)
+            pytest.fail("went on")
+        return arm
+
+    found = find_best(10, evaluate, budget=1000, **QUIET)
+    assert (found.stopped, found.interrupted) == ("interrupted", True)
+    assert (found.spending.pulls, found.spending.left, found.spending.abandoned) == (20, 980, 1)
+    assert found.best is not None
+    assert "; interrupted\n" in repr(found)
+
+
+@pytest.mark.parametrize("kind", ["plain", "coroutine"])
+def test_ctrl_c_does_not_wait_for_what_hangs(kind):
+    release, hanging = threading.Event(), threading.Barrier(3, action=press, timeout=60)
+    calls = itertools.count()
+
+    def plain(arm):
+        if next(calls) >= 20:
+            hanging.wait()
+            release.wait()
+        return arm
+
+    async def coroutine(arm):
+        if next(calls) >= 20:
+            await asyncio.to_thread(hanging.wait)
+            await asyncio.sleep(3600)
+        return arm
+
+    try:
+        found = find_best(1000, {"plain": plain, "coroutine": coroutine}[kind], budget=1000, workers=3, **QUIET)
+    finally:
+        release.set()
+    assert (found.stopped, found.spending.pulls, found.spending.abandoned) == ("interrupted", 20, 3)
+    assert found.best is not None
+
+
+@pytest.mark.parametrize("evaluate_is", ["plain", "coroutine"])
+def test_ctrl_c_in_the_async_form_returns_the_best_so_far_to_its_caller(evaluate_is):
+    calls = itertools.count()
+
+    def plain(arm):
+        if next(calls) == 20:
+            press()
+        return arm
+
+    async def coroutine(arm):
+        return plain(arm)
+
+    async def main():
+        found = await find_best_async(10, coroutine if evaluate_is == "coroutine" else plain, budget=10**6, **QUIET)
+        await asyncio.sleep(0)  # the caller goes on, uncancelled
+        return found
+
+    found = asyncio.run(main())
+    assert found.stopped == "interrupted"
+    assert found.spending.pulls >= 20
+
+
+def test_ctrl_c_ends_two_searches_in_one_loop():
+    async def evaluate(arm):
+        await asyncio.sleep(0)
+        return arm
+
+    async def main():
+        searches = [find_best_async(10, evaluate, budget=10**6, seed=seed, **QUIET) for seed in range(2)]
+        asyncio.get_running_loop().call_later(0.05, press)
+        return await asyncio.gather(*searches)
+
+    assert [found.stopped for found in asyncio.run(main())] == ["interrupted", "interrupted"]
+
+
+def test_a_second_ctrl_c_loses_nothing(monkeypatch):
+    real = "boxthirding.find.find.Found"
+    import boxthirding.find.find as module
+
+    def pressed(*arguments):
+        signal.raise_signal(signal.SIGINT)  # while the result is being put together
+        return found_class(*arguments)
+
+    found_class = module.Found
+    monkeypatch.setattr(real, pressed)
+
+    def evaluate(arm):
+        try:
+            signal.raise_signal(signal.SIGINT)
+        finally:
+            signal.raise_signal(signal.SIGINT)
+        return arm
+
+    found = find_best(10, evaluate, budget=1000, **QUIET)
+    assert (found.stopped, found.spending.abandoned) == ("interrupted", 1)
+
+
+def test_a_second_ctrl_c_while_coroutines_tidy_up_loses_nothing():
+    tidied = []
+
+    async def evaluate(_):
+        press()
+        try:
+            await asyncio.sleep(3600)
+        finally:
+            press()
+            tidied.append(1)
+
+    found = find_best(10, evaluate, budget=1000, workers=2, **QUIET)
+    assert (found.stopped, tidied) == ("interrupted", [1, 1])
+
+
+def test_ctrl_c_never_falls_into_a_decision(monkeypatch):
+    from boxthirding.session import Session
+
+    real, told = Session.tell, []
+
+    def tell(session, ticket, reward):
+        signal.raise_signal(signal.SIGINT)
+        real(session, ticket, reward)
+        told.append(ticket)
+
+    monkeypatch.setattr(Session, "tell", tell)
+    found = find_best(10, float, budget=1000, **QUIET)
+    assert (found.stopped, found.spending.pulls, len(told)) == ("interrupted", 1, 1)
+
+
+def test_an_evaluate_that_swallows_ctrl_c_ends_with_its_result():
+    def evaluate(arm):
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            return arm
+
+    found = find_best(10, evaluate, budget=1000, **QUIET)
+    assert (found.stopped, found.spending.pulls, found.spending.abandoned) == ("interrupted", 1, 0)
+
+
+def test_a_search_inside_a_search_is_interrupted_with_it():
+    inner = []
+
+    def evaluate(arm):
+        inner.append(find_best(5, lambda _: signal.raise_signal(signal.SIGINT), budget=9, **QUIET))
+        return arm
+
+    found = find_best(3, evaluate, budget=9, **QUIET)
+    assert [one.stopped for one in inner] == ["interrupted"]
+    assert (found.stopped, found.spending.pulls) == ("interrupted", 1)
+
+
+@pytest.mark.parametrize("kind", ["plain", "coroutine"])
+def test_a_receiver_of_the_caller_s_own_is_left_alone(kind):
+    received = []
+
+    def mine(*_):
+        received.append(1)
+        raise KeyboardInterrupt
+
+    def plain(arm):
+        press()
+        return arm
+
+    async def coroutine(_):
+        press()
+        await asyncio.sleep(3600)
+
+    signal.signal(signal.SIGINT, mine)
+    try:
+        found = find_best(10, plain if kind == "plain" else coroutine, budget=1000, **QUIET)
+        assert signal.getsignal(signal.SIGINT) is mine
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    assert found.stopped == "interrupted"
+    assert received
+
+
+def test_a_search_in_another_thread_leaves_ctrl_c_alone():
+    results = []
+
+    def search():
+        results.append(find_best(5, float, budget=50, **QUIET))
+        results.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=search)
+    thread.start()
+    thread.join()
+    assert results[0].best == 4
+    assert results[1] is signal.default_int_handler
+
+
+# Deadlines
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_a_deadline_does_not_wait_for_what_hangs(workers):
+    release, calls = threading.Event(), itertools.count()
+
+    def evaluate(arm):
+        if next(calls) >= 10:
+            release.wait()
+        return arm
+
+    try:
+        found = find_best(20, evaluate, budget=1000, seconds=0.2, workers=workers, **QUIET)
+    finally:
+        release.set()
+    assert (found.stopped, found.spending.pulls, found.spending.abandoned) == ("deadline", 10, workers)
+    assert found.spending.left == 990
+    assert found.best is not None
+
+
+def test_a_deadline_before_the_first_result_finds_nothing():
+    release = threading.Event()
+    try:
+        found = find_best(20, lambda _: release.wait(), seconds=0.05, **QUIET)
+    finally:
+        release.set()
+    assert (found.stopped, found.best, found.spending.pulls, found.spending.abandoned) == ("deadline", None, 0, 1)
+
+
+# As a user meets them
+
+
+PROGRAM = """
+import asyncio, itertools, json, signal, sys, threading, time
+from boxthirding.find import find_best
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have ignored it
+calls = itertools.count()
+hang = threading.Event().wait
+
+def plain(arm):
+    if next(calls) == 20:
+        print("ready", flush=True)
+    if next(calls) > 20:
+        hang()
+    return arm
+
+async def coroutine(arm):
+    if next(calls) == 20:
+        print("ready", flush=True)
+    if next(calls) > 20:
+        await asyncio.to_thread(hang) if OPTIONS.get("seconds") else await asyncio.sleep(3600)
+    return arm
+
+OPTIONS = json.loads(sys.argv[2])
+found = find_best(9, globals()[sys.argv[1]], progress=False, **OPTIONS)
+print(json.dumps([found.stopped, found.best is not None, found.session.pulls > 5]))
+"""
+
+
+def started(kind, **options):
+    source = str(Path(find_best.__code__.co_filename).parents[2])
+    path = os.pathsep.join(filter(None, [source, os.environ.get("PYTHONPATH")]))
+    return subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, kind, json.dumps(options)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+
+
+@pytest.mark.parametrize(("kind", "workers"), [("plain", 1), ("plain", 3), ("coroutine", 1), ("coroutine", 3)])
+def test_a_program_prints_its_best_so_far_after_ctrl_c_and_ends(kind, workers):
+    with started(kind, budget=1000, workers=workers) as process:
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=120)
+    assert json.loads(output) == ["interrupted", True, True]
+    assert process.returncode == 0
+
+
+def test_a_program_ends_although_evaluations_hang_in_its_threads():
+    with started("plain", budget=1000, seconds=1, workers=3) as process:
+        output, _ = process.communicate(timeout=120)
+    assert output.startswith("ready\n")
+    assert json.loads(output.splitlines()[1]) == ["deadline", True, True]
+    assert process.returncode == 0
