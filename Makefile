@@ -18,10 +18,9 @@ help: ## list the targets
 
 venv: $(FULL) ## build the full environment
 
-demo: $(RUNTIME) ## simulate three policies on the embedded captions: a table, and build/demo.png
+demo: $(RUNTIME) ## watch a live session, then compare three policies: a table, and build/demo.png
 	@mkdir -p build
-	$(BIN)/boxthirding simulate --instance captions --rewards gaussian:0.25 --policy b3 --policy us --policy sh \
-		--budget 10000 --replicates 200 --seed 1 --plot build/demo.png
+	$(BIN)/boxthirding demo --out build/demo.png
 
 test: check ## run the checks and the tests
 	$(BIN)/pytest -n 2 tests

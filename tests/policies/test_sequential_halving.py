@@ -226,6 +226,18 @@ def test_a_round_ends_without_the_arm_that_is_withdrawn():
     assert live.recommend() is None
 
 
+def test_when_the_better_half_is_withdrawn_the_rest_of_the_last_complete_round_stands():
+    live = Live(SequentialHalving(budget=24), 8)
+    for arm in range(8):
+        live.tell(*live.ask(), float(arm))
+    for arm in (7, 6, 5):
+        assert live.recommend() == arm
+        live.drop(arm)
+    assert live.recommend() == 4
+    live.drop(4)  # nobody is left in the second round
+    assert live.recommend() == 3
+
+
 def test_an_arm_withdrawn_before_it_was_met_is_counted_out():
     live = Live(SequentialHalving(budget=8), 4)
     live.add(-1)  # the driver counts one less

@@ -1,0 +1,34 @@
+"""How Sphinx builds the documentation: `make docs`."""
+
+from sphinx.application import Sphinx
+
+import boxthirding
+
+project = "boxthirding"
+author = "the boxthirding authors"
+version = release = boxthirding.__version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
+myst_enable_extensions = ["deflist"]
+myst_heading_anchors = 3
+default_role = "literal"  # docstrings say `name`
+
+autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True  # time.monotonic, not <built-in function monotonic>
+autodoc_typehints_format = "short"
+python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 88
+
+html_theme = "furo"
+html_title = "boxthirding"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_copyright = False
+pygments_style = "tango"
+pygments_dark_style = "monokai"
+
+
+def setup(app: Sphinx) -> None:
+    """Leave out the signature of a protocol: nobody calls it."""
+    app.connect("autodoc-process-signature", lambda *event: ("", event[6]) if event[5] == "(*args, **kwargs)" else None)

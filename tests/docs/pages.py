@@ -1,0 +1,56 @@
+"""The pages of the documentation, cut into what can be run: Python, commands, files, and what they print."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
+CAPTION = re.compile(r"\A(:[a-z-]+:[^\n]*\n)*?:caption: (?P<file>\S+)\n(:[a-z-]+:[^\n]*\n)*\n?")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: what kind it is, what stands in it, and where."""
+
+    kind: str  # python, console, file, or anything else
+    text: str
+    line: int
+    file: str = ""  # the name of a file that the page shows
+    output: str | None = None  # what must be printed, if the page says so
+
+
+def blocks(page):
+    """Return the fenced blocks of a page; a block `text` right after Python or a command is what that prints."""
+    source = page.read_text(encoding="utf-8")
+    found = []
+    end = 0
+    for fence in FENCE.finditer(source):
+        info, body = fence["info"].strip(), fence["body"]
+        line = source.count("\n", 0, fence.start()) + 1
+        between = source[end : fence.start()].strip()
+        end = fence.end()
+        caption = CAPTION.match(body) if info.startswith("{code-block}") else None
+        if info == "text" and not between and found and found[-1].kind in ("python", "console"):
+            last = found.pop()
+            found.append(Block(last.kind, last.text, last.line, output=body))
+        elif caption:
+            found.append(Block("file", body[caption.end() :], line, file=caption["file"]))
+        else:
+            found.append(Block("console" if info == "sh" else info, body, line))
+    return found
+
+
+def commands(block):
+    """Return the commands of a console block, each with the output that follows it: lines that begin with `$ `."""
+    found = []
+    for line in block.text.splitlines():
+        if line.startswith("$ "):
+            found.append([line[2:], ""])
+        elif found and found[-1][0].endswith("\\"):
+            found[-1][0] = found[-1][0][:-1] + line.removeprefix("> ").strip()
+        elif found:
+            found[-1][1] += line + "\n"
+    return [(command, output or None) for command, output in found]
