@@ -1,0 +1,121 @@
+"""What happens in a run, chosen by Hypothesis: how many arms and workers, what they earn, and how much goes wrong."""
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Final, NoReturn
+
+from boxthirding.errors import InvalidInput, MissingExtra
+from boxthirding.types import Policy
+
+STEP: Final = 2.0**-10
+"""Rewards are multiples of this, so that their sums are exact in any order."""
+
+REWARDS: Final = ("equal", "coins", "by arm", "anything")
+GIVEN: Final = ("number", "labels", "iterator")
+
+
+class ContractBroken(AssertionError):
+    """A policy broke a rule of the contract; the message says which."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One run. Shares are of 100 steps."""
+
+    n_arms: int
+    workers: int
+    """Pulls, or jobs, in flight at the most."""
+    steps: int
+    budget: int
+    """Told to a policy that must know it, and spent in a simulation."""
+    seed: int
+    rewards: str
+    given: str
+    """How a session gets its arms."""
+    withdrawn: int
+    added: int
+    failed: int
+    refused: int
+
+    def rng(self) -> random.Random:
+        """Return the generator of everything that the plan leaves open."""
+        return random.Random(self.seed)  # noqa: S311  # a seeded generator is what a test wants
+
+    def reward(self, arm: int, rng: random.Random) -> float:
+        """Return the reward of one pull."""
+        if self.rewards == "equal":
+            return 0.5
+        if self.rewards == "coins":
+            return float(rng.randrange(2))
+        if self.rewards == "by arm":
+            return STEP * (37 * arm % 1024)
+        return STEP * rng.randrange(-4096, 4096)
+
+
+def for_plans(policy: Policy, check: Callable[[Policy, Plan], None], examples: int) -> None:
+    """Run a check of a policy on plans that Hypothesis chooses, the same ones every time.
+
+    Plans that the policy refuses, as a budget that is too small for the arms, are passed over.
+    """
+    try:
+        from hypothesis import HealthCheck, Phase, given, reject, settings  # noqa: PLC0415  # an extra
+        from hypothesis import strategies as st  # noqa: PLC0415
+    except ImportError:
+        raise MissingExtra("the contract suite", "hypothesis", "testing") from None
+
+    share = st.sampled_from([0, 0, 1, 3, 10])
+    plans = st.builds(
+        Plan,
+        n_arms=st.one_of(st.integers(1, 12), st.integers(1, 150)),
+        workers=st.one_of(st.just(1), st.integers(2, 8), st.integers(9, 64)),
+        steps=st.integers(1, 400),
+        budget=st.integers(1, 400),
+        seed=st.integers(0, 2**32),
+        rewards=st.sampled_from(REWARDS),
+        given=st.sampled_from(GIVEN),
+        withdrawn=share,
+        added=share,
+        failed=share,
+        refused=share,
+    )
+
+    @settings(
+        max_examples=examples,
+        derandomize=True,
+        deadline=None,
+        database=None,
+        report_multiple_bugs=False,
+        suppress_health_check=[HealthCheck.too_slow],
+        phases=[Phase.generate, Phase.shrink],
+    )
+    @given(plan=plans)
+    def run(plan: Plan) -> None:
+        told = suited(policy, plan.budget)
+        try:
+            told.new(plan.n_arms, plan.seed, 1)
+        except InvalidInput:
+            reject()
+        check(told, plan)
+
+    run()
+
+
+def suited(policy: Policy, budget: int) -> Policy:
+    """Return the policy, told the budget if it must be."""
+    if "budget" not in policy.told:
+        return policy
+    configuration: Any = policy
+    told: Policy = replace(configuration, budget=budget)
+    return told
+
+
+def expect(truth: bool, rule: str) -> None:  # noqa: FBT001  # an assertion, read as one
+    """Say which rule was broken, if it was."""
+    if not truth:
+        broken(rule)
+
+
+def broken(rule: str) -> NoReturn:
+    """Say which rule was broken."""
+    raise ContractBroken(rule)
