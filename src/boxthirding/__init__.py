@@ -15,7 +15,20 @@ from boxthirding.errors import (
     UnreadableData,
 )
 from boxthirding.find import Confirmation, Found, Spending, find_best, find_best_async
-from boxthirding.policies import POLICIES, BoxThirding, SequentialHalving, Uniform, parse_policy
+from boxthirding.policies import (
+    POLICIES,
+    UCBE,
+    Asha,
+    BoxThirding,
+    BracketingSequentialHalving,
+    BracketingUCB,
+    DoublingSequentialHalving,
+    Prose,
+    SequentialHalving,
+    SuccessiveRejects,
+    Uniform,
+    parse_policy,
+)
 from boxthirding.session import AskTell, Lineage, Recommendation, Screening, Session, Ticket
 from boxthirding.sim import Run, simulate
 
@@ -23,25 +36,32 @@ __version__ = "0.1.0"
 
 __all__ = [
     "POLICIES",
+    "UCBE",
     "AlreadyTold",
     "ArmWithdrawn",
     "ArmsUnavailable",
+    "Asha",
     "AskTell",
     "BoxThirding",
     "BoxThirdingError",
+    "BracketingSequentialHalving",
+    "BracketingUCB",
     "CommandFailed",
     "Confirmation",
+    "DoublingSequentialHalving",
     "EvaluationFailed",
     "Found",
     "InvalidInput",
     "Lineage",
     "MissingExtra",
+    "Prose",
     "Recommendation",
     "Run",
     "Screening",
     "SequentialHalving",
     "Session",
     "Spending",
+    "SuccessiveRejects",
     "Ticket",
     "TicketRefused",
     "Uniform",

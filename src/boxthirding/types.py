@@ -72,7 +72,7 @@ class Policy(Protocol):
     """What a policy SPEC calls it."""
     rule: ClassVar[Rule]
     told: ClassVar[frozenset[str]]
-    """What it must be told beforehand: a subset of {"budget", "sigma"}, each a field of the policy."""
+    """What it must be told beforehand: a subset of {"budget", "sigma", "hardness"}, each a field of the policy."""
     squares: ClassVar[bool]
     """Whether its rule reads the sums of squares."""
     open_ended: ClassVar[bool]

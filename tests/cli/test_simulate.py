@@ -86,7 +86,19 @@ def test_a_policy_that_must_be_told_the_noise_gets_it_from_the_rewards(monkeypat
         "boxthirding.policies.parse_policy", lambda spec, **told: seen.append(told) or parse(spec, **told)
     )
     rows(*USUAL)
-    assert seen == [{"budget": 100, "sigma": 0.25}]
+    assert [(told["budget"], told["sigma"]) for told in seen] == [(100, 0.25)]
+
+
+def test_an_oracle_is_told_the_hardness_of_the_arms_as_they_are_pulled(tmp_path):
+    file = tmp_path / "contest.csv"
+    file.write_text("votes,somewhat_funny,funny\n10,4,2\n10,1,1\n10,2,0\n", encoding="utf-8")
+    arms = ["--means", str(file), "--rewards", "votes"]
+    specs = ["ucbe", "ucbe:exploration=oracle", "ucbe:exploration=2", "dsh"]
+    printed = rows(*arms, *(word for spec in specs for word in ("--policy", spec)), *SMALL)
+    assert [row["policy"] for row in printed] == specs
+    hardness = 2 / 0.25**2 + 1 / 0.3**2  # of the means 0.4, 0.15 and 0.1
+    (same,) = rows(*arms, "--policy", f"ucbe:exploration=oracle,hardness={hardness!r}", *SMALL)
+    assert same["regret_mean"] == printed[1]["regret_mean"]
 
 
 def test_means_from_a_file_are_the_instance_s_own(tmp_path):
@@ -280,6 +292,13 @@ def test_bad_input_is_refused_in_one_line_and_nothing_is_written(folder, case, a
 def test_nothing_runs_when_the_last_policy_is_wrong(folder, monkeypatch):
     monkeypatch.setattr(sim, "simulate", lambda *_, **__: pytest.fail("something ran"))
     refused(folder, [*USUAL, "--policy", "b3:growth=3", "--plot", "p.png"], ["growth is 3"])
+
+
+@pytest.mark.parametrize("as_json", [[], ["--json"]], ids=["table", "json"])
+def test_nothing_runs_when_a_policy_cannot_run_on_so_many_arms(folder, monkeypatch, as_json):
+    monkeypatch.setattr(sim, "simulate", lambda *_, **__: pytest.fail("something ran"))
+    arguments = ["--instance", "captions", *NOISE, "--policy", "b3", "--policy", "sr", "--budget", "10"]
+    refused(folder, [*arguments, *as_json], ["budget is 10", "5513 arms", "b3 or sh"])
 
 
 def test_a_policy_given_twice_is_refused(folder):

@@ -3,7 +3,20 @@
 import pytest
 
 from boxthirding.errors import InvalidInput
-from boxthirding.policies import POLICIES, BoxThirding, SequentialHalving, Uniform, parse_policy
+from boxthirding.policies import (
+    POLICIES,
+    UCBE,
+    Asha,
+    BoxThirding,
+    BracketingSequentialHalving,
+    BracketingUCB,
+    DoublingSequentialHalving,
+    Prose,
+    SequentialHalving,
+    SuccessiveRejects,
+    Uniform,
+    parse_policy,
+)
 
 
 @pytest.mark.parametrize(
@@ -21,10 +34,26 @@ from boxthirding.policies import POLICIES, BoxThirding, SequentialHalving, Unifo
         ("sh:growth=1.7,mode=paper", SequentialHalving(budget=500, growth=1.7, mode="paper")),
         ("sh:growth=2,mode=fit", SequentialHalving(budget=500, growth=2.0, mode="fit")),
         ("sh:budget=64", SequentialHalving(budget=64)),
+        ("bsh", BracketingSequentialHalving()),
+        ("bucb", BracketingUCB(sigma=0.25)),
+        ("bucb:delta=0.05,sigma=2", BracketingUCB(sigma=2.0, delta=0.05)),
+        ("prose", Prose(sigma=0.25)),
+        ("prose:sigma=0.5,beta=2", Prose(sigma=0.5, beta=2.0)),
+        ("asha", Asha()),
+        ("asha:growth=2", Asha(growth=2.0)),
+        ("sr", SuccessiveRejects(budget=500)),
+        ("sr:budget=64", SuccessiveRejects(budget=64)),
+        ("dsh", DoublingSequentialHalving()),
+        ("ucbe", UCBE(budget=500)),
+        ("ucbe:exploration=adaptive", UCBE(budget=500)),
+        ("ucbe:exploration=2", UCBE(budget=500, exploration=2.0)),
+        ("ucbe:exploration=0,budget=64", UCBE(budget=64, exploration=0.0)),
+        ("ucbe:exploration=oracle", UCBE(budget=500, exploration="oracle", hardness=40.0)),
+        ("ucbe:exploration=oracle,hardness=9", UCBE(budget=500, exploration="oracle", hardness=9.0)),
     ],
 )
 def test_a_spec_parses(spec, policy):
-    assert parse_policy(spec, budget=500, sigma=0.25) == policy
+    assert parse_policy(spec, budget=500, sigma=0.25, hardness=40.0) == policy
 
 
 def test_every_policy_parses_by_its_name():
@@ -72,6 +101,23 @@ def test_a_whole_number_is_an_integer():
         ("sh:budget=nan", ["nan"]),
         ("sh:budget=inf", ["inf"]),
         ("sh:budget=1e400", ["budget"]),
+        ("sr:budget=0", ["budget is 0", "at least 1"]),
+        ("sr:growth=2", ["'growth'", "its keys are budget"]),
+        ("dsh:budget=9", ["'budget'", "it has none"]),
+        ("ucbe:exploration=bold", ["'bold'", "adaptive, oracle or a number"]),
+        ("ucbe:exploration=", ["''", "adaptive, oracle or a number"]),
+        ("ucbe:exploration=-1", ["-1", "at least 0"]),
+        ("ucbe:exploration=nan", ["nan", "finite"]),
+        ("ucbe:exploration=oracle", ["hardness is None", "H₁"]),
+        ("ucbe:exploration=oracle,hardness=0", ["hardness is 0", "H₁"]),
+        ("ucbe:hardness=9", ["hardness is 9", "exploration=oracle"]),
+        ("bsh:delta=0.1", ["'delta'", "it has none"]),
+        ("bucb:sigma=1,delta=0.5", ["delta is 0.5", "(0, 1/e)"]),
+        ("bucb:sigma=-1", ["sigma is -1", "at least 0"]),
+        ("prose:sigma=1,beta=0", ["beta is 0", "above 0"]),
+        ("prose:sigma=loud", ["sigma=loud", "number"]),
+        ("prose:gamma=1", ["'gamma'", "sigma, beta"]),
+        ("asha:growth=3", ["growth is 3", "(1, 2]"]),
     ],
 )
 def test_a_wrong_spec_is_refused_with_what_exists(spec, words):
@@ -84,3 +130,9 @@ def test_a_wrong_spec_is_refused_with_what_exists(spec, words):
 def test_a_policy_that_must_be_told_the_budget_says_so():
     with pytest.raises(InvalidInput, match="sh must be told budget"):
         parse_policy("sh")
+
+
+@pytest.mark.parametrize("name", ["prose", "bucb"])
+def test_a_policy_that_must_be_told_the_noise_says_how(name):
+    with pytest.raises(InvalidInput, match=f"{name} must be told sigma: write {name}:sigma=…"):
+        parse_policy(name, budget=500)

@@ -8,7 +8,19 @@ import pytest
 
 from boxthirding import _compile
 from boxthirding.errors import InvalidInput, MissingExtra
-from boxthirding.policies import BoxThirding, SequentialHalving, Uniform, parse_policy
+from boxthirding.policies import (
+    UCBE,
+    Asha,
+    BoxThirding,
+    BracketingSequentialHalving,
+    BracketingUCB,
+    DoublingSequentialHalving,
+    Prose,
+    SequentialHalving,
+    SuccessiveRejects,
+    Uniform,
+    parse_policy,
+)
 from boxthirding.rewards import (
     Bernoulli,
     Deterministic,
@@ -41,6 +53,10 @@ POLICIES = [
     BracketingUCB(sigma=0.5),
     Prose(sigma=0.5),
     Asha(),
+    SuccessiveRejects(budget=300),
+    DoublingSequentialHalving(),
+    UCBE(budget=300),
+    UCBE(budget=300, exploration=2.0),
 ]
 
 

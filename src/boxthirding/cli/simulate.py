@@ -110,15 +110,18 @@ def simulate(  # noqa: PLR0913  # an argument for each option
     """
     from boxthirding import _compile
     from boxthirding._checks import whole
+    from boxthirding.policies.ucbe import oracle_hardness
     from boxthirding.report import check_plot_file, log_spaced
     from boxthirding.rewards import parse_rewards
     from boxthirding.sim.simulate import checked_checkpoints
 
     model = parse_rewards(rewards)
     chosen = _chosen(instance, arms, means, top, model)
-    model.source(chosen)  # refuses arms that the model does not fit
+    means_of_arms = model.source(chosen).means  # refuses arms that the model does not fit
     shown = checked_checkpoints(checkpoints, whole("budget", budget, least=1)).tolist()
-    policies = _parsed(specs, budget, model.sigma)
+    policies = _parsed(specs, budget, model.sigma, oracle_hardness(means_of_arms))
+    for policy in policies.values():
+        policy.new(chosen.n_arms, seed, 1)  # refuses a budget that is too small for so many arms
     if plot is not None:
         check_plot_file(plot)
     read = shown if plot is None else [*shown, *log_spaced(budget)]
@@ -157,14 +160,14 @@ def _chosen(
     raise InvalidInput("there are no arms: give --instance NAME, --means FILE.csv or --rewards table:FILE.csv")
 
 
-def _parsed(specs: Sequence[str], budget: int, sigma: float) -> "dict[str, Policy]":
+def _parsed(specs: Sequence[str], budget: int, sigma: float, hardness: float) -> "dict[str, Policy]":
     """Return the policies by SPEC."""
     from boxthirding.policies import parse_policy
 
     for spec in specs:
         if specs.count(spec) > 1:
             raise InvalidInput(f"--policy {spec} is given {specs.count(spec)} times, but counts once: leave one out")
-    return {spec: parse_policy(spec, budget=budget, sigma=sigma) for spec in specs}
+    return {spec: parse_policy(spec, budget=budget, sigma=sigma, hardness=hardness) for spec in specs}
 
 
 def _run(

@@ -1,8 +1,28 @@
 """The policies, one file an algorithm."""
 
+from boxthirding.policies.asha import Asha
 from boxthirding.policies.box_thirding import BoxThirding
+from boxthirding.policies.bsh import BracketingSequentialHalving
+from boxthirding.policies.bucb import BracketingUCB
+from boxthirding.policies.doubling import DoublingSequentialHalving
+from boxthirding.policies.prose import Prose
 from boxthirding.policies.sequential_halving import SequentialHalving
 from boxthirding.policies.spec import POLICIES, parse_policy
+from boxthirding.policies.successive_rejects import SuccessiveRejects
+from boxthirding.policies.ucbe import UCBE
 from boxthirding.policies.uniform import Uniform
 
-__all__ = ["POLICIES", "BoxThirding", "SequentialHalving", "Uniform", "parse_policy"]
+__all__ = [
+    "POLICIES",
+    "UCBE",
+    "Asha",
+    "BoxThirding",
+    "BracketingSequentialHalving",
+    "BracketingUCB",
+    "DoublingSequentialHalving",
+    "Prose",
+    "SequentialHalving",
+    "SuccessiveRejects",
+    "Uniform",
+    "parse_policy",
+]

@@ -107,9 +107,9 @@ def drop(state: State, arm: int) -> None:
         end_one(state)
     elif arm == best:
         state.scalars[BEST] = NONE
-        for other in range(state.scalars[SIZE]):
-            if state.due[other] == 0:
-                consider(state, other)
+        for position in range(state.scalars[SIZE]):
+            if state.due[state.standing[position]] == 0:
+                consider(state, state.standing[position])
     elif best != NONE and state.total[arm] == state.total[best]:
         state.scalars[TIED] -= 1
 
@@ -159,6 +159,7 @@ def end_one(state: State) -> None:
     if left == 0:  # all of them withdrawn: what the round before said stands
         scalars[ROUND] = len(state.plan)
         if scalars[RUNS] != NONE:
+            scalars[KEPT] = recommend(state)
             start_again(state)
         return
     rank(state.standing, 0, left, state.total, state.scratch, state.ties)
@@ -235,14 +236,14 @@ def new_state(plan: list[int], sizes: list[int], n_arms: int, seed: int, *, pace
 
 
 def ranking(state: State) -> list[int]:
-    """Return the arms of the last complete round in its order; before one, those pulled by mean."""
-    kept, ranked = int(state.scalars[KEPT]), int(state.scalars[RANKED])
-    if ranked:
-        arms = [int(arm) for arm in state.standing[:ranked] if state.due[arm] != WITHDRAWN]
+    """Return the recommended arm, then the others by the last round they were ranked in, before one by mean."""
+    best, ranked = int(recommend(state)), int(state.scalars[RANKED])
+    if ranked:  # behind those of the last round stand those left out before; a withdrawn arm's place may name another
+        arms = [int(arm) for arm in dict.fromkeys(state.standing.tolist()) if state.due[arm] != WITHDRAWN]
     else:
         pulled = np.flatnonzero(state.due == 0)
         arms = [int(arm) for arm in pulled[np.argsort(-state.total[pulled], kind="stable")]]
-    return arms if kept == NONE else [kept, *(arm for arm in arms if arm != kept)]
+    return arms if best == NONE else [best, *(arm for arm in arms if arm != best)]
 
 
 def halved(players: int, rounds: int) -> list[int]:

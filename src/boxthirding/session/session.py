@@ -151,7 +151,7 @@ class Session:
                 self._again[out.ticket.id] = None
 
     def add(self, arms: Iterable[Any] | Mapping[Label, Any]) -> None:
-        """Add arms, all or none of them."""
+        """Add arms, all or none of them; a policy whose plan is made at the start (sh, sr, dsh) does not play them."""
         with self._lock:
             self._labels.add(arms)
             self._state.scalars[N_ARMS] = self._labels.in_sight

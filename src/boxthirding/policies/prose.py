@@ -1,0 +1,209 @@
+"""PROSE (Pilliat 2025): arms by lower bound, the boldest of ever more of them; anytime, but told the noise.
+
+β and σ are the paper's; J, J_max and Z carry their names below; t numbers the pulls from 1. Among the Z arms with
+the largest lower bound `mean - √(β σ² / n)` the one with the largest upper bound is pulled; Z sweeps from 1 to t on a
+logarithmic scale, again and again, and brings in a new arm whenever it exceeds those seen.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, NamedTuple
+
+import numpy as np
+
+from boxthirding._checks import is_number, whole
+from boxthirding._compile import kernel
+from boxthirding.errors import InvalidInput
+from boxthirding.policies.treap import champion_among, first, insert, refresh_path, remove
+from boxthirding.streams import TIES, advance, spawn
+from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Floats, Ints, Rule
+
+SEEN: Final = 1  # numbers 0 … SEEN - 1 have been asked for
+LIVE: Final = 2  # of them, how many are not withdrawn
+ASKED: Final = 3  # pulls asked for
+SWEEP: Final = 4  # where the sweep of Z stands: J
+_SCALARS = 5
+
+_SLACK: Final = 1e-13  # a power that is an integer but for rounding is that integer: 343^(3/9) = 7
+
+WITHDRAWN: Final = -1
+"""Instead of the pulls of an arm that is gone."""
+
+
+class State(NamedTuple):
+    """K arms of room; root to luck are a treap of the arms seen, by lower bound."""
+
+    scalars: Ints
+    ties: Ints  # [6]
+    width: Floats  # [1] √β σ
+    pulls: Ints  # [K] pulls told
+    out: Ints  # [K] pulls asked for and not told
+    total: Floats  # [K]
+    root: Ints  # [1]
+    left: Ints  # [K]
+    right: Ints  # [K]
+    parent: Ints  # [K]
+    size: Ints  # [K]
+    champion: Ints  # [K]
+    lower: Floats  # [K] from the pulls told
+    upper: Floats  # [K] from those in flight too: a pull in flight counts in n, not in the mean
+    luck: Ints  # [K] drawn once for each arm: the larger one wins a tie
+
+
+@kernel
+def reset(state: State) -> None:
+    """Forget every arm."""
+    for i in range(1, _SCALARS):
+        state.scalars[i] = 0
+    state.root[0] = NONE
+
+
+@kernel
+def ask(state: State) -> tuple[int, int, int]:
+    """Move Z on, and pull a new arm if it has outgrown those seen, else the boldest of the first Z."""
+    scalars = state.scalars
+    unseen = scalars[N_ARMS] - scalars[SEEN]
+    if unseen > 0 and scalars[SEEN] == len(state.pulls):
+        return GROW, NONE, 0
+    if unseen == 0 and scalars[LIVE] == 0:
+        return WAIT, NONE, 0
+    t = scalars[ASKED] + 1
+    j_max = bits(t)
+    j = scalars[SWEEP] + 1 if scalars[SWEEP] < j_max else 1
+    z = scope(t, j, j_max)
+    arm = NONE
+    if z <= scalars[LIVE] or unseen == 0:
+        arm = champion_among(state, 0, z)
+        if state.upper[arm] == -math.inf:  # its first pull is still in flight, and so is that of all of the first Z
+            arm = NONE
+            if unseen == 0:
+                arm = champion_among(state, 0, scalars[LIVE])
+                if state.upper[arm] == -math.inf:
+                    return WAIT, NONE, 0
+    if arm == NONE:
+        arm = meet(state)
+    scalars[SWEEP] = j
+    scalars[ASKED] += 1
+    state.out[arm] += 1
+    set_upper(state, arm)
+    refresh_path(state, arm)
+    return arm, arm, 1
+
+
+@kernel
+def tell(state: State, job: int, times: int, total: float, squares: float) -> None:  # noqa: ARG001  # the contract's
+    """Add a reward to its arm and put it in its new place."""
+    remove(state, 0, job)
+    state.out[job] -= times
+    state.pulls[job] += times
+    state.total[job] += total
+    set_upper(state, job)
+    n = state.pulls[job]
+    insert(state, 0, job, state.total[job] / n - state.width[0] / math.sqrt(n), state.upper[job])
+
+
+@kernel
+def drop(state: State, arm: int) -> None:
+    """Withdraw an arm."""
+    if state.pulls[arm] != WITHDRAWN:
+        remove(state, 0, arm)
+        state.pulls[arm] = WITHDRAWN
+        state.scalars[LIVE] -= 1
+
+
+@kernel
+def recommend(state: State) -> int:
+    """Return the arm with the largest lower bound."""
+    arm = first(state, 0)
+    return arm if arm != NONE and state.pulls[arm] > 0 else NONE
+
+
+@kernel
+def meet(state: State) -> int:
+    """Let the next arm in, with bounds ±∞."""
+    arm = state.scalars[SEEN]
+    state.scalars[SEEN] += 1
+    state.scalars[LIVE] += 1
+    state.pulls[arm] = 0
+    state.out[arm] = 0
+    state.total[arm] = 0.0
+    state.luck[arm] = advance(state.ties)
+    insert(state, 0, arm, -math.inf, math.inf)
+    return arm
+
+
+@kernel
+def set_upper(state: State, arm: int) -> None:
+    """Work out an arm's upper bound; one whose first pull is in flight is not asked for again."""
+    if state.pulls[arm] == 0:
+        state.upper[arm] = -math.inf
+    else:
+        n = state.pulls[arm] + state.out[arm]
+        state.upper[arm] = state.total[arm] / state.pulls[arm] + state.width[0] / math.sqrt(n)
+
+
+@kernel
+def scope(t: int, j: int, j_max: int) -> int:
+    """Return Z = ⌊t^(J/J_max)⌋."""
+    return t if j == j_max else int(math.pow(float(t), j / j_max) * (1.0 + _SLACK))
+
+
+@kernel
+def bits(t: int) -> int:
+    """Return ⌈log₂(t + 1)⌉."""
+    count = 0
+    while t >> count != 0:
+        count += 1
+    return count
+
+
+@dataclass(frozen=True)
+class Prose:
+    """PROSE: anytime, told the standard deviation of the noise."""
+
+    sigma: float
+    beta: float = 4.0
+
+    name: ClassVar[str] = "prose"
+    rule: ClassVar[Rule] = Rule(reset, ask, tell, drop, recommend)
+    told: ClassVar[frozenset[str]] = frozenset({"sigma"})
+    squares: ClassVar[bool] = False
+    open_ended: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if not (is_number(self.sigma) and 0 <= self.sigma < math.inf):
+            raise InvalidInput(f"sigma is {self.sigma!r}, but must be a finite number of at least 0")
+        if not (is_number(self.beta) and 0 < self.beta < math.inf):
+            raise InvalidInput(f"beta is {self.beta!r}, but must be a finite number above 0")
+
+    def new(self, n_arms: int, seed: int, capacity: int) -> State:
+        """Return a state in which nothing has happened yet."""
+        state = _empty(max(1, min(capacity, whole("the number of arms", n_arms, least=1))))
+        state.scalars[N_ARMS] = n_arms
+        state.ties[:] = spawn(seed, 0, 1)[0, TIES]
+        state.width[0] = math.sqrt(self.beta) * self.sigma
+        return state
+
+    def grow(self, state: State) -> State:
+        """Return the same state with room for twice as many arms."""
+        larger = _empty(2 * len(state.pulls))
+        for old, new in zip(state, larger, strict=True):
+            new[: len(old)] = old
+        return larger
+
+    def ranking(self, state: State) -> list[int]:
+        """Return the arms by lower bound."""
+        arms = np.flatnonzero(state.pulls[: int(state.scalars[SEEN])] > 0)
+        order = np.lexsort((-state.luck[arms], -state.lower[arms]))
+        return [int(arm) for arm in arms[order]]
+
+
+def _empty(room: int) -> State:
+    sizes = {"scalars": _SCALARS, "ties": 6, "root": 1, "width": 1}
+    floats = ("width", "total", "lower", "upper")
+    arrays: dict[str, Any] = {
+        name: np.zeros(sizes.get(name, room), np.float64 if name in floats else np.int64) for name in State._fields
+    }
+    state = State(**arrays)
+    reset(state)
+    return state
