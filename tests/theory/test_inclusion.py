@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from boxthirding.errors import InvalidInput
-from boxthirding.theory import non_inclusion
+from boxthirding.theory import is_data_poor, non_inclusion, non_inclusion_bound
 
 SMALL = [(n_arms, good, size) for n_arms in (1, 4, 6) for good in range(n_arms + 1) for size in range(n_arms + 1)]
 
@@ -41,3 +41,34 @@ def test_the_boundary_case():
 def test_what_cannot_be_is_refused(wrong):
     with pytest.raises(InvalidInput):
         non_inclusion(*wrong)
+
+
+@pytest.mark.parametrize(("n_arms", "good", "candidates"), SMALL)
+def test_the_bound_bounds_and_is_zero_exactly_where_nothing_can_be_missed(n_arms, good, candidates):
+    exact = non_inclusion(n_arms, good, candidates)
+    assert exact <= non_inclusion_bound(n_arms, good, candidates) + 1e-15
+    assert (non_inclusion_bound(n_arms, good, candidates) == 0) == (good + candidates > n_arms) == (exact == 0)
+
+
+def test_the_bound_by_hand():
+    assert non_inclusion_bound(100, 5, 20) == pytest.approx(math.exp(-1))
+    assert non_inclusion_bound(4, 2, 2) == 0.25  # (2/4)²; exactly it is 1/6
+    assert non_inclusion(4, 2, 2) == pytest.approx(1 / 6)
+
+
+def test_more_candidates_and_more_good_arms_miss_less():
+    by_size = [non_inclusion_bound(100, 7, size) for size in range(101)]
+    by_good = [non_inclusion_bound(100, good, 30) for good in range(101)]
+    assert by_size == sorted(by_size, reverse=True)
+    assert by_good == sorted(by_good, reverse=True)
+
+
+def test_data_poor_is_where_all_good_arms_can_be_missed():
+    for n_arms, good, size in SMALL:
+        assert is_data_poor(n_arms, good, size) == (non_inclusion(n_arms, good, size) > 0)
+
+
+@pytest.mark.parametrize("wrong", [(10, 11, 1), (10, 1, 11), (10, 1, -1), (0, 0, 0)])
+def test_a_data_poor_condition_that_cannot_be_is_refused(wrong):
+    with pytest.raises(InvalidInput):
+        is_data_poor(*wrong)

@@ -1,0 +1,63 @@
+"""Non-inclusion: the chance that none of the good arms could be returned, before a single reward is seen."""
+
+import math
+
+from boxthirding._checks import whole
+from boxthirding.errors import InvalidInput
+
+
+def non_inclusion(n_arms: int, good: int, candidates: int) -> float:
+    """Return the chance that a candidate set holds none of the good arms (theorem 4.7, exact).
+
+    The set is a uniformly random one of its size, so this is hypergeometric: C(N - g, c) / C(N, c), and 0 when the
+    set is larger than the number of arms that are not good (the paper's boundary case).
+
+    >>> non_inclusion(5_513, 55, 1_554) < 1e-7
+    True
+    """
+    few, many = sorted(_checked(n_arms, good, candidates))
+    if few + many > n_arms:
+        return 0.0
+    chance = 1.0
+    for i in range(few):
+        chance *= (n_arms - many - i) / (n_arms - i)
+    return chance
+
+
+def non_inclusion_bound(n_arms: int, good: int, candidates: int) -> float:
+    """Return the bound on non-inclusion of theorem D.4, case by case.
+
+    It is 0 where c₀ + g > N, (g/N)^g where c₀ + g = N, and exp(-c₀ g / N) where c₀ + g < N, the constant that the
+    paper's proof gives for its Ω. At the boundary both of the last two hold, and the smaller one is returned.
+
+    >>> non_inclusion_bound(10, 4, 7), non_inclusion_bound(100, 5, 20) == math.exp(-1)
+    (0.0, True)
+    """
+    good, candidates = _checked(n_arms, good, candidates)
+    if candidates + good > n_arms:
+        return 0.0
+    bound = math.exp(-candidates * good / n_arms)
+    return min(bound, (good / n_arms) ** good) if candidates + good == n_arms else bound
+
+
+def is_data_poor(n_arms: int, good: int, candidates: float) -> bool:
+    """Tell whether the data-poor condition holds (definition 4.2): c₀ ≤ N - g, g the number of good arms.
+
+    The paper's sentence says that c₀ is smaller, its formula that it is at most N - g: the formula is taken, because
+    exactly there every good arm may be missed. Its case ε = 0, c₀ < N, is g = 1.
+
+    >>> is_data_poor(100, 1, 99), is_data_poor(100, 1, 100)
+    (True, False)
+    """
+    _checked(n_arms, good, 0)
+    if not 0 <= candidates <= n_arms:
+        raise InvalidInput(f"candidates is {candidates}, but must lie between 0 and the number of arms, {n_arms}")
+    return candidates <= n_arms - good
+
+
+def _checked(n_arms: int, good: int, candidates: int) -> tuple[int, int]:
+    whole("the number of arms", n_arms, least=1)
+    for name, value in {"good": good, "candidates": candidates}.items():
+        if whole(name, value, least=0) > n_arms:
+            raise InvalidInput(f"{name} is {value}, but there are only {n_arms} arms")
+    return good, candidates
