@@ -11,7 +11,7 @@ from boxthirding.rewards import Gaussian, captions
 
 PULLS = 10_000
 REPLICATES = 1_000
-LIMITS = {"b3": 4, "us": 12, "sh": 12}
+LIMITS = {"b3": 4, "us": 12, "bsh": 12, "ucbe": 20, "bucb": 20, "asha": 20, "prose": 60, "sh": None, "dsh": None}
 
 
 def measure() -> Iterator[dict[str, Any]]:
@@ -19,7 +19,7 @@ def measure() -> Iterator[dict[str, Any]]:
     instance, rewards = captions(), Gaussian(0.5)
     checkpoints = np.unique(np.geomspace(1, PULLS, 130).astype(int))[-100:]
     for spec, limit in LIMITS.items():
-        policy = parse_policy(spec, budget=PULLS)
+        policy = parse_policy(spec, budget=PULLS, sigma=rewards.sigma)
 
         def run(policy: Any = policy) -> None:
             simulate(instance, rewards, policy, budget=PULLS, checkpoints=checkpoints, replicates=REPLICATES, seed=1)

@@ -197,13 +197,17 @@ def member(tree: Treap, which: int, rank: int) -> int:
 
 
 @kernel
-def next_member(tree: Treap, node: int) -> int:
-    """Return the node with the next smaller key, or NONE."""
-    if tree.right[node] != NONE:
-        node = tree.right[node]
-        while tree.left[node] != NONE:
-            node = tree.left[node]
-        return node
+def next_below(tree: Treap, node: int) -> int:
+    """Return the node with the next smaller key in a node's right subtree, which is not empty."""
+    node = tree.right[node]
+    while tree.left[node] != NONE:
+        node = tree.left[node]
+    return node
+
+
+@kernel
+def next_above(tree: Treap, node: int) -> int:
+    """Return the node with the next smaller key past a node's right subtree, or NONE."""
     while tree.parent[node] != NONE and tree.right[tree.parent[node]] == node:
         node = tree.parent[node]
     return tree.parent[node]

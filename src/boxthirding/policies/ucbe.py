@@ -14,7 +14,7 @@ import numpy as np
 from boxthirding._checks import is_number, whole
 from boxthirding._compile import kernel
 from boxthirding.errors import InvalidInput
-from boxthirding.policies.treap import first, insert, member, next_member, remove
+from boxthirding.policies.treap import first, insert, member, next_above, next_below, remove
 from boxthirding.streams import TIES, advance, spawn
 from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Floats, Ints, Rule
 
@@ -217,10 +217,14 @@ def worst_ratio(state: State, k: int) -> float:
         if gap * gap == 0.0:
             return math.inf
         largest = max(largest, rank / (gap * gap))
-        if arms / (gap * gap) <= largest:  # gaps only grow from here on
-            break
-        node = next_member(state, node)
-        rank += 1
+        right = state.right[node]
+        behind = 0 if right == NONE else state.size[right]
+        if behind > 0 and (rank + behind) / (gap * gap) > largest:
+            node = next_below(state, node)
+            rank += 1
+        else:  # their gaps are larger, and the last of them has that rank: none beats the largest ratio so far
+            node = next_above(state, node)
+            rank += behind + 1
     return largest if largest > 0.0 else math.inf
 
 
