@@ -1,4 +1,4 @@
-"""Box Thirding with several jobs in flight, arms added and withdrawn: rule S16 and what SPEC says after the rules.
+"""Box Thirding with several jobs in flight, arms added and withdrawn: rule S16, and several pulls in flight.
 
 What that text leaves open is decided here as the rule decides it, and marked "choice".
 """

@@ -17,7 +17,7 @@ def told(session, pulls, reward):
 def test_the_first_boxes_are_those_of_the_worked_example():
     session = told(Session(1_000), 16, float)
     sizes = [(box.level, box.deferment, len(box.arms)) for box in session.boxes()]
-    assert sizes == [(0, 0, 1), (0, 1, 3), (0, None, 3), (1, 0, 3)]  # N16 of SPEC's vector, before A10
+    assert sizes == [(0, 0, 1), (0, 1, 3), (0, None, 3), (1, 0, 3)]  # before Box(1, 0) is arranged
 
 
 def test_means_and_pulls_are_those_an_arm_competes_with():

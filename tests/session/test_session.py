@@ -25,7 +25,7 @@ class TestArms:
         assert [ticket.arm for ticket in tickets] == [0, 1, 2]
 
     @pytest.mark.parametrize(
-        "arms", [5, range(5), {0, 1, 2, 3, 4}, iter(range(5)), np.arange(5), (i for i in range(5))]
+        "arms", [5, range(5), dict.fromkeys(range(5)).keys(), iter(range(5)), np.arange(5), (i for i in range(5))]
     )
     def test_five_arms_in_any_form(self, arms):
         assert sorted(drawn(Session(arms))) == [0, 1, 2, 3, 4]
@@ -73,7 +73,7 @@ class TestArms:
         given = []
         session = Session(given.append(i) or i for i in range(1_000))
         pull(session, 20)
-        assert len(given) == 11  # SPEC: ten arms are introduced by then
+        assert len(given) == 11  # rule by rule: ten arms are introduced by then
 
     def test_a_policy_that_must_know_the_number_of_arms_refuses_an_iterator_before_it_begins(self):
         given = []
@@ -288,3 +288,22 @@ def test_threads_share_a_session():
     assert sorted(tickets) == list(range(len(tickets)))
     assert session.pulls == len(tickets) == sum(session.why(label).pulls for label in range(300))
     assert session.waiting == 0
+
+
+class TestPolicies:
+    def test_a_spec_will_do(self):
+        assert Session(3, "b3:reuse=topup").policy == BoxThirding(reuse="topup")
+
+    @pytest.mark.parametrize("policy", [BoxThirding, 42, "nobody"])
+    def test_what_is_no_policy_is_refused(self, policy):
+        with pytest.raises(InvalidInput, match="policy is"):
+            Session(3, policy)
+
+    def test_a_set_is_refused_because_its_order_is_not_the_same_twice(self):
+        with pytest.raises(InvalidInput, match=r"sorted\(arms\)"):
+            Session({"a", "b"})
+
+    def test_numpy_integers_are_labels(self):
+        session = Session(np.arange(3))
+        session.withdraw(np.int64(2))
+        assert {ticket.label for ticket in session.ask(2)} == {0, 1}

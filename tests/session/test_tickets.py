@@ -30,7 +30,18 @@ class Clock:
 
 class TestTell:
     @pytest.mark.parametrize(
-        "reward", [0, 1, True, np.float32(0.5), np.int64(3), np.bool_(True), fractions.Fraction(1, 4)]
+        "reward",
+        [
+            0,
+            1,
+            True,
+            np.float32(0.5),
+            np.int64(3),
+            np.bool_(True),
+            fractions.Fraction(1, 4),
+            np.array(0.5),
+            decimal.Decimal("0.5"),
+        ],
     )
     def test_any_real_number_is_a_reward(self, reward):
         session = Session(["a"])
@@ -41,7 +52,7 @@ class TestTell:
         "reward",
         [
             *(math.nan, math.inf, -math.inf, np.float64("nan"), np.float32("inf"), 1e300, 10**400, -(10**400)),
-            *("0.5", b"1", None, 1j, [0.5], np.array(0.5), np.array([0.5, 0.5]), decimal.Decimal("0.5"), ...),
+            *("0.5", b"1", None, 1j, [0.5], np.array([0.5, 0.5]), decimal.Decimal("nan"), ...),
         ],
         ids=repr,
     )
@@ -195,3 +206,22 @@ class TestLeases:
 
 def session_ticket(session, ticket_id):
     return session._open[ticket_id].ticket
+
+
+class TestFailingTwice:
+    def test_one_failure_reported_again_is_refused_and_counts_once(self):
+        session = Session(["a", "b"])
+        (ticket,) = session.ask()
+        session.fail(ticket)
+        for _ in range(3):
+            with pytest.raises(TicketRefused, match="waiting to be issued again"):
+                session.fail(ticket)
+        assert session.ask() == [ticket]
+        session.tell(ticket, 1.0)
+        assert session.recommend().label == ticket.label
+
+    def test_told_tickets_leave_no_lease_behind(self):
+        session = Session(100, lease=3600.0)
+        for _ in range(500):
+            session.tell(session.ask()[0], 0.5)
+        assert session._leases == {}

@@ -85,7 +85,7 @@ def empty(schedule: Schedule, arms: int, levels: int) -> State:
         costs=schedule.costs(levels),
         total=np.zeros(arms),
         new_total=np.zeros(arms),
-        met=np.zeros((16 * arms + 256, 4), np.int64),  # more than one ask can fill
+        met=np.zeros((16 * arms + 256, 4), np.int64),  # far more than one ask fills
         ready=np.zeros(levels, np.int64),
         lifting=np.zeros(levels, np.int64),
         **by_arm,

@@ -24,8 +24,15 @@ class Meeting(NamedTuple):
     level: int
     deferment: int
     arms: tuple[Arm, ...]
-    earlier: tuple[int, ...]
-    """The latest earlier meeting of each of them, or NONE."""
+
+
+class _Union(NamedTuple):
+    """Arms that have one candidate set from now on: the union of what they had."""
+
+    box: int
+    """The box that they met in, or NONE for a base update."""
+    members: tuple[tuple[int, int], ...]
+    """Each of them, and the latest union it was in before, or NONE."""
 
 
 class Contents(NamedTuple):
@@ -92,7 +99,11 @@ class BoxRecord:
     def __init__(self) -> None:
         self._read = 0
         self._meetings: list[Meeting] = []
-        self._of: dict[int, list[int]] = {}
+        self._of: dict[int, list[int]] = {}  # by arm: its meetings
+        self._unions: list[_Union] = []
+        self._latest: dict[int, int] = {}  # by arm: the latest union it is in
+        self._box: dict[int, int] = {}  # by arm: where its latest meeting sends it
+        self._base = 0
 
     def note(self, state: State, pulls: int) -> None:
         """Take down the rows that the rule has written since the last time."""
@@ -100,10 +111,10 @@ class BoxRecord:
         for row in range(max(self._read, written - len(state.met)), written):
             box, *numbers = state.met[row % len(state.met)].tolist()
             arms = tuple(self._arm(state, number) for number in numbers if number != NONE)
-            earlier = tuple(self._of.get(arm.number, [NONE])[-1] for arm in arms)
             for arm in arms:
                 self._of.setdefault(arm.number, []).append(len(self._meetings))
-            self._meetings.append(Meeting(pulls, box // WIDTH, box % WIDTH, arms, earlier))
+            self._meetings.append(Meeting(pulls, box // WIDTH, box % WIDTH, arms))
+            self._move(box, [arm.number for arm in arms])
         self._read = written
 
     def meetings(self, number: int) -> list[Meeting]:
@@ -116,7 +127,7 @@ class BoxRecord:
         if place == WITHDRAWN:
             return "withdrawn"
         if lifter == number:
-            return f"being pulled for level {state.target[number]}, {state.due[number]} pulls to go"
+            return f"being pulled for level {state.target[number]}, pulls to go: {state.due[number]}"
         if place == NONE:
             return f"waiting to be pulled again at level {state.scalars[BASE]}"
         level, deferment = divmod(place, WIDTH)
@@ -131,14 +142,15 @@ class BoxRecord:
     def candidates(self, state: State, told: Iterable[int]) -> set[int]:
         """Return the union of the candidate sets of Box(L, 0).
 
-        A new slot holds its arm; an ARRANGE gives the union of the three sets to all three outcomes.
+        A new slot holds its arm; an ARRANGE gives the union of the three sets to all three outcomes, and a base update
+        the union of R to all of R, and that of the pile to all of it: each of them may come first.
         """
         box = int(highest(state))
         if box == NONE:
-            return set(list(told)[:1])
+            return set(told)
         arms: set[int] = set()
         seen: set[int] = set()
-        to_visit: list[tuple[int, int]] = []  # an arm, and its latest meeting that counts
+        to_visit: list[tuple[int, int]] = []  # an arm, and its latest union that counts
         number = int(state.first[box])
         while number != NONE:
             to_visit.append((number, self._settled(state, number)))
@@ -149,8 +161,7 @@ class BoxRecord:
                 arms.add(number)
             elif index not in seen:
                 seen.add(index)
-                meeting = self._meetings[index]
-                to_visit += zip((arm.number for arm in meeting.arms), meeting.earlier, strict=True)
+                to_visit += self._unions[index].members
         return {number for number in arms if state.place[number] != WITHDRAWN}
 
     def boxes(self, state: State) -> list[Contents]:
@@ -167,14 +178,35 @@ class BoxRecord:
         return found
 
     def _settled(self, state: State, number: int) -> int:
-        """Return the latest meeting of an arm that has been carried out: one under way leaves it where it was."""
-        index = self._of.get(number, [NONE])[-1]
-        if index == NONE:
-            return NONE
-        meeting = self._meetings[index]
-        if len(meeting.arms) > 1 and state.place[number] == meeting.level * WIDTH + meeting.deferment:
-            index = meeting.earlier[[arm.number for arm in meeting.arms].index(number)]
+        """Return the latest union of an arm that has been carried out: an ARRANGE under way leaves it where it was."""
+        index = self._latest.get(number, NONE)
+        if index != NONE and self._unions[index].box == state.place[number] >= 0:
+            return dict(self._unions[index].members)[number]
         return index
+
+    def _move(self, box: int, numbers: list[int]) -> None:
+        """Follow an introduction, or an ARRANGE, as if it were carried out."""
+        level = box // WIDTH
+        if len(numbers) == 1:
+            while self._base < level:
+                self._raise_base()
+            self._box[numbers[0]] = box
+            return
+        self._unite(numbers, box)
+        self._box |= zip(numbers, ((level + 1) * WIDTH, box + 1, level * WIDTH + PILE), strict=False)
+
+    def _raise_base(self) -> None:
+        """Unite those who wait after a base update: first R, by their means, then the pile, in random order (S9)."""
+        there = [number for number, box in self._box.items() if box // WIDTH == self._base]
+        pile = {number for number in there if self._box[number] % WIDTH == PILE}
+        self._unite([number for number in there if number not in pile], NONE)
+        self._unite(sorted(pile), NONE)
+        self._base += 1
+
+    def _unite(self, numbers: list[int], box: int) -> None:
+        members = tuple((number, self._latest.get(number, NONE)) for number in numbers)
+        self._latest |= dict.fromkeys(numbers, len(self._unions))
+        self._unions.append(_Union(box, members))
 
     @staticmethod
     def _arm(state: State, number: int) -> Arm:

@@ -7,6 +7,8 @@ in which the caller lists arms tells a rule nothing, and ten million of them cos
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from boxthirding._checks import whole
 from boxthirding.errors import ArmsUnavailable, InvalidInput, UnknownLabel
 from boxthirding.streams import below
@@ -36,6 +38,8 @@ class Labels:
         self._gone: set[int] = set()  # arms withdrawn before they had a number
         self._coming: Iterator[Any] | None = None
         self._next: list[int] = []  # at most one arm: what the iterator gave and nobody needed yet
+        if isinstance(arms, set | frozenset):
+            raise InvalidInput("arms is a set, whose order differs from run to run: give sorted(arms) or a list")
         if isinstance(arms, Mapping | Sequence) and not isinstance(arms, str | bytes):
             self.add(arms)
         elif isinstance(arms, Iterator):
@@ -149,7 +153,7 @@ class Labels:
     def _knows(self, label: object) -> bool:
         if not _is_label(label):
             return False
-        return label in self._index or (isinstance(label, int) and 0 <= label < self._implicit)
+        return label in self._index or (not isinstance(label, str) and 0 <= label < self._implicit)  # type: ignore[operator]  # it is a label
 
     def _label_of(self, arm: int) -> Label:
         return arm if arm < self._implicit else self._listed[arm - self._implicit]
@@ -203,9 +207,10 @@ def _labelled(arms: Iterable[Any], first: int) -> list[tuple[Label, Any]]:
         return list(arms.items())
     listed = list(arms)
     if all(map(_is_label, listed)):
-        return [(arm, arm) for arm in listed]
+        labels: list[Label] = [arm if isinstance(arm, str) else int(arm) for arm in listed]
+        return list(zip(labels, labels, strict=True))
     return [(first + position, arm) for position, arm in enumerate(listed)]
 
 
 def _is_label(value: object) -> bool:
-    return isinstance(value, str | int) and not isinstance(value, bool)
+    return isinstance(value, str | int | np.integer) and not isinstance(value, bool)

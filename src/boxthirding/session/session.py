@@ -4,15 +4,16 @@ import math
 import numbers
 import threading
 import time
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from boxthirding._checks import is_number, whole
 from boxthirding.errors import AlreadyTold, ArmWithdrawn, BoxThirdingError, InvalidInput, TicketRefused, UnknownTicket
-from boxthirding.policies import BoxThirding
+from boxthirding.policies import BoxThirding, parse_policy
 from boxthirding.policies.records import record_of
 from boxthirding.session.labels import Labels
 from boxthirding.session.protocol import Box, Lineage, Recommendation, Rival, Screening, Step, Ticket
@@ -31,8 +32,6 @@ class _Out(NamedTuple):
 
     ticket: Ticket
     job: int
-    until: float = math.inf
-    """When its lease runs out."""
 
 
 class Session:
@@ -52,7 +51,7 @@ class Session:
     def __init__(  # each has a default but the first
         self,
         arms: int | Iterable[Any] | Mapping[Label, Any],
-        policy: Policy | None = None,
+        policy: Policy | str | None = None,
         *,
         seed: int = 0,
         direction: str = "maximize",
@@ -62,9 +61,9 @@ class Session:
     ) -> None:
         if direction not in ("maximize", "minimize"):
             raise InvalidInput(f"direction is {direction!r}, but must be maximize or minimize")
-        if lease is not None and not (is_number(lease) and lease > 0):
-            raise InvalidInput(f"lease is {lease!r}, but must be a number of seconds above 0, or None")
-        self.policy: Policy = BoxThirding() if policy is None else policy
+        if lease is not None and not (is_number(lease) and 0 < lease < math.inf):
+            raise InvalidInput(f"lease is {lease!r}, but must be a finite number of seconds above 0, or None")
+        self.policy = _as_policy(policy)
         self._sign = 1.0 if direction == "maximize" else -1.0
         self._lease, self._clock = lease, clock
         self._patience = whole("patience", patience, least=1)
@@ -90,7 +89,7 @@ class Session:
         self._open: dict[int, _Out] = {}
         self._void: set[int] = set()  # tickets whose arm was withdrawn
         self._again: OrderedDict[int, None] = OrderedDict()  # tickets to be issued again
-        self._leases: deque[tuple[float, int]] = deque()  # when they run out, and of which tickets
+        self._leases: dict[int, float] = {}  # when each open ticket's runs out, the earliest first
         self._trouble: BoxThirdingError | None = None
 
     @property
@@ -129,7 +128,7 @@ class Session:
             raise InvalidInput(f"the reward is {reward!r}, but must be a finite number below 1e150 in size")
         with self._lock:
             out = self._expected(ticket)
-            del self._open[out.ticket.id]
+            self._close(out.ticket.id)
             value *= self._sign
             arm = out.ticket.arm
             self._told += 1
@@ -144,6 +143,8 @@ class Session:
         with self._lock:
             out = self._expected(ticket)
             arm = out.ticket.arm
+            if out.ticket.id in self._again:
+                raise TicketRefused(f"ticket {out.ticket.id} is waiting to be issued again: it has failed or run out")
             self._failed[arm] = self._failed.get(arm, 0) + 1
             if self._failed[arm] >= self._patience:
                 self._drop(arm)
@@ -204,7 +205,7 @@ class Session:
                 )
             count = self._counts[arm]
             place = "withdrawn" if arm in self._withdrawn else self._record.place(self._state, arm)
-            overall = self._sign * self._totals[arm] / count if count else None
+            overall = self._sign * self._totals[arm] / count + 0.0 if count else None
             return Lineage(label, overall, count, tuple(steps), place)
 
     def boxes(self) -> list[Box]:
@@ -267,26 +268,28 @@ class Session:
             self._handed.append(0)
 
     def _reissued(self) -> Ticket | None:
-        while self._again:
-            ticket_id, _ = self._again.popitem(last=False)
-            if (out := self._open.get(ticket_id)) is not None:
-                return self._hand_out(out)
-        return None
+        if not self._again:
+            return None
+        ticket_id, _ = self._again.popitem(last=False)
+        return self._hand_out(self._open[ticket_id])
 
     def _hand_out(self, out: _Out) -> Ticket:
-        if self._lease is not None:
-            out = out._replace(until=self._clock() + self._lease)
-            self._leases.append((out.until, out.ticket.id))
         self._open[out.ticket.id] = out
+        if self._lease is not None:
+            self._leases.pop(out.ticket.id, None)
+            self._leases[out.ticket.id] = self._clock() + self._lease
         return out.ticket
+
+    def _close(self, ticket_id: int) -> None:
+        del self._open[ticket_id]
+        self._leases.pop(ticket_id, None)
+        self._again.pop(ticket_id, None)
 
     def _collect_expired(self) -> None:
         now = self._clock()
-        while self._leases and self._leases[0][0] <= now:
-            until, ticket_id = self._leases.popleft()
-            out = self._open.get(ticket_id)
-            if out is not None and out.until == until:  # not when it failed and was issued again since
-                self._again[ticket_id] = None
+        while self._leases and self._leases[ticket_id := next(iter(self._leases))] <= now:
+            del self._leases[ticket_id]
+            self._again[ticket_id] = None
 
     def _expected(self, ticket: int | Ticket) -> _Out:
         ticket_id = ticket.id if isinstance(ticket, Ticket) else ticket
@@ -311,7 +314,7 @@ class Session:
         if self._arm == arm:
             self._left = 0
         for ticket_id in [i for i, out in self._open.items() if out.ticket.arm == arm]:
-            del self._open[ticket_id]
+            self._close(ticket_id)
             self._void.add(ticket_id)
         self.policy.rule.drop(self._state, arm)
 
@@ -324,13 +327,24 @@ class Session:
 
     def _report(self, arm: int) -> Recommendation:
         count = self._counts[arm]
-        mean = self._sign * self._totals[arm] / count
+        mean = self._sign * self._totals[arm] / count + 0.0  # never -0
         return Recommendation(self._labels.label(arm), mean, count, self._record.level(self._state, arm))
+
+
+def _as_policy(policy: Policy | str | None) -> Policy:
+    """Return a policy given as such, as a SPEC, or not at all."""
+    if policy is None:
+        return BoxThirding()
+    if isinstance(policy, str):
+        return parse_policy(policy)
+    if isinstance(policy, type) or not hasattr(policy, "rule"):
+        raise InvalidInput(f"policy is {policy!r}, but must be a policy such as BoxThirding() or a SPEC such as 'b3'")
+    return policy
 
 
 def _as_float(reward: object) -> float:
     """Return a reward as a float, or refuse it by type."""
-    if isinstance(reward, numbers.Real | np.bool_):
+    if isinstance(reward, numbers.Real | np.bool_ | Decimal) or (isinstance(reward, np.ndarray) and reward.ndim == 0):
         try:
             return float(reward)
         except OverflowError:

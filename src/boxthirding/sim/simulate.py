@@ -43,13 +43,14 @@ class Run:
         if not self.replicates:
             return []
         low, high = np.quantile(self.regret, (0.25, 0.75), axis=0)
-        spread = self.regret.std(axis=0, ddof=1) if self.replicates > 1 else np.zeros(len(self.checkpoints))
         return [
             {
                 "pulls": int(pulls),
                 "replicates": self.replicates,
                 "regret_mean": float(self.regret[:, c].mean()),
-                "regret_se": float(spread[c] / np.sqrt(self.replicates)),
+                "regret_se": float(self.regret[:, c].std(ddof=1) / np.sqrt(self.replicates))
+                if self.replicates > 1
+                else 0.0,
                 "regret_q25": float(low[c]),
                 "regret_q75": float(high[c]),
                 "error_rate": float(np.mean(self.regret[:, c] > 0)),

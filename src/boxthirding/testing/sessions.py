@@ -107,7 +107,10 @@ class Ledger:
 
     def fail(self) -> None:
         """Let a ticket fail; at the third failure in a row its arm is withdrawn."""
-        ticket = self.tickets[self.rng.choice(sorted(self.out))]
+        held = sorted(i for i, until in self.out.items() if until > self.now)
+        if not held:
+            return
+        ticket = self.tickets[self.rng.choice(held)]
         self.session.fail(ticket.id)
         self.failures[ticket.label] = self.failures.get(ticket.label, 0) + 1
         self.out[ticket.id] = self.now
