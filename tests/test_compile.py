@@ -327,3 +327,23 @@ def test_a_folder_that_cannot_be_written_is_passed_over(tmp_path, monkeypatch):
     monkeypatch.setenv("BOXTHIRDING_CACHE", str(tmp_path / "file" / "cache"))
     folder = cache_folder()
     assert tmp_path not in folder.parents
+
+
+def test_code_unused_for_a_month_is_forgotten_and_code_in_use_is_not(tmp_path, monkeypatch):
+    monkeypatch.setenv("BOXTHIRDING_CACHE", str(tmp_path))
+    stale, recent, foreign = tmp_path / ("0" * 24), tmp_path / ("1" * 24), tmp_path / "notes"
+    for folder in (stale, recent, foreign):
+        folder.mkdir()
+        os.utime(folder, (0, 0))
+    os.utime(recent)
+    _compile._mark_used(tmp_path / ("2" * 24))
+    assert {folder.name for folder in tmp_path.iterdir()} == {"1" * 24, "2" * 24, "notes"}
+
+
+def test_without_a_writable_cache_the_folder_is_this_process_s_alone(tmp_path, monkeypatch):
+    blocked = tmp_path / "a file"
+    blocked.write_text("in the way")
+    monkeypatch.setenv("BOXTHIRDING_CACHE", str(blocked / "cache"))
+    folder = _compile.cache_folder()
+    assert folder.stat().st_mode & 0o077 == 0
+    assert folder == _compile.cache_folder()

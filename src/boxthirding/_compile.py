@@ -6,13 +6,17 @@ in another file, and it ignores globals, so two copies of one driver would get e
 folder is named by a digest of everything the compiled function is made of.
 """
 
+import atexit
 import hashlib
 import importlib.util
 import inspect
 import os
+import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, TypeVar
@@ -26,6 +30,9 @@ _Memo = dict[Callable[..., Any], Any]
 # Without reference counts (`_nrt`) and with every kernel inlined, a run is twenty times faster: a state is a tuple of
 # many arrays, and counting each of them at each call costs more than the call. The price: kernels allocate nothing.
 _OPTIONS = {"nogil": True, "_nrt": False, "forceinline": True}
+
+_DIGITS = 24  # of a digest
+_MONTH = 30 * 86_400.0  # seconds
 
 
 def kernel(function: F) -> F:
@@ -58,6 +65,7 @@ def compiled(function: Callable[..., Any], **names: Any) -> Callable[..., Any]:
 
     root = bound(function, **names)
     folder = cache_folder() / digest(root)
+    _mark_used(folder)
     memo: _Memo = {}
     # Only the outermost function is ever called from Python; wrappers for the others would double the time.
     inner = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)
@@ -88,7 +96,7 @@ def digest(function: Callable[..., Any]) -> str:
             text.update(name.encode() + _fingerprint(value))
     for path in sorted(modules):
         text.update(Path(path).read_bytes() if Path(path).is_file() else path.encode())
-    return text.hexdigest()[:24]
+    return text.hexdigest()[:_DIGITS]
 
 
 def _fingerprint(value: object) -> bytes:
@@ -109,7 +117,24 @@ def cache_folder() -> Path:
         with tempfile.TemporaryFile(dir=folder):
             return folder
     except OSError:
-        return Path(tempfile.gettempdir()) / f"boxthirding-{os.getuid() if hasattr(os, 'getuid') else 'cache'}"
+        return _own_folder()
+
+
+@lru_cache(maxsize=1)
+def _own_folder() -> Path:
+    """Return a folder that is this process's alone: what lies there is run, so nobody else may write to it."""
+    folder = Path(tempfile.mkdtemp(prefix="boxthirding-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def _mark_used(folder: Path) -> None:
+    """Make the folder of a digest, or note that it is in use, and remove those unused for a month."""
+    folder.mkdir(parents=True, exist_ok=True)
+    os.utime(folder)
+    for other in folder.parent.iterdir():
+        if len(other.name) == _DIGITS and time.time() - other.stat().st_mtime > _MONTH:
+            shutil.rmtree(other, ignore_errors=True)
 
 
 def _copy(function: Callable[..., Any], names: dict[str, Any]) -> Callable[..., Any]:
