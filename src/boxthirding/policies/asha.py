@@ -7,12 +7,11 @@ rung goes on. Anytime; many workers were what it was made for.
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, NamedTuple
-
-import numpy as np
+from typing import ClassVar, Final, NamedTuple
 
 from boxthirding._checks import whole
 from boxthirding._compile import kernel
+from boxthirding.policies.arrays import copied, zeros
 from boxthirding.policies.treap import champion_among, first, insert, refresh_path, remove
 from boxthirding.schedules import Schedule
 from boxthirding.streams import TIES, advance, spawn
@@ -177,10 +176,7 @@ class Asha:
         """Return the same state with twice the room for arms and stays, and for rungs if these have run out."""
         rungs = len(state.costs) * (2 if state.scalars[TOP] + 2 >= len(state.costs) else 1)
         larger = self._empty(2 * len(state.latest), 2 * len(state.arm), rungs)
-        for name, old in state._asdict().items():
-            if name != "costs":
-                getattr(larger, name)[: len(old)] = old
-        return larger
+        return copied(state, larger, but=("costs",))
 
     def ranking(self, state: State) -> list[int]:
         """Return the arms by the highest rung they have a result at, then by mean there."""
@@ -192,12 +188,7 @@ class Asha:
         return sorted(best, key=lambda arm: best[arm], reverse=True)
 
     def _empty(self, arms: int, stays: int, rungs: int) -> State:
-        sizes = {"scalars": _SCALARS, "ties": 6, "latest": arms, "root": rungs, "costs": rungs}
-        floats = ("total", "lower", "upper")
-        arrays: dict[str, Any] = {
-            name: np.zeros(sizes.get(name, stays), np.float64 if name in floats else np.int64) for name in State._fields
-        }
-        state = State(**arrays)
+        state = zeros(State, stays, scalars=_SCALARS, latest=arms, root=rungs, costs=rungs)
         state.costs[:] = Schedule(growth=self.growth).costs(rungs)
         reset(state)
         return state

@@ -6,9 +6,8 @@ discarded there. What moves an arm, and when, is the rule's business: see box_th
 
 from typing import Final, NamedTuple
 
-import numpy as np
-
 from boxthirding._compile import kernel
+from boxthirding.policies.arrays import copied, zeros
 from boxthirding.schedules import Schedule
 from boxthirding.types import N_ARMS, NONE, Floats, Ints
 
@@ -68,29 +67,13 @@ class State(NamedTuple):
     lifting: Ints  # [M] open jobs by the lowest level they touch
 
 
-_BY_ARM = (
-    *("pulls", "place", "before", "after", "lifter", "target", "due", "new_pulls", "middle", "worst"),
-    *("waiting", "queued"),
-)
-_BY_BOX = ("first", "last", "size", "free", "first_free")
-
-
 def empty(schedule: Schedule, arms: int, levels: int) -> State:
     """Return a state with this much room and nobody in it."""
-    by_arm = {name: np.zeros(arms, np.int64) for name in _BY_ARM}
-    by_box = {name: np.zeros(levels * WIDTH, np.int64) for name in _BY_BOX}
-    state = State(
-        scalars=np.zeros(SCALARS, np.int64),
-        ties=np.zeros(6, np.int64),
-        costs=schedule.costs(levels),
-        total=np.zeros(arms),
-        new_total=np.zeros(arms),
-        met=np.zeros((16 * arms + 256, 4), np.int64),  # far more than one ask fills
-        ready=np.zeros(levels, np.int64),
-        lifting=np.zeros(levels, np.int64),
-        **by_arm,
-        **by_box,
-    )
+    by_box = dict.fromkeys(("first", "last", "size", "free", "first_free"), levels * WIDTH)
+    by_level = dict.fromkeys(("costs", "ready", "lifting"), levels)
+    meetings = 16 * arms + 256  # far more than one ask writes
+    state = zeros(State, arms, scalars=SCALARS, met=(meetings, 4), **by_box, **by_level)
+    state.costs[:] = schedule.costs(levels)
     reset(state)
     return state
 
@@ -101,10 +84,7 @@ def grown(state: State, schedule: Schedule) -> State:
     larger = empty(
         schedule, 2 * arms if short_of_arms(state) else arms, 2 * levels if short_of_levels(state) else levels
     )
-    for name, old in state._asdict().items():
-        if name != "costs":
-            getattr(larger, name)[: len(old)] = old
-    return larger
+    return copied(state, larger, but=("costs",))
 
 
 @kernel

@@ -5,12 +5,11 @@ round, doubles the budget and starts again. The recommendation is the winner wit
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, NamedTuple
-
-import numpy as np
+from typing import ClassVar, Final, NamedTuple
 
 from boxthirding._checks import whole
 from boxthirding._compile import kernel
+from boxthirding.policies.arrays import copied, zeros
 from boxthirding.policies.brackets import (
     ASKED,
     BRACKET_SCALARS,
@@ -254,10 +253,7 @@ class BracketingSequentialHalving:
 
     def grow(self, state: State) -> State:
         """Return the same state with room for twice as many arms and slots."""
-        larger = _empty(2 * len(state.pool), 2 * len(state.entrant))
-        for old, new in zip(state, larger, strict=True):
-            new[: len(old)] = old
-        return larger
+        return copied(state, _empty(2 * len(state.pool), 2 * len(state.entrant)))
 
     def ranking(self, state: State) -> list[int]:
         """Return the winners of the brackets by kept mean, then the others by the largest bracket's standing."""
@@ -275,12 +271,8 @@ class BracketingSequentialHalving:
 
 
 def _empty(arms: int, slots: int) -> State:
-    shapes: dict[str, Any] = {"scalars": BRACKET_SCALARS, "ties": 6, "start": MOST + 1, "alive": MOST}
-    shapes |= {"pool": arms, "number": arms, "known": arms, "run": (MOST, _COLUMNS), "kept_mean": MOST}
-    floats = ("kept_mean", "total")
-    arrays: dict[str, Any] = {
-        name: np.zeros(shapes.get(name, slots), np.float64 if name in floats else np.int64) for name in State._fields
-    }
-    state = State(**arrays)
+    by_arm = {"pool": arms, "number": arms, "known": arms}
+    by_bracket = {"start": MOST + 1, "alive": MOST, "kept_mean": MOST}
+    state = zeros(State, slots, scalars=BRACKET_SCALARS, run=(MOST, _COLUMNS), **by_arm, **by_bracket)
     reset(state)
     return state

@@ -6,13 +6,12 @@ own. The recommendation is the largest `mean - U(n, δ / (|A_r| r²))` over all 
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, NamedTuple
-
-import numpy as np
+from typing import ClassVar, Final, NamedTuple
 
 from boxthirding._checks import is_number, whole
 from boxthirding._compile import kernel
 from boxthirding.errors import InvalidInput
+from boxthirding.policies.arrays import copied, zeros
 from boxthirding.policies.brackets import (
     ASKED,
     BRACKET_SCALARS,
@@ -222,10 +221,7 @@ class BracketingUCB:
 
     def grow(self, state: State) -> State:
         """Return the same state with room for twice as many arms and slots."""
-        larger = _empty(2 * len(state.pool), 2 * len(state.entrant))
-        for old, new in zip(state, larger, strict=True):
-            new[: len(old)] = old
-        return larger
+        return copied(state, _empty(2 * len(state.pool), 2 * len(state.entrant)))
 
     def ranking(self, state: State) -> list[int]:
         """Return the arms by their largest lower bound."""
@@ -236,12 +232,8 @@ class BracketingUCB:
 
 
 def _empty(arms: int, slots: int) -> State:
-    shapes = {"scalars": BRACKET_SCALARS, "ties": 6, "told": 2, "start": MOST + 1, "alive": MOST, "met": MOST}
-    shapes |= {"pool": arms, "number": arms, "known": arms}
-    floats = ("told", "total", "upper", "lower")
-    arrays: dict[str, Any] = {
-        name: np.zeros(shapes.get(name, slots), np.float64 if name in floats else np.int64) for name in State._fields
-    }
-    state = State(**arrays)
+    by_arm = {"pool": arms, "number": arms, "known": arms}
+    by_bracket = {"start": MOST + 1, "alive": MOST, "met": MOST}
+    state = zeros(State, slots, scalars=BRACKET_SCALARS, told=2, **by_arm, **by_bracket)
     reset(state)
     return state

@@ -7,13 +7,14 @@ logarithmic scale, again and again, and brings in a new arm whenever it exceeds 
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 import numpy as np
 
 from boxthirding._checks import is_number, whole
 from boxthirding._compile import kernel
 from boxthirding.errors import InvalidInput
+from boxthirding.policies.arrays import copied, zeros
 from boxthirding.policies.treap import champion_among, first, insert, refresh_path, remove
 from boxthirding.streams import TIES, advance, spawn
 from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Floats, Ints, Rule
@@ -186,10 +187,7 @@ class Prose:
 
     def grow(self, state: State) -> State:
         """Return the same state with room for twice as many arms."""
-        larger = _empty(2 * len(state.pulls))
-        for old, new in zip(state, larger, strict=True):
-            new[: len(old)] = old
-        return larger
+        return copied(state, _empty(2 * len(state.pulls)))
 
     def ranking(self, state: State) -> list[int]:
         """Return the arms by lower bound."""
@@ -199,11 +197,6 @@ class Prose:
 
 
 def _empty(room: int) -> State:
-    sizes = {"scalars": _SCALARS, "ties": 6, "root": 1, "width": 1}
-    floats = ("width", "total", "lower", "upper")
-    arrays: dict[str, Any] = {
-        name: np.zeros(sizes.get(name, room), np.float64 if name in floats else np.int64) for name in State._fields
-    }
-    state = State(**arrays)
+    state = zeros(State, room, scalars=_SCALARS, root=1, width=1)
     reset(state)
     return state

@@ -7,13 +7,14 @@ T / Ĥ₂, renewed at the times t_k at which Successive Rejects would drop an ar
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 import numpy as np
 
 from boxthirding._checks import is_number, whole
 from boxthirding._compile import kernel
 from boxthirding.errors import InvalidInput
+from boxthirding.policies.arrays import copied, zeros
 from boxthirding.policies.treap import first, insert, member, next_above, next_below, remove
 from boxthirding.streams import TIES, advance, spawn
 from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Floats, Ints, Rule
@@ -276,10 +277,7 @@ class UCBE:
 
     def grow(self, state: State) -> State:
         """Return the same state with room for twice as many arms."""
-        larger = self._empty(2 * len(state.pulls), np.stack([state.phase_at, state.phase]))
-        for old, new in zip(state, larger, strict=True):
-            new[: len(old)] = old
-        return larger
+        return copied(state, self._empty(2 * len(state.pulls), np.stack([state.phase_at, state.phase])))
 
     def ranking(self, state: State) -> list[int]:
         """Return the arms by mean."""
@@ -297,16 +295,10 @@ class UCBE:
         return np.stack([begin, np.arange(n_arms)])[:, until > begin]
 
     def _empty(self, room: int, phases: Ints) -> State:
-        by_pulls = self.budget + 2
-        shapes = {"scalars": _SCALARS, "ties": 6, "exploration": 1, "budget": 1, "pulls": room, "out": room}
-        shapes |= {"total": room, "after": by_pulls, "before": by_pulls, "root": by_pulls}
-        shapes |= {"phase_at": phases.shape[1], "phase": phases.shape[1]}
-        floats = ("exploration", "total", "lower", "upper")
-        arrays: dict[str, Any] = {
-            name: np.zeros(shapes.get(name, 2 * room), np.float64 if name in floats else np.int64)
-            for name in State._fields
-        }
-        state = State(**arrays)
+        by_arm = {"pulls": room, "out": room, "total": room}
+        by_pulls = dict.fromkeys(("after", "before", "root"), self.budget + 2)
+        by_phase = dict.fromkeys(("phase_at", "phase"), len(phases[0]))
+        state = zeros(State, 2 * room, scalars=_SCALARS, exploration=1, budget=1, **by_arm, **by_pulls, **by_phase)
         state.budget[0] = self.budget
         state.phase_at[:], state.phase[:] = phases
         reset(state)

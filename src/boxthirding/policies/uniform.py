@@ -10,6 +10,7 @@ import numpy as np
 
 from boxthirding._checks import whole
 from boxthirding._compile import kernel
+from boxthirding.policies.arrays import copied, zeros
 from boxthirding.streams import TIES, advance, spawn
 from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Floats, Ints, Rule
 
@@ -125,7 +126,7 @@ class Uniform:
     def new(self, n_arms: int, seed: int, capacity: int) -> State:
         """Return a state in which nothing has happened yet."""
         room = max(1, min(capacity, whole("the number of arms", n_arms, least=1)))
-        state = _empty(room)
+        state = zeros(State, room, scalars=_SCALARS)
         state.scalars[N_ARMS] = n_arms
         state.ties[:] = spawn(seed, 0, 1)[0, TIES]
         reset(state)
@@ -133,10 +134,7 @@ class Uniform:
 
     def grow(self, state: State) -> State:
         """Return the same state with room for twice as many arms."""
-        larger = _empty(2 * len(state.pulls))
-        for old, new in zip(state, larger, strict=True):
-            new[: len(old)] = old
-        return larger
+        return copied(state, zeros(State, 2 * len(state.pulls), scalars=_SCALARS))
 
     def ranking(self, state: State) -> list[int]:
         """Return the arms by mean."""
@@ -144,8 +142,3 @@ class Uniform:
         arms = np.flatnonzero(state.pulls[:seen] > 0)
         order = np.lexsort((-state.luck[arms], -state.total[arms] / state.pulls[arms]))
         return [int(arm) for arm in arms[order]]
-
-
-def _empty(room: int) -> State:
-    ints = np.zeros((2, room), np.int64)
-    return State(np.zeros(_SCALARS, np.int64), np.zeros(6, np.int64), ints[0].copy(), np.zeros(room), ints[1].copy())
