@@ -57,9 +57,13 @@ class ArmsUnavailable(BoxThirdingError, RuntimeError):
 
 
 class EvaluationFailed(BoxThirdingError, RuntimeError):
-    """An evaluation failed and ended the run; `from` says how, and `found` is the best so far."""
+    """An evaluation failed and ended the run; `from` says how, and `found` is the best so far.
+
+    When it was `confirm` that ended, `confirmation` has the fresh pulls that had come in.
+    """
 
     found: Any = None
+    confirmation: Any = None
 
 
 class CommandFailed(BoxThirdingError, RuntimeError):

@@ -54,6 +54,12 @@ def test_a_bad_place_for_the_picture_is_refused_before_anything_runs():
     assert "must end in" in result.stderr
 
 
+def test_a_bad_seed_is_refused_before_anything_runs():
+    result = run("--seed", "-1")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == "Error: seed is -1, but must be at least 0\n"
+
+
 def test_ctrl_c_ends_it_politely(monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt

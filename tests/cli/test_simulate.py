@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -441,3 +442,13 @@ def test_a_terminal_gets_a_progress_bar_on_stderr_and_stdout_stays_json(tmp_path
     assert [row["policy"] for row in printed] == ["us", "sh"]
     for text in ("us (1 of 2): compiling (first run only)", "sh (2 of 2)", "20/20"):
         assert text in seen.decode()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_output_that_cannot_be_written_is_an_error_of_one_line(form):
+    program = [sys.executable, "-m", "boxthirding", "simulate", *USUAL, *form]
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        done = subprocess.run(program, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "Error: standard output cannot be written: No space left on device\n"

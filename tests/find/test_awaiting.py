@@ -1,7 +1,9 @@
 """`find_best` with coroutine functions, and `find_best_async` from a running loop."""
 
 import asyncio
+import contextlib
 import functools
+import gc
 import itertools
 import threading
 
@@ -245,3 +247,17 @@ def test_a_deadline_leaves_threads_that_a_coroutine_waits_for():
     finally:
         release.set()
     assert (found.stopped, found.spending.pulls, found.spending.abandoned) == ("deadline", 5, 1)
+
+
+def test_a_coroutine_that_ignores_its_cancellation_is_left_behind_in_silence(caplog, monkeypatch):
+    monkeypatch.setattr("boxthirding.find.awaiting._GRACE", 0.05)
+
+    async def evaluate(_):
+        while True:
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.sleep(3600)
+
+    found = find_best(3, evaluate, seconds=0.1, **QUIET)
+    assert (found.stopped, found.spending.abandoned) == ("deadline", 1)
+    gc.collect()
+    assert caplog.records == []

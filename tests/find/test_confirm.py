@@ -175,3 +175,27 @@ def test_the_repr_is_a_table():
 def test_bad_input_is_refused(k, pulls, message):
     with pytest.raises(InvalidInput, match=message):
         find_best(3, float, budget=9, **QUIET).confirm(k, pulls)
+
+
+@pytest.mark.parametrize("kind", ["plain", "coroutine"])
+def test_what_was_pulled_before_a_failure_is_in_the_error(kind):
+    failing = []
+
+    def plain(arm):
+        if failing and failing.pop() == 0:
+            raise OSError("out of credit")
+        return float(arm)
+
+    async def coroutine(arm):
+        return plain(arm)
+
+    found = find_best(3, plain if kind == "plain" else coroutine, budget=30, **QUIET)
+    failing.extend(range(8))  # the eighth from here fails
+    with pytest.raises(
+        EvaluationFailed, match="out of credit; the `confirmation` of this error has 7 fresh pulls"
+    ) as caught:
+        found.confirm(2, 10)
+    confirmation = caught.value.confirmation
+    assert [(arm.label, arm.pulls, arm.mean) for arm in confirmation.arms] == [(2, 4, 2.0), (1, 3, 1.0)]
+    assert (confirmation.failures, caught.value.found) == (1, found)
+    assert "1 evaluation failed and is left out" in repr(confirmation)

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 import threading
 
 import numpy as np
@@ -304,7 +305,8 @@ UNUSABLE = {
     "a string": ("0.5", "returned '0.5' \\(str\\), but must return a number"),
     "a list": ([0.5], r"returned \[0.5\] \(list\), but must return a number"),
     "a triple": ((1, 2, 3), r"returned \(1, 2, 3\) \(tuple\), but a tuple must be \(number, cost\)"),
-    "a cost below 0": ((1, -2), "returned the cost -2 \\(int\\), but it must be a finite number, 0 or above"),
+    "a cost below 0": ((1, -2), "returned the cost -2 \\(int\\), but it must be a finite number above 0"),
+    "a cost of 0": ((1, 0), "returned the cost 0 \\(int\\), but it must be a finite number above 0"),
     "a cost that is no number": ((1, None), "returned the cost None, but it must be a finite number"),
     "an endless cost": ((1, math.inf), "returned the cost inf \\(float\\), but it must be a finite number"),
 }
@@ -330,8 +332,9 @@ def test_a_coroutine_that_nobody_awaits_is_named():
 
 def test_a_program_that_exits_inside_evaluate_exits():
     for workers in (1, 2):
-        with pytest.raises(SystemExit, match="3"):
+        with pytest.raises(SystemExit, match="3") as caught:
             find_best(3, lambda _: exit(3), budget=5, workers=workers, on_error="withdraw", **QUIET)  # noqa: PLR1722
+        assert caught.value.found.stopped == "error"
 
 
 def test_an_example_that_cannot_be_had_is_a_failed_evaluation():
@@ -357,12 +360,14 @@ def test_an_iterator_that_raises_ends_the_run_and_nothing_is_lost():
     assert found.stopped == "error"
     assert found.best is not None
     assert found.session.pulls == found.spending.pulls > 0
+    assert "ask again" not in str(caught.value)
 
 
 def test_an_iterator_that_gives_a_label_twice_ends_the_run_and_nothing_is_lost():
     with pytest.raises(ArmsUnavailable, match="the iterator gave 'b'") as caught:
         find_best(iter("abcb"), ord, budget=50, workers=2, **QUIET)
     assert caught.value.found.best in set("abc")
+    assert "ask again" not in str(caught.value)
 
 
 def test_an_iterator_that_raises_at_once_is_refused():
@@ -373,6 +378,7 @@ def test_an_iterator_that_raises_at_once_is_refused():
     with pytest.raises(ArmsUnavailable, match="no connection") as caught:
         find_best(arms(), float, budget=50, **QUIET)
     assert caught.value.found is None
+    assert "ask again" not in str(caught.value)
 
 
 # What is said
@@ -448,7 +454,7 @@ def test_failures_and_an_error_are_said(capsys):
 
 
 def test_a_rehearsal_counts_what_a_session_does():
-    assert forecast(BoxThirding(), 5513, 1000)[::2] == (246, 1000)  # SPEC: arms introduced at T = 1,000
+    assert forecast(BoxThirding(), 5513, 1000)[::2] == (246, 1000)  # arms introduced at T = 1,000
     assert forecast(Uniform(), 10, 35)[::2] == (10, 35)
     assert forecast(Uniform(), None, 35) == (35, 1, 35)
 
@@ -476,6 +482,11 @@ def test_the_repr_is_worth_reading():
     assert advice == "  the mean of an arm that was selected flatters it: confirm(k, pulls) measures afresh"
 
 
+@pytest.mark.parametrize("limits", [{"budget": 1}, {"cost": 1}])
+def test_one_pull_is_not_called_pulls(limits):
+    assert not re.search(r"\b1 pulls", repr(find_best(3, float, **limits, **QUIET)))
+
+
 # Bad input
 
 
@@ -495,7 +506,8 @@ REFUSED = {
     "half a worker": ({"workers": 1.5}, "workers is 1.5, but must be a whole number"),
     "a number for an executor": ({"executor": 4}, r"executor is 4 \(int\), but must be a concurrent.futures.Executor"),
     "an unknown policy": ({"policy": "best"}, "policy is 'best', but must be one of"),
-    "a policy class": ({"policy": 3}, r"policy is 3, but must be a policy such as BoxThirding\(\)"),
+    "a number for a policy": ({"policy": 42}, r"policy is 42, but must be an instance of a policy, .* or a SPEC"),
+    "a policy class": ({"policy": BoxThirding}, r"but must be an instance of a policy, such as BoxThirding\(\)"),
     "a budget that is not known": ({"budget": None, "seconds": 1, "policy": "sh"}, "sh must be told budget"),
     "a seed below 0": ({"seed": -1}, "seed is -1"),
     "another direction": ({"direction": "up"}, "direction is 'up', but must be maximize or minimize"),

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,43 @@ def test_ctrl_c_does_not_wait_for_what_hangs(kind):
         release.set()
     assert (found.stopped, found.spending.pulls, found.spending.abandoned) == ("interrupted", 20, 3)
     assert found.best is not None
+
+
+@pytest.mark.parametrize("options", [{}, {"workers": 3}, {"seconds": 600}])
+@pytest.mark.parametrize("kind", ["plain", "coroutine"])
+def test_ctrl_c_breaks_off_an_iterator_of_arms(kind, options):
+    async def coroutine(arm):
+        return arm
+
+    def arms():
+        yield from range(6)
+        press()
+        time.sleep(60)
+        pytest.fail("went on")
+
+    begun = time.monotonic()
+    found = find_best(arms(), {"plain": float, "coroutine": coroutine}[kind], budget=1000, **options, **QUIET)
+    assert time.monotonic() - begun < 50
+    assert (found.stopped, found.best is not None) == ("interrupted", True)
+    assert found.session.pulls == found.spending.pulls
+    if "workers" not in options:  # else it may wait for what was under way
+        (ticket,) = found.session.ask()  # it can go on, with the arms it has
+        found.session.tell(ticket, 0.5)
+
+
+def test_ctrl_c_breaks_off_a_coroutine_that_blocks_the_loop():
+    calls = itertools.count()
+
+    async def evaluate(arm):
+        await asyncio.sleep(0)
+        if next(calls) == 20:
+            threading.Timer(0.3, press).start()
+            time.sleep(60)  # noqa: ASYNC251  # the point
+            pytest.fail("went on")
+        return arm
+
+    found = find_best(10, evaluate, budget=1000, **QUIET)
+    assert (found.stopped, found.spending.pulls, found.spending.abandoned) == ("interrupted", 20, 1)
 
 
 @pytest.mark.parametrize("evaluate_is", ["plain", "coroutine"])

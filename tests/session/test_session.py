@@ -97,7 +97,7 @@ class TestArms:
 
         session = Session(Flaky())
         assert [ticket.label for ticket in session.ask(8)] == ["arm 1", "arm 2", "arm 3"]
-        with pytest.raises(ArmsUnavailable, match=r"the file is gone.*after 3 arms") as trouble:
+        with pytest.raises(ArmsUnavailable, match=r"the file is gone.*at arm 4") as trouble:
             session.ask(8)
         assert isinstance(trouble.value.__cause__, OSError)
         assert session.waiting == 3

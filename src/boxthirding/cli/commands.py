@@ -1,5 +1,9 @@
 """The command `boxthirding`: its subcommands, and how all of them refuse bad input."""
 
+import errno
+import os
+import sys
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -21,6 +25,8 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the subcommand."""
+        if sys.stdout is None:
+            raise click.ClickException("standard output is closed, so there is no place for an answer")
         try:
             return super().invoke(ctx)
         except BoxThirdingError as error:
@@ -28,6 +34,19 @@ class Commands(click.Group):
         except KeyboardInterrupt:  # where a command has nothing to save
             click.echo("Interrupted.", err=True)
             ctx.exit(INTERRUPTED)
+        except OSError as error:
+            if error.errno == errno.EPIPE or error.filename is not None:  # Click knows a closed pipe
+                raise
+            _forget_output()
+            raise click.ClickException(f"standard output cannot be written: {error.strerror or error}") from error
+
+
+def _forget_output() -> None:
+    """Send what is left of the output nowhere: Python would complain of it once more in the end."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from boxthirding.cli.simulate import simulate
+from boxthirding.cli.simulate import counted, simulate
 from boxthirding.errors import MissingExtra
 
 if TYPE_CHECKING:
@@ -90,7 +90,9 @@ def demo(ctx: click.Context, *, out: Path | None, seed: int, fast: bool, no_anim
     from rich.console import Console
 
     from boxthirding import _compile
+    from boxthirding._checks import whole
 
+    whole("seed", seed, least=0)
     plot = _plot_file(out)
     console = Console(highlight=False, markup=False)
     animated = console.is_terminal and not no_animation
@@ -283,7 +285,8 @@ def _words(scene: _Scene, means: "Floats") -> "Table":
     table.add_column()
     table.add_row("so far", f"{met:,} captions pulled; {piles:,} boxes of three arranged")
     table.add_row(
-        "answer", Text(f"caption {answer.label}, mean {answer.mean:.3f} of {answer.pulls} pulls", "bold bright_green")
+        "answer",
+        Text(f"caption {answer.label}, mean {answer.mean:.3f} of {counted(answer.pulls, 'pull')}", "bold bright_green"),
     )
     table.add_row(
         "in truth", f"number {rank:,} of {len(means):,}; its mean is {mine:.3f}, that of the best {means.max():.3f}"

@@ -1,5 +1,6 @@
 """Programs that score an arm: how their arguments are filled in, how they are run, and what they must print."""
 
+import math
 import os
 import re
 import shlex
@@ -197,6 +198,10 @@ def _number(shown: str, output: str) -> tuple[float, float] | float:
         numbers = []
     if not 1 <= len(numbers) <= _PAIR:
         raise CommandFailed(f"{shown} printed {line!r} last, but must print a number, or a number and its cost")
+    if not math.isfinite(numbers[0]):
+        raise CommandFailed(f"{shown} printed {line!r} last, but must print a finite number")
+    if not 0 < numbers[-1] < math.inf and len(numbers) == _PAIR:
+        raise CommandFailed(f"{shown} printed {line!r} last, but the cost must be a finite number above 0")
     return numbers[0] if len(numbers) == 1 else (numbers[0], numbers[1])
 
 

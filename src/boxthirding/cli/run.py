@@ -1,15 +1,19 @@
 """`boxthirding run`: the best of many arms, each scored by a program that prints a number."""
 
+import errno
 import json
 import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from boxthirding.cli.simulate import INTERRUPTED
-from boxthirding.errors import EvaluationFailed
+from boxthirding.cli.simulate import INTERRUPTED, TERMINATED
+from boxthirding.errors import EvaluationFailed, InvalidInput
 
 if TYPE_CHECKING:
     from boxthirding.find import Found
@@ -88,17 +92,27 @@ def run(  # noqa: PLR0913  # an argument for each option
 ) -> None:
     """Find the best arm by running a command for one arm after the other.
 
-    Ctrl-C or the end of the time prints the best so far.
+    Ctrl-C, SIGTERM or the end of the time prints the best so far.
     """
     from boxthirding._checks import whole
     from boxthirding.cli.programs import Program, Pulls, read_arms, read_examples
     from boxthirding.find import find_best
 
+    if budget is None and cost is None and seconds is None:
+        raise InvalidInput("there is no budget: give --budget T, --cost C or --seconds S")
+    if budget is not None and cost is not None:
+        raise InvalidInput(
+            f"--budget is {budget} and --cost is {cost:g}, but a run has one budget in one unit: "
+            "leave one out (--seconds may stand beside either)"
+        )
     whole("top", top, least=1)
     arms = read_arms(arms_file)
     examples = None if examples_file is None else read_examples(examples_file)
     problem: str | None = None
-    with Program(command, arms, examples=examples is not None, timeout=timeout) as program:
+    with (
+        Program(command, arms, examples=examples is not None, timeout=timeout) as program,
+        _sigterm_like_ctrl_c() as terminated,
+    ):
         try:
             found = find_best(
                 {arm["arm"]: arm for arm in arms},
@@ -118,16 +132,42 @@ def run(  # noqa: PLR0913  # an argument for each option
             found, problem = error.found, " ".join(str(error).splitlines())
         if found.interrupted:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # the answer is printed, whatever is pressed now
-    if as_json:
-        click.echo(json.dumps(_as_json(found, top, problem)))
-    else:
-        click.echo(_report(found, top))
-    if problem is not None:
-        click.echo(f"Error: {problem}", err=True)
+    answer = json.dumps(_as_json(found, top, problem)) if as_json else _report(found, top)
+    try:
+        click.echo(answer)
+    except OSError as error:  # it was paid for
+        if error.errno != errno.EPIPE:
+            click.echo(answer, err=True)
+        raise
+    finally:
+        if problem is not None:
+            click.echo(f"Error: {problem}", err=True)
     if found.interrupted:
-        ctx.exit(INTERRUPTED)
+        ctx.exit(TERMINATED if terminated else INTERRUPTED)
     if problem is not None or found.recommendation is None:
         ctx.exit(1)
+
+
+@contextmanager
+def _sigterm_like_ctrl_c() -> Iterator[list[int]]:
+    """Let SIGTERM end a search as Ctrl-C does; what is yielded is no longer empty when it has come."""
+    from boxthirding.find.workers import Interrupts
+
+    received: list[int] = []
+
+    def receive(number: int, _: object) -> None:
+        received.append(number)
+        if not Interrupts.press():  # before the search, or after it
+            sys.exit(TERMINATED)
+
+    ours = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    if ours:
+        signal.signal(signal.SIGTERM, receive)
+    try:
+        yield received
+    finally:
+        if ours:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN if received else signal.SIG_DFL)  # the answer is printed
 
 
 def _as_json(found: "Found", top: int, problem: str | None) -> dict[str, Any]:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 INTERRUPTED: Final = 130
 """The exit code of a program that SIGINT ended."""
+TERMINATED: Final = 143
+"""The same for SIGTERM."""
 
 _WIDTH_OF_NUMBERS = 53  # columns of the table beside the policy's
 
@@ -42,11 +44,11 @@ class _Experiment:
         """Return which arms these are, and where their means come from."""
         same = (self.rewards.source(self.instance).means == self.instance.means).all()
         means = self.instance.source if same else f"{self.instance.source}, as {self.rewards.spec}"
-        return f"{self.instance.name}: {_counted(self.instance.n_arms, 'arm')}, means: {means}"
+        return f"{self.instance.name}: {counted(self.instance.n_arms, 'arm')}, means: {means}"
 
     def subtitle(self) -> str:
         """Return how they were run."""
-        pulls, replicates = _counted(self.budget, "pull"), _counted(self.replicates, "replicate")
+        pulls, replicates = counted(self.budget, "pull"), counted(self.replicates, "replicate")
         return f"rewards {self.rewards.spec}, budget {pulls}, {replicates}, seed {self.seed}"
 
 
@@ -246,7 +248,7 @@ def _print_table(experiment: _Experiment, runs: "dict[str, Run]") -> None:
     for place, pulls in enumerate(experiment.shown):
         if len(experiment.shown) > 1:
             table.add_section()
-            table.add_row(f"after {_counted(pulls, 'pull')}", style="italic")
+            table.add_row(f"after {counted(pulls, 'pull')}", style="italic")
         for spec, rows in summaries.items():
             row = rows[place]
             marked = len(runs) > 1 and pulls == experiment.budget and row["regret_mean"] == best
@@ -256,7 +258,7 @@ def _print_table(experiment: _Experiment, runs: "dict[str, Run]") -> None:
     console.print()
     console.print("error rate: runs whose answer is not a best arm")
     if len(runs) > 1:
-        console.print(f"* lowest mean regret after {_counted(experiment.budget, 'pull')}")
+        console.print(f"* lowest mean regret after {counted(experiment.budget, 'pull')}")
 
 
 def _empty_table() -> "Table":
@@ -296,13 +298,14 @@ def _short(number: float) -> str:
     return f"{number:#.4g}" if number else "0"
 
 
-def _counted(number: int, noun: str) -> str:
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural where that is due."""
     return f"{number:,} {noun}{'s' if number != 1 else ''}"
 
 
 def _what_is_missing(experiment: _Experiment, runs: "dict[str, Run]") -> str:
     """Say how far an interrupted run came."""
-    all_of_them = f"of {_counted(experiment.replicates, 'replicate')}"
+    all_of_them = f"of {counted(experiment.replicates, 'replicate')}"
     ended = {spec: runs[spec].replicates if spec in runs else 0 for spec in experiment.policies}
     short = [f"{spec} has {n:,} {all_of_them}" for spec, n in ended.items() if n < experiment.replicates]
     return f"Interrupted: {'; '.join(short) or 'after the last replicate'}."
@@ -313,7 +316,7 @@ def _draw(plot: Path, experiment: _Experiment, runs: "dict[str, Run]") -> None:
     from boxthirding.report import plot_regret
 
     named = {
-        spec if run.replicates == experiment.replicates else f"{spec} ({_counted(run.replicates, 'replicate')})": run
+        spec if run.replicates == experiment.replicates else f"{spec} ({counted(run.replicates, 'replicate')})": run
         for spec, run in runs.items()
     }
     try:

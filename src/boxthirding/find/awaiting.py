@@ -1,9 +1,10 @@
 """The same search in an event loop: coroutines are awaited side by side, plain functions run in threads."""
 
 import asyncio
-from collections.abc import Callable
+import types
+from collections.abc import Callable, Coroutine, Generator
 from contextlib import suppress
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from boxthirding.errors import InvalidInput
 from boxthirding.find.engine import Engine
@@ -13,6 +14,7 @@ from boxthirding.find.workers import Interrupts, Post, Workers
 from boxthirding.session import Ticket
 
 _GRACE = 1.0  # seconds for cancelled evaluations to tidy up
+_BLOCKING = 0.1  # seconds without an await, after which Ctrl-C breaks a coroutine off where it is
 
 Result = TypeVar("Result")
 
@@ -42,12 +44,32 @@ class Coroutines:
 
     async def _evaluate(self, ticket: Ticket) -> None:
         try:
-            outcome = Outcome(ticket, await self._task.evaluate(*self._task.arguments(ticket)), None)
+            outcome = Outcome(ticket, await _breakable(self._call(ticket)), None)
         except asyncio.CancelledError as error:
             outcome = Outcome(ticket, None, RuntimeError(f"evaluate was cancelled {error}".strip()))
         except BaseException as error:  # noqa: BLE001  # the search decides; raised here, some would stop the loop
             outcome = Outcome(ticket, None, error)
         self._post(outcome)
+
+    async def _call(self, ticket: Ticket) -> Any:
+        return await self._task.evaluate(*self._task.arguments(ticket))
+
+
+@types.coroutine
+def _breakable(coroutine: Coroutine[Any, Any, Any]) -> Generator[Any, Any, Any]:
+    """Run a coroutine, step by step; one that blocks the loop can be broken off by Ctrl-C."""
+    error: BaseException | None = None
+    while True:
+        try:
+            with Interrupts.breakable(after=_BLOCKING):
+                awaited = coroutine.send(None) if error is None else coroutine.throw(error)
+        except StopIteration as end:
+            return end.value
+        try:
+            yield awaited  # asyncio sends nothing back: a future is asked for its result
+            error = None
+        except BaseException as thrown:  # noqa: BLE001  # into the coroutine
+            error = thrown
 
 
 async def carry_out(engine: Engine, search: Search, conclude: Callable[[], Result]) -> Result:
@@ -65,7 +87,7 @@ async def carry_out(engine: Engine, search: Search, conclude: Callable[[], Resul
 
     with Interrupts(stop):
         coroutines = Coroutines(engine.task, post)
-        workers: Workers = coroutines if engine.task.is_async else engine.hired(post, search)
+        workers: Workers = coroutines if engine.task.is_async else engine.hired(post, search, may_block=False)
         try:
             while search.start(workers.submit):
                 search.take(await _next(inbox, search.seconds_left))
@@ -97,7 +119,9 @@ def in_own_loop(engine: Engine, search: Search, conclude: Callable[[], Result]) 
         for task in left:
             task.cancel()
         if left:
-            loop.run_until_complete(asyncio.wait(left, timeout=_GRACE))
+            _, ignoring = loop.run_until_complete(asyncio.wait(left, timeout=_GRACE))
+            for task in ignoring:
+                task._log_destroy_pending = False  # type: ignore[attr-defined]  # noqa: SLF001  # as asyncio.gather does
         loop.run_until_complete(loop.shutdown_asyncgens())
         loop.close()  # does not wait for threads of its executor, where asyncio.run would
 

@@ -79,11 +79,16 @@ class Spending:
         if self.limits.seconds is not None and self.unit != "seconds":
             duration = f"{self.seconds:.1f} of at most {self.limits.seconds:g} s"
         if self.unit == "pulls":
-            return f"{self.pulls:,} of {self.limit:,} pulls, {self.left:,} left, in {duration}"
+            return f"{self.pulls:,} of {counted(int(self.limit), 'pull')}, {self.left:,} left, in {duration}"
         if self.unit == "cost":
             spent = f"a cost of {self.cost:,.4g} of {self.limit:,g}, {self.left:,.4g} left"
-            return f"{spent}: {self.pulls:,} pulls in {duration}"
-        return f"{duration} of {self.limit:g} s, {self.left:.1f} s left: {self.pulls:,} pulls"
+            return f"{spent}: {counted(self.pulls, 'pull')} in {duration}"
+        return f"{duration} of {self.limit:g} s, {self.left:.1f} s left: {counted(self.pulls, 'pull')}"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural where that is due."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 class Account:

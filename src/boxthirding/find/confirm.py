@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from boxthirding.find.plan import counted, named
+from boxthirding.find.budget import counted
+from boxthirding.find.plan import named
 from boxthirding.session import Ticket
 from boxthirding.types import Label
 

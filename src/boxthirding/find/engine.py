@@ -42,8 +42,8 @@ class Engine:
             search.interrupt()
             inbox.put(None)
 
-        with Interrupts(stop) as interrupts:
-            workers = self.hired(inbox.put, search, interrupts)
+        with Interrupts(stop):
+            workers = self.hired(inbox.put, search, may_block=True)
             try:
                 while search.start(workers.submit):
                     search.take(_next(inbox, search.seconds_left))
@@ -62,12 +62,12 @@ class Engine:
 
             refuse_running_loop(instead)
 
-    def hired(self, post: Post, search: Search, interrupts: Interrupts | None = None) -> Workers:
+    def hired(self, post: Post, search: Search, *, may_block: bool) -> Workers:
         """Return the workers for a plain function; in the calling thread only if nothing could be kept waiting."""
         if self.executor is not None:
             return Futures(self.task, post, self.executor)
-        if self.workers == 1 and search.seconds_left is None and interrupts is not None:
-            return Inline(self.task, post, interrupts)
+        if self.workers == 1 and search.seconds_left is None and may_block:
+            return Inline(self.task, post)
         return Threads(self.task, post, self.workers)
 
 

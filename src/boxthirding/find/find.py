@@ -1,16 +1,17 @@
 """The one-liner: your arms, your function, a budget."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from typing import Any
 
-from boxthirding.errors import InvalidInput
+from boxthirding.errors import ArmsUnavailable, InvalidInput
 from boxthirding.find.budget import Account, Limits
 from boxthirding.find.engine import Engine, engine
 from boxthirding.find.found import Found, raise_error
 from boxthirding.find.plan import Progress, measured, named, plan
-from boxthirding.find.search import Search
+from boxthirding.find.search import Search, unavailable
 from boxthirding.find.task import Examples, Task
+from boxthirding.find.workers import Breakable
 from boxthirding.policies import BoxThirding, parse_policy
 from boxthirding.session import AskTell, Session
 from boxthirding.types import Label, Policy
@@ -37,15 +38,17 @@ def find_best(  # noqa: PLR0913  # two that are needed, and an option for each w
     `arms` is a sequence, a mapping of labels to arms, an iterator, or a number. `evaluate(arm)` returns a number, or
     (number, cost); with `examples` it is `evaluate(arm, example)`, and pull k of every arm sees the same example.
 
-    The budget is one of `budget` pulls, a total `cost` (a result without a cost counts 1), or `seconds`; seconds may
-    also stand beside the other two, and whichever ends first counts. An evaluation that fails is paid for as well: a
-    pull, and the mean cost so far. Evaluations already under way when a cost is reached are waited for, so it may be
-    exceeded by the last of them.
+    The budget is one of `budget` pulls, a total `cost` (that of a result must be above 0, and is 1 where none is
+    returned), or `seconds`; seconds may also stand beside the other two, and whichever ends first counts. An evaluation
+    that fails is paid for as well: a pull, and the mean cost so far. Evaluations already under way when a cost is
+    reached are waited for, so it may be exceeded by the last of them.
 
     A plain function runs in the calling thread, or in `workers` threads, or in an `executor` with so many evaluations
     in flight as there are workers (as many as the executor says it has, unless given). A coroutine function is
     awaited, `workers` at a time. With `seconds`, one worker is a thread too: what hangs past the deadline, or when
     Ctrl-C is pressed, cannot be killed, but is not waited for, and a thread of ours does not keep the program alive.
+    An iterator of arms, and a coroutine that blocks the loop, run in the calling thread: Ctrl-C breaks them off, but a
+    deadline is looked at only when they are done.
 
     `policy` is Box Thirding unless given, as an object or as a SPEC such as "sh" or "b3:reuse=topup"; `seed` decides
     the order of arms and examples. When an evaluation raises, or returns no finite number, `on_error="raise"` lets
@@ -61,7 +64,7 @@ def find_best(  # noqa: PLR0913  # two that are needed, and an option for each w
     crew = engine(_task(evaluate, examples, seed), workers, executor, on_error)
     crew.refuse_running_loop("find_best_async(…)")
     chosen = _policy(policy, limits)
-    session = Session(arms, chosen, seed=seed, direction=direction)
+    session = _session(arms, chosen, seed, direction)
     search, conclude = begin(session, crew, limits, policy=chosen, progress=progress)
     return crew.carry_out(search, conclude)
 
@@ -91,7 +94,7 @@ async def find_best_async(  # noqa: PLR0913  # the same
     limits = _limits(budget, cost, seconds)
     crew = engine(_task(evaluate, examples, seed), workers, executor, on_error)
     chosen = _policy(policy, limits)
-    session = Session(arms, chosen, seed=seed, direction=direction)
+    session = _session(arms, chosen, seed, direction)
     search, conclude = begin(session, crew, limits, policy=chosen, progress=progress)
     return await carry_out(crew, search, conclude)
 
@@ -124,6 +127,14 @@ def begin(
     return search, conclude
 
 
+def _session(arms: int | Iterable[Any] | Mapping[Label, Any], policy: Policy, seed: int, direction: str) -> Session:
+    arms = Breakable(arms) if isinstance(arms, Iterator) else arms
+    try:
+        return Session(arms, policy, seed=seed, direction=direction)
+    except ArmsUnavailable as error:  # from the first arm
+        raise unavailable(error) from error.__cause__
+
+
 def _limits(budget: int | None, cost: float | None, seconds: float | None) -> Limits:
     if budget is None and cost is None and seconds is None:
         raise InvalidInput("there is no budget: give budget= pulls, cost= in your own unit, or seconds=")
@@ -141,8 +152,8 @@ def _policy(policy: Policy | str | None, limits: Limits) -> Policy:
         return BoxThirding()
     if isinstance(policy, str):
         return parse_policy(policy, budget=limits.pulls)
-    if not hasattr(policy, "rule"):
+    if isinstance(policy, type) or not hasattr(policy, "rule"):
         raise InvalidInput(
-            f"policy is {policy!r}, but must be a policy such as BoxThirding(), or its SPEC, such as 'b3'"
+            f"policy is {policy!r}, but must be an instance of a policy, such as BoxThirding(), or a SPEC, such as 'b3'"
         )
     return policy

@@ -1,14 +1,15 @@
 """What `find_best` returns: the best arm, why it stopped, what it spent, and how to measure the winner afresh."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final
 
 from boxthirding._checks import whole
-from boxthirding.errors import ArmsUnavailable, EvaluationFailed, InvalidInput, UnknownLabel
-from boxthirding.find.budget import Account, Limits, Spending
+from boxthirding.errors import EvaluationFailed, InvalidInput, UnknownLabel
+from boxthirding.find.budget import Account, Limits, Spending, counted
 from boxthirding.find.confirm import Confirmation, FreshPulls
 from boxthirding.find.engine import Engine
-from boxthirding.find.plan import counted, measured, named
+from boxthirding.find.plan import measured, named
 from boxthirding.find.search import BUDGET, DEADLINE, ERROR, FINISHED, INTERRUPTED, Search
 from boxthirding.session import AskTell, Recommendation
 from boxthirding.types import Label
@@ -79,7 +80,8 @@ class Found:
         The mean of the arm that looked best is flattered by having been selected; these are not, because only
         the fresh pulls count. They are evaluated as in the search, and told to nobody. With examples, every arm meets
         the same ones, those first that it has not met in the search, and is compared with the best one example by
-        example. Ctrl-C returns what has come in.
+        example. Ctrl-C returns what has come in. When an evaluation fails and ends it, the `confirmation` of the
+        `EvaluationFailed` is what has come in.
         """
         self._engine.refuse_running_loop("found.confirm_async(…)")
         search, conclude = self._confirming(k, pulls)
@@ -136,15 +138,21 @@ class Found:
         seen = 0 if examples is None else max(0, pulls - max(0, len(examples) - first))
 
         def conclude() -> Confirmation:
-            raise_error(search, self)
-            return fresh.confirmation(paired=examples is not None, failures=search.account.failures, seen=seen)
+            confirmation = fresh.confirmation(paired=examples is not None, failures=search.account.failures, seen=seen)
+            if isinstance(search.error, EvaluationFailed):
+                came_in = counted(search.account.results, "fresh pull")
+                search.error.args = (f"{search.error}; the `confirmation` of this error has {came_in}",)
+            raise_error(search, self, confirmation)
+            return confirmation
 
         return search, conclude
 
 
-def raise_error(search: Search, found: Found) -> None:
+def raise_error(search: Search, found: Found, confirmation: Confirmation | None = None) -> None:
     """Raise what ended a search, if something did, with what had been found by then."""
-    if isinstance(search.error, EvaluationFailed | ArmsUnavailable):
-        search.error.found = found
-    if search.error is not None:
-        raise search.error
+    error: Any = search.error
+    if error is None:
+        return
+    with suppress(AttributeError):  # whatever evaluate raises to end the program, not only our own errors
+        error.found, error.confirmation = found, confirmation
+    raise error

@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from boxthirding.find.budget import Limits
+from boxthirding.find.budget import Limits, counted
 from boxthirding.session import AskTell
 from boxthirding.types import GROW, NONE, Label, Policy
 
 _REHEARSED = 20_000  # pulls: a rehearsal of more would take seconds
-_PULLS_A_WORKER = 100  # SPEC: advise at most T/100 workers
+_PULLS_A_WORKER = 100  # advise at most T/100 workers
 _PAUSE = 0.1  # seconds between two updates of the line
 
 
@@ -96,17 +96,12 @@ class Progress:
         if not self._live or time.monotonic() < self._next:
             return
         self._next = time.monotonic() + _PAUSE
-        of = f" of {limits.pulls:,}" if limits.pulls is not None else ""
+        of = f"{pulls:,} of " if limits.pulls is not None else ""
         best = session.recommend()
         so_far = "" if best is None else f", best so far: {named(best.label)}, {measured(best.mean, best.pulls)}"
-        line = f"{pulls:,}{of} pulls{so_far}"[: shutil.get_terminal_size().columns - 1]
+        line = f"{of}{counted(limits.pulls or pulls, 'pull')}{so_far}"[: shutil.get_terminal_size().columns - 1]
         sys.stderr.write(f"\r{line}\x1b[K")
         sys.stderr.flush()
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural where that is due."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def measured(mean: float, pulls: int) -> str:

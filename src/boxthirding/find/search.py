@@ -119,8 +119,11 @@ class Search:
     def _ask(self, room: int) -> list[Ticket]:
         try:
             return self._source.ask(room)
+        except KeyboardInterrupt:  # the iterator of arms was broken off
+            self.interrupt()
+            return []
         except BoxThirdingError as error:
-            self.error = ArmsUnavailable(str(error))
+            self.error = unavailable(error)
             self.error.__cause__ = error
             return []
 
@@ -162,3 +165,8 @@ class Search:
         if self.error is None:
             failed.__cause__ = cause
             self.error = failed
+
+
+def unavailable(error: BoxThirdingError) -> ArmsUnavailable:
+    """Return what is wrong with an iterator of arms, without the advice for those who ask a session themselves."""
+    return ArmsUnavailable(str(error).partition("; ask again")[0])

@@ -101,8 +101,8 @@ def reading(value: Any) -> tuple[float, float]:
     reward = _as_float(value)
     if not math.isfinite(reward):
         raise Unusable(f"evaluate returned {shown(value)}, but must return a finite number")
-    if not isinstance(cost, numbers.Real) or not 0 <= _as_float(cost) < math.inf:
-        raise Unusable(f"evaluate returned the cost {shown(cost)}, but it must be a finite number, 0 or above")
+    if not isinstance(cost, numbers.Real) or not 0 < _as_float(cost) < math.inf:
+        raise Unusable(f"evaluate returned the cost {shown(cost)}, but it must be a finite number above 0")
     return reward, float(cost)
 
 

@@ -1,8 +1,10 @@
 """Who evaluates: the calling thread, threads of our own, or an executor of the caller's; and what Ctrl-C does then."""
 
+import math
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from contextlib import contextmanager
@@ -31,15 +33,17 @@ class Interrupts:
     """While it is entered, Ctrl-C is ours: it ends the search instead of the program, however often it is pressed.
 
     Python raises KeyboardInterrupt anywhere, also halfway through a decision; here the search is only told, and the
-    exception is raised only where the caller's function is running. A SIGINT handler of the caller's own stays.
+    exception is raised only where the caller's function or iterator is running. A SIGINT handler of the caller's own
+    stays.
     """
 
     _entered: "list[Interrupts]" = []  # noqa: RUF012  # one process has one SIGINT: searches inside each other share it
     _before: Any = None
+    _breakable_from = math.inf  # the moment from which Ctrl-C may break off what the main thread runs
 
     def __init__(self, notify: Callable[[], None]) -> None:
         self._notify = notify
-        self._evaluating = False
+        self._outside = math.inf
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
@@ -47,8 +51,8 @@ class Interrupts:
             if not Interrupts._entered and _ends_the_program(before):
                 Interrupts._before = before
                 signal.signal(signal.SIGINT, Interrupts._receive)
-            if Interrupts._before is not None:
-                Interrupts._entered.append(self)
+            Interrupts._entered.append(self)
+            self._outside, Interrupts._breakable_from = Interrupts._breakable_from, math.inf
         return self
 
     def __exit__(
@@ -56,25 +60,50 @@ class Interrupts:
     ) -> None:
         if self in Interrupts._entered:
             Interrupts._entered.remove(self)
-            if not Interrupts._entered:
+            Interrupts._breakable_from = self._outside
+            if not Interrupts._entered and Interrupts._before is not None:
                 signal.signal(signal.SIGINT, Interrupts._before)
                 Interrupts._before = None
 
+    @staticmethod
     @contextmanager
-    def evaluating(self) -> Iterator[None]:
-        """Let Ctrl-C break off what runs inside."""
-        self._evaluating = True
+    def breakable(after: float = 0.0) -> Iterator[None]:
+        """Let Ctrl-C break off what runs inside, once it has run for so many seconds."""
+        if threading.current_thread() is not threading.main_thread():  # where no signal arrives
+            yield
+            return
+        before, Interrupts._breakable_from = Interrupts._breakable_from, time.monotonic() + after
         try:
             yield
         finally:
-            self._evaluating = False
+            Interrupts._breakable_from = before
+
+    @staticmethod
+    def press() -> bool:
+        """Do what Ctrl-C does; return whether there is a search that was told."""
+        for one in Interrupts._entered:
+            one._notify()  # noqa: SLF001  # its own class
+        if Interrupts._entered and time.monotonic() >= Interrupts._breakable_from:
+            raise KeyboardInterrupt
+        return bool(Interrupts._entered)
 
     @staticmethod
     def _receive(*_: object) -> None:
-        for one in Interrupts._entered:
-            one._notify()  # noqa: SLF001  # its own class
-        if Interrupts._entered and Interrupts._entered[-1]._evaluating:  # noqa: SLF001
-            raise KeyboardInterrupt
+        Interrupts.press()
+
+
+class Breakable:
+    """An iterator of arms that Ctrl-C can break off."""
+
+    def __init__(self, arms: Iterator[Any]) -> None:
+        self._arms = arms
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Any:
+        with Interrupts.breakable():
+            return next(self._arms)
 
 
 def _ends_the_program(receiver: Any) -> bool:
@@ -86,13 +115,13 @@ def _ends_the_program(receiver: Any) -> bool:
 class Inline:
     """Evaluates in the calling thread, one ticket at a time."""
 
-    def __init__(self, task: Task, post: Post, interrupts: Interrupts) -> None:
-        self._task, self._post, self._interrupts = task, post, interrupts
+    def __init__(self, task: Task, post: Post) -> None:
+        self._task, self._post = task, post
 
     def submit(self, ticket: Ticket) -> None:
         """Evaluate a ticket now."""
         try:
-            with self._interrupts.evaluating():
+            with Interrupts.breakable():
                 outcome = outcome_of(self._task, ticket)
         except KeyboardInterrupt as stop:  # between the end of the evaluation and ours
             outcome = Outcome(ticket, None, stop)

@@ -188,7 +188,7 @@ class Labels:
             return
         except Exception as error:
             raise ArmsUnavailable(
-                f"the iterator of arms raised {error!r} after {self._count} arms; ask again to go on with the next one"
+                f"the iterator of arms raised {error!r} at arm {self._count + 1}; ask again to go on with the next one"
             ) from error
         label, payload = _labelled([arm], first=self._count)[0]
         if self._knows(label):
