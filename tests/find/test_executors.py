@@ -196,7 +196,9 @@ def test_a_process_that_dies_ends_the_run_and_nothing_is_lost():
 @pytest.fixture(scope="module")
 def client():
     distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
+    dask = pytest.importorskip("dask")
     with (
+        dask.config.set({"distributed.comm.timeouts.connect": "180s"}),  # a busy machine starts slowly
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=2, processes=False, dashboard_address=None, protocol="tcp"
         ) as cluster,

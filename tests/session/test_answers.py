@@ -63,7 +63,7 @@ class TestAnswers:
             for ticket in rng.permutation(len(tickets)):
                 reward = float(rng.normal()) + tickets[ticket].label
                 up.tell(tickets[ticket], reward)
-                down.tell(tickets[ticket], -reward)
+                down.tell(tickets[ticket].id, -reward)
             best, least = up.recommend(), down.recommend()
             assert least == best._replace(mean=-best.mean)
         assert [row._replace(mean=-row.mean) for row in down.top(10)] == up.top(10)

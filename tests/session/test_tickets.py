@@ -3,6 +3,7 @@
 import decimal
 import fractions
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -225,3 +226,15 @@ class TestFailingTwice:
         for _ in range(500):
             session.tell(session.ask()[0], 0.5)
         assert session._leases == {}
+
+
+class TestForeignTickets:
+    def test_the_ticket_of_a_twin_is_refused_and_a_copy_of_our_own_is_not(self):
+        one, other = Session(5, seed=1), Session(5, seed=1)
+        (ours,), (theirs,) = one.ask(), other.ask()
+        assert ours == theirs
+        with pytest.raises(UnknownTicket, match="not of this session"):
+            one.tell(theirs, 1.0)
+        assert one.pulls == 0
+        one.tell(pickle.loads(pickle.dumps(ours)), 1.0)  # noqa: S301  # our own
+        assert one.pulls == 1

@@ -7,9 +7,7 @@ from typing import Any, NamedTuple, Protocol
 from boxthirding.types import Label
 
 
-class Ticket(NamedTuple):
-    """One pull, handed to somebody: evaluate the arm once and tell the result under the ticket's id."""
-
+class _Pull(NamedTuple):
     id: int
     arm: int
     """The arm's number in this session, in the random order in which arms are met."""
@@ -18,6 +16,17 @@ class Ticket(NamedTuple):
     """Which pull of its arm this is, counted from 0: the same for a ticket that is issued again."""
     payload: Any
     """What was given as the arm, where that is not the label itself."""
+
+
+class Ticket(_Pull):
+    """One pull, handed to somebody: evaluate the arm once and tell the result under the ticket's id.
+
+    Its fields are `id`, `arm` (the arm's number in this session), `label`, `pull` (which pull of its arm this is,
+    counted from 0, the same for a ticket that is issued again) and `payload` (what was given as the arm).
+    """
+
+    origin: str | None = None
+    """Who issued it; no part of its value, so that equal runs give equal tickets."""
 
 
 class Recommendation(NamedTuple):

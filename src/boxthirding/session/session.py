@@ -2,6 +2,7 @@
 
 import math
 import numbers
+import os
 import threading
 import time
 from collections import OrderedDict
@@ -86,6 +87,7 @@ class Session:
         self._withdrawn: set[int] = set()  # numbers
         self._job = self._arm = self._left = 0  # the job that is being handed out, and how many of its pulls are left
         self._issued = 0
+        self._origin = os.urandom(8).hex()  # marks tickets as ours, and decides nothing
         self._open: dict[int, _Out] = {}
         self._void: set[int] = set()  # tickets whose arm was withdrawn
         self._again: OrderedDict[int, None] = OrderedDict()  # tickets to be issued again
@@ -255,6 +257,7 @@ class Session:
         self._left -= 1
         arm = self._arm
         ticket = Ticket(self._issued, arm, self._labels.label(arm), self._handed[arm], self._labels.payload(arm))
+        ticket.origin = self._origin
         self._handed[arm] += 1
         self._issued += 1
         return self._hand_out(_Out(ticket, self._job))
@@ -296,8 +299,10 @@ class Session:
         out = self._open.get(ticket_id) if _is_id(ticket_id) else None
         if out is None:
             raise self._refusal(ticket_id)
-        if isinstance(ticket, Ticket) and ticket is not out.ticket and ticket[:4] != out.ticket[:4]:
-            raise UnknownTicket(f"ticket {ticket_id} for {ticket.label!r} is not of this session")
+        if isinstance(ticket, Ticket) and ticket is not out.ticket:
+            foreign = ticket.origin not in (None, self._origin) or ticket[:4] != out.ticket[:4]
+            if foreign:
+                raise UnknownTicket(f"ticket {ticket_id} for {ticket.label!r} is not of this session")
         return out
 
     def _refusal(self, ticket_id: Any) -> TicketRefused:
