@@ -234,3 +234,9 @@ def test_the_models_and_policies_here_are_all_there_are():
     assert {policy.name for policy in POLICIES} == set(KNOWN)
     assert {model.spec.partition(":")[0] for model in MODELS} == {form.partition(":")[0] for form in FORMS}
     assert len(set(itertools.chain(map(name_of, POLICIES)))) == len(POLICIES)
+
+
+def test_more_checkpoints_change_no_figure_of_another_one():
+    alone = usual(BoxThirding(), checkpoints=()).rows()[-1]
+    beside = usual(BoxThirding(), checkpoints=range(1, 300, 7)).rows()[-1]
+    assert {**alone, "seconds": 0} == {**beside, "seconds": 0}
