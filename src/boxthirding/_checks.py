@@ -1,5 +1,6 @@
 """Checks of single values, each with an error that gives the value and the rule."""
 
+import math
 import operator
 from typing import Final
 
@@ -22,6 +23,12 @@ def whole(name: str, value: object, least: int) -> int:
     if number > MOST:
         raise InvalidInput(f"{name} is {number}, but must be at most 2**53")
     return number
+
+
+def not_negative(name: str, value: object) -> None:
+    """Refuse by name what is not a finite number of at least 0."""
+    if not (is_number(value) and 0 <= value < math.inf):  # type: ignore[operator]  # it is a number
+        raise InvalidInput(f"{name} is {value!r}, but must be a finite number of at least 0")
 
 
 def is_number(value: object) -> bool:

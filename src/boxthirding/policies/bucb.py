@@ -8,7 +8,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, Final, NamedTuple
 
-from boxthirding._checks import is_number, whole
+from boxthirding._checks import is_number, not_negative, whole
 from boxthirding._compile import kernel
 from boxthirding.errors import InvalidInput
 from boxthirding.policies.arrays import copied, zeros
@@ -205,8 +205,7 @@ class BracketingUCB:
     open_ended: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if not (is_number(self.sigma) and 0 <= self.sigma < math.inf):
-            raise InvalidInput(f"sigma is {self.sigma!r}, but must be a finite number of at least 0")
+        not_negative("sigma", self.sigma)
         if not (is_number(self.delta) and 0 < self.delta < 1 / math.e):
             raise InvalidInput(f"delta is {self.delta!r}, but must lie in (0, 1/e), below 0.3679")
 

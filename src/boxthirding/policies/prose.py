@@ -11,7 +11,7 @@ from typing import ClassVar, Final, NamedTuple
 
 import numpy as np
 
-from boxthirding._checks import is_number, whole
+from boxthirding._checks import is_number, not_negative, whole
 from boxthirding._compile import kernel
 from boxthirding.errors import InvalidInput
 from boxthirding.policies.arrays import copied, zeros
@@ -172,8 +172,7 @@ class Prose:
     open_ended: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if not (is_number(self.sigma) and 0 <= self.sigma < math.inf):
-            raise InvalidInput(f"sigma is {self.sigma!r}, but must be a finite number of at least 0")
+        not_negative("sigma", self.sigma)
         if not (is_number(self.beta) and 0 < self.beta < math.inf):
             raise InvalidInput(f"beta is {self.beta!r}, but must be a finite number above 0")
 

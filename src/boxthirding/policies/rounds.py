@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from boxthirding._compile import kernel
+from boxthirding.policies.arrays import zeros
 from boxthirding.policies.ranking import rank
 from boxthirding.streams import TIES, below, spawn
 from boxthirding.types import N_ARMS, NONE, WAIT, Floats, Ints, Rule
@@ -217,16 +218,10 @@ RULE: Final = Rule(reset, ask, tell, drop, recommend)
 def new_state(plan: list[int], sizes: list[int], n_arms: int, seed: int, *, pace: int, memory: int, runs: int) -> State:
     """Return a state in which the first sizes[0] arms are about to play."""
     players = sizes[0]
-    state = State(
-        scalars=np.zeros(_SCALARS, np.int64),
-        ties=spawn(seed, 0, 1)[0, TIES],
-        plan=np.array(plan, np.int64),
-        sizes=np.array(sizes, np.int64),
-        standing=np.zeros(players, np.int64),
-        due=np.zeros(players, np.int64),
-        total=np.zeros(players),
-        scratch=np.zeros(players, np.int64),
-    )
+    state = zeros(State, players, scalars=_SCALARS, plan=len(plan), sizes=len(sizes))
+    state.ties[:] = spawn(seed, 0, 1)[0, TIES]
+    state.plan[:] = plan
+    state.sizes[:] = sizes
     state.scalars[N_ARMS] = n_arms
     state.scalars[PACE] = pace
     state.scalars[MEMORY] = memory

@@ -11,7 +11,7 @@ from typing import ClassVar, Final, NamedTuple
 
 import numpy as np
 
-from boxthirding._checks import is_number, whole
+from boxthirding._checks import is_number, not_negative, whole
 from boxthirding._compile import kernel
 from boxthirding.errors import InvalidInput
 from boxthirding.policies.arrays import copied, zeros
@@ -250,8 +250,8 @@ class UCBE:
                 raise InvalidInput(
                     f"exploration is {self.exploration!r}, but must be adaptive, oracle or a number of at least 0"
                 )
-        elif not (is_number(self.exploration) and 0 <= self.exploration < math.inf):
-            raise InvalidInput(f"exploration is {self.exploration!r}, but must be a finite number of at least 0")
+        else:
+            not_negative("exploration", self.exploration)
         if self.exploration == "oracle":
             if not (is_number(self.hardness) and (self.hardness or 0) > 0):
                 raise InvalidInput(

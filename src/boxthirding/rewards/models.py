@@ -8,7 +8,7 @@ from typing import ClassVar, Final, Protocol
 
 import numpy as np
 
-from boxthirding._checks import is_number
+from boxthirding._checks import not_negative
 from boxthirding.errors import InvalidInput, UnreadableData
 from boxthirding.rewards.draws import BERNOULLI, DETERMINISTIC, GAUSSIAN, KUMARASWAMY, TABLE, Source
 from boxthirding.rewards.files import read_sheet
@@ -42,8 +42,7 @@ class Gaussian:
     sigma: float
 
     def __post_init__(self) -> None:
-        if not (is_number(self.sigma) and 0 <= self.sigma < math.inf):
-            raise InvalidInput(f"sigma is {self.sigma!r}, but must be a finite number of at least 0")
+        not_negative("sigma", self.sigma)
         object.__setattr__(self, "sigma", abs(float(self.sigma)))  # not -0.0
 
     @property

@@ -12,9 +12,10 @@ from typing import Any
 from boxthirding._checks import whole
 from boxthirding.errors import InvalidInput
 from boxthirding.policies.box_thirding import BoxThirding
-from boxthirding.policies.boxes import MET, PILE, SEEN, WIDTH, highest
+from boxthirding.policies.boxes import SEEN, WIDTH, highest
 from boxthirding.policies.brackets import OPENED
 from boxthirding.policies.bsh import BUDGET, KEPT, BracketingSequentialHalving
+from boxthirding.policies.records import BoxRecord
 from boxthirding.policies.sequential_halving import SequentialHalving
 from boxthirding.policies.uniform import Uniform
 from boxthirding.theory.inclusion import non_inclusion
@@ -155,66 +156,20 @@ class _Finished(_Told):
 
 
 class _Boxes(_Told):
-    """Sets of arms as bits of whole numbers, passed on from meeting to meeting."""
+    """What a session writes down of the boxes, read for its candidate set."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._read = 0
-        self._sets: dict[int, int] = {}  # by arm: who else might stand where it stands
-        self._place: dict[int, int] = {}
-        self._base = 0
-        self._open: tuple[int, ...] = ()
+        self._record = BoxRecord()
 
     def asked(self, state: Any, job: int, arm: int, times: int) -> None:
-        """Read the rows that the rule has written; all but the last were carried out at once (rule S15)."""
+        """Read the rows that the rule has written."""
         super().asked(state, job, arm, times)
-        written = int(state.scalars[MET])
-        for row in range(self._read, written):
-            self.ended()
-            self._open = tuple(state.met[row % len(state.met)].tolist())
-        self._read = written
-
-    def ended(self) -> None:
-        """Carry out the last row: an introduction, or an ARRANGE."""
-        if not self._open:
-            return
-        box, best, middle, worst = self._open
-        self._open = ()
-        level = box // WIDTH
-        if middle == NONE:
-            while self._base < level:
-                self._raise_base()
-            self._sets.setdefault(best, 1 << best)
-            self._place[best] = box
-            return
-        union = self._sets[best] | self._sets[middle] | self._sets[worst]
-        for arm, place in ((best, (level + 1) * WIDTH), (middle, box + 1), (worst, level * WIDTH + PILE)):
-            self._sets[arm] = union
-            self._place[arm] = place
-
-    def _raise_base(self) -> None:
-        """Base update (rule S9): those left in boxes wait in any order, then those discarded in any order."""
-        level = [arm for arm, place in self._place.items() if place // WIDTH == self._base]
-        for discarded in (False, True):
-            arms = [arm for arm in level if (self._place[arm] % WIDTH == PILE) == discarded]
-            union = 0
-            for arm in arms:
-                union |= self._sets[arm]
-            for arm in arms:
-                self._sets[arm] = union
-        self._base += 1
+        self._record.note(state, 0)
 
     def sizes(self, state: Any) -> tuple[int, ...]:
         """Return the size of the union over Box(L, 0); before the first commit, the arm with a result alone."""
-        box = int(highest(state))
-        if box == NONE:
-            return (1 if self.job != NONE else 0,)
-        union = 0
-        arm = int(state.first[box])
-        while arm != NONE:
-            union |= self._sets[arm]
-            arm = int(state.after[arm])
-        return (union.bit_count(),)
+        return (len(self._record.candidates(state, [] if self.job == NONE else [self.arm])),)
 
     def standing(self, state: Any) -> tuple[int, int | None]:
         """Return how many arms have been introduced, and the level L."""
