@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from boxthirding.policies.tournament import play_all, player, replay
+from boxthirding.types import NONE
 
 EXAMPLES = settings(max_examples=200, derandomize=True, deadline=None)
 
@@ -33,6 +34,27 @@ def test_the_winner_of_every_tree_is_its_largest_whatever_changes(sizes, changes
         for first, stop in pairwise(bounds):
             largest = max(range(first, stop), key=lambda one: (values[one], luck[one]))
             assert player(winner, first, stop, 1) == largest
+
+
+@EXAMPLES
+@given(
+    players=st.integers(1, 20),
+    changes=st.lists(st.tuples(st.integers(0, 19), st.sampled_from([-np.inf, 0.0, 0.5, 1.0])), max_size=60),
+    seed=st.integers(0, 2**32),
+)
+def test_players_may_come_one_by_one(players, changes, seed):
+    values, winner = np.full(players, -np.inf), np.full(players, NONE)
+    luck = np.array(random.Random(seed).sample(range(1, 2**32), players))
+    for place, value in changes:
+        changed = place % players
+        values[changed] = value
+        replay(winner, 0, players, changed, values, luck)
+        if values.max() > -np.inf:
+            assert player(winner, 0, players, 1) == max(range(players), key=lambda one: (values[one], luck[one]))
+
+
+def test_nobody_wins_before_anybody_has_played():
+    assert player(np.full(5, NONE), 0, 5, 1) == NONE
 
 
 def test_five_players_by_hand():

@@ -177,37 +177,3 @@ def refresh_path(tree: Treap, arm: int) -> None:
     while arm != NONE:
         refresh(tree, arm)
         arm = tree.parent[arm]
-
-
-@kernel
-def member(tree: Treap, which: int, rank: int) -> int:
-    """Return the node at a rank, counted from 1 for the largest key, or NONE."""
-    node = tree.root[which]
-    while node != NONE:
-        left = tree.left[node]
-        larger = 0 if left == NONE else tree.size[left]
-        if rank == larger + 1:
-            return node
-        if rank <= larger:
-            node = left
-        else:
-            rank -= larger + 1
-            node = tree.right[node]
-    return NONE
-
-
-@kernel
-def next_below(tree: Treap, node: int) -> int:
-    """Return the node with the next smaller key in a node's right subtree, which is not empty."""
-    node = tree.right[node]
-    while tree.left[node] != NONE:
-        node = tree.left[node]
-    return node
-
-
-@kernel
-def next_above(tree: Treap, node: int) -> int:
-    """Return the node with the next smaller key past a node's right subtree, or NONE."""
-    while tree.parent[node] != NONE and tree.right[tree.parent[node]] == node:
-        node = tree.parent[node]
-    return tree.parent[node]

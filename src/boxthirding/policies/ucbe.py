@@ -15,29 +15,28 @@ from boxthirding._checks import is_number, not_negative, whole
 from boxthirding._compile import kernel
 from boxthirding.errors import InvalidInput
 from boxthirding.policies.arrays import copied, zeros
-from boxthirding.policies.treap import first, insert, member, next_above, next_below, remove
+from boxthirding.policies.standing import COUNTS, before_change, bring_up_to_date, clear
+from boxthirding.policies.tournament import play_all, player, replay
 from boxthirding.streams import TIES, advance, spawn
 from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Floats, Ints, Rule
 
 SEEN: Final = 1  # numbers 0 … SEEN - 1 have been asked for
-TOLD: Final = 2  # of them, how many have a result and are not withdrawn
-ASKED: Final = 3  # pulls asked for: t
-PHASE: Final = 4  # phases of the adaptive estimate that have begun
-FIRST_GROUP: Final = 5  # the smallest n that an arm has
-_SCALARS = 6
-
-ALL: Final = 0
-"""The tree of all arms with a result; tree n holds those whose pulls, told or in flight, are n."""
+ASKED: Final = 2  # pulls asked for: t
+LATEST: Final = 3  # the arm asked for last, until it plays with its new n, or NONE
+LARGEST: Final = 4  # the largest n
+PHASE: Final = 5  # phases of the adaptive estimate that have begun
+HARDEST: Final = 6  # the rank that had the worst ratio when the last one began
+_SCALARS = 7
 
 WITHDRAWN: Final = -1
 """Instead of the pulls of an arm that is gone."""
 
+BLOCK: Final = 32
+"""Ranks that are passed over together when none of them can have the worst ratio."""
+
 
 class State(NamedTuple):
-    """K arms of room, T pulls; arms of equal n are ordered by mean alone, so a new a changes no order.
-
-    Arm i is node 2 i in the tree of its n and node 2 i + 1 in the tree of all.
-    """
+    """K arms of room, T pulls, P phases."""
 
     scalars: Ints
     ties: Ints  # [6]
@@ -46,19 +45,20 @@ class State(NamedTuple):
     phase: Ints  # [P] its k
     budget: Ints  # [1] T
     pulls: Ints  # [K] pulls told
-    out: Ints  # [K] pulls asked for and not told
+    n: Ints  # [K] pulls told or in flight
     total: Floats  # [K]
-    after: Ints  # [T + 2] the next larger n that an arm has, or NONE
-    before: Ints  # [T + 2] the next smaller one
-    root: Ints  # [T + 2]
-    left: Ints  # [2 K]
-    right: Ints  # [2 K]
-    parent: Ints  # [2 K]
-    size: Ints  # [2 K]
-    champion: Ints  # [2 K]
-    lower: Floats  # [2 K]
-    upper: Floats  # [2 K]
-    luck: Ints  # [2 K] the larger one wins a tie
+    mean: Floats  # [K] -∞ before the first result and after a withdrawal
+    indices: Floats  # [K] likewise
+    luck: Ints  # [K] the larger one wins a tie
+    best: Ints  # [K] the tournament of means
+    boldest: Ints  # [K] and of indices
+    bonus: Floats  # [T + 1] √(a / n) for each n there was when the last phase began
+    counts: Ints  # [COUNTS] the means in order, as of the last phase
+    ranked: Floats  # [K]
+    moved: Ints  # [K]
+    has_moved: Ints  # [K]
+    changes: Floats  # [K]
+    scratch: Floats  # [K]
 
 
 @kernel
@@ -66,63 +66,56 @@ def reset(state: State) -> None:
     """Forget every arm."""
     for i in range(1, _SCALARS):
         state.scalars[i] = 0
-    state.scalars[FIRST_GROUP] = NONE
-    state.root[:] = NONE
+    state.scalars[LATEST] = NONE
+    state.mean[:] = -math.inf
+    state.indices[:] = -math.inf
+    state.best[:] = NONE
+    state.boldest[:] = NONE
+    clear(state)
 
 
 @kernel
 def ask(state: State) -> tuple[int, int, int]:
     """Return one pull of an arm not met yet, else of the one with the largest index."""
     scalars = state.scalars
+    if scalars[LATEST] != NONE:
+        set_index(state, scalars[LATEST])
     if scalars[SEEN] < scalars[N_ARMS]:
         if scalars[SEEN] == len(state.pulls):
             return GROW, NONE, 0
         arm = meet(state)
     else:
         renew(state)
-        arm = boldest(state)
-        if arm == NONE:
+        arm = player(state.boldest, 0, len(state.indices), 1)
+        if arm == NONE or state.indices[arm] == -math.inf:
             return WAIT, NONE, 0
-        leave_group(state, arm)
     scalars[ASKED] += 1
-    state.out[arm] += 1
-    if state.pulls[arm] > 0:
-        join_group(state, arm)
+    state.n[arm] += 1
+    scalars[LARGEST] = max(scalars[LARGEST], state.n[arm])
+    scalars[LATEST] = arm  # with one worker its reward comes next, and it plays once instead of twice
     return arm, arm, 1
 
 
 @kernel
 def tell(state: State, job: int, times: int, total: float, squares: float) -> None:  # noqa: ARG001  # the contract's
     """Add a reward to its arm."""
-    if state.pulls[job] > 0:
-        leave_group(state, job)
-        remove(state, ALL, 2 * job + 1)
-    else:
-        state.scalars[TOLD] += 1
-    state.out[job] -= times
     state.pulls[job] += times
     state.total[job] += total
-    join_group(state, job)
-    insert(state, ALL, 2 * job + 1, state.total[job] / state.pulls[job], 0.0)
+    set_mean(state, job, state.total[job] / state.pulls[job])
 
 
 @kernel
 def drop(state: State, arm: int) -> None:
     """Withdraw an arm."""
-    if state.pulls[arm] == WITHDRAWN:
-        return
-    if state.pulls[arm] > 0:
-        leave_group(state, arm)
-        remove(state, ALL, 2 * arm + 1)
-        state.scalars[TOLD] -= 1
     state.pulls[arm] = WITHDRAWN
+    set_mean(state, arm, -math.inf)
 
 
 @kernel
 def recommend(state: State) -> int:
     """Return the arm with the largest mean."""
-    node = first(state, ALL)
-    return NONE if node == NONE else node // 2
+    arm = player(state.best, 0, len(state.mean), 1)
+    return NONE if arm == NONE or state.mean[arm] == -math.inf else arm
 
 
 @kernel
@@ -131,63 +124,28 @@ def meet(state: State) -> int:
     arm = state.scalars[SEEN]
     state.scalars[SEEN] += 1
     state.pulls[arm] = 0
-    state.out[arm] = 0
+    state.n[arm] = 0
     state.total[arm] = 0.0
-    luck = advance(state.ties)
-    state.luck[2 * arm] = luck
-    state.luck[2 * arm + 1] = luck
+    state.luck[arm] = advance(state.ties)
     return arm
 
 
 @kernel
-def boldest(state: State) -> int:
-    """Return the arm with the largest index: the best mean of each n, with that n's bonus."""
-    best = NONE
-    largest = -math.inf
-    group = state.scalars[FIRST_GROUP]
-    while group != NONE:
-        node = first(state, group)
-        index = state.lower[node] + math.sqrt(state.exploration[0] / group)
-        if best == NONE or index > largest or (index == largest and state.luck[node] > state.luck[best]):
-            best = node
-            largest = index
-        group = state.after[group]
-    return NONE if best == NONE else best // 2
+def set_mean(state: State, arm: int, mean: float) -> None:
+    """Let an arm play with another mean."""
+    before_change(state, arm)
+    state.mean[arm] = mean
+    replay(state.best, 0, len(state.mean), arm, state.mean, state.luck)
+    set_index(state, arm)
 
 
 @kernel
-def join_group(state: State, arm: int) -> None:
-    """Put an arm with a result into the tree of its n; a pull in flight counts in n, not in the mean."""
-    n = min(state.pulls[arm] + state.out[arm], len(state.root) - 1)
-    if state.root[n] == NONE:  # an n that nobody had: link it behind the next smaller one, which is mostly n - 1
-        smaller = n - 1
-        while smaller > 0 and state.root[smaller] == NONE:
-            smaller -= 1
-        larger = state.scalars[FIRST_GROUP] if smaller == 0 else state.after[smaller]
-        state.after[n] = larger
-        state.before[n] = smaller
-        if larger != NONE:
-            state.before[larger] = n
-        if smaller == 0:
-            state.scalars[FIRST_GROUP] = n
-        else:
-            state.after[smaller] = n
-    insert(state, n, 2 * arm, state.total[arm] / state.pulls[arm], 0.0)
-
-
-@kernel
-def leave_group(state: State, arm: int) -> None:
-    """Take an arm out of the tree of its n."""
-    n = min(state.pulls[arm] + state.out[arm], len(state.root) - 1)
-    remove(state, n, 2 * arm)
-    if state.root[n] == NONE:
-        smaller, larger = state.before[n], state.after[n]
-        if larger != NONE:
-            state.before[larger] = smaller
-        if smaller == 0:
-            state.scalars[FIRST_GROUP] = larger
-        else:
-            state.after[smaller] = larger
+def set_index(state: State, arm: int) -> None:
+    """Let an arm play with another index: a pull in flight counts in n, not in the mean."""
+    state.indices[arm] = state.mean[arm] + math.sqrt(state.exploration[0] / state.n[arm])
+    replay(state.boldest, 0, len(state.indices), arm, state.indices, state.luck)
+    if state.scalars[LATEST] == arm:
+        state.scalars[LATEST] = NONE
 
 
 @kernel
@@ -201,32 +159,37 @@ def renew(state: State) -> None:
         k = state.phase[scalars[PHASE] - 1]
         hardness = float(scalars[N_ARMS]) if k == 0 else worst_ratio(state, k)
         state.exploration[0] = state.budget[0] / hardness
+        for n in range(1, scalars[LARGEST] + 1):
+            state.bonus[n] = math.sqrt(state.exploration[0] / n)
+        for arm in range(scalars[SEEN]):
+            state.indices[arm] = state.mean[arm] + state.bonus[state.n[arm]]
+        play_all(state.boldest, 0, len(state.indices), state.indices, state.luck)
 
 
 @kernel
 def worst_ratio(state: State, k: int) -> float:
     """Return the largest i Δ̂₍ᵢ₎⁻² over the k arms with the largest gaps, i counting from the smallest gap."""
-    arms = state.scalars[TOLD]
-    if arms == 0:
-        return math.inf
-    best = state.lower[first(state, ALL)]
-    rank = max(2, arms - k + 1)
-    node = member(state, ALL, rank)
+    scalars = state.scalars
+    arms = bring_up_to_date(state)
+    start = max(2, arms - k + 1)
     largest = 0.0
-    while node != NONE:
-        gap = best - state.lower[node]
-        if gap * gap == 0.0:
-            return math.inf
-        largest = max(largest, rank / (gap * gap))
-        right = state.right[node]
-        behind = 0 if right == NONE else state.size[right]
-        if behind > 0 and (rank + behind) / (gap * gap) > largest:
-            node = next_below(state, node)
-            rank += 1
-        else:  # their gaps are larger, and the last of them has that rank: none beats the largest ratio so far
-            node = next_above(state, node)
-            rank += behind + 1
+    if start <= scalars[HARDEST] <= arms:  # mostly it still is, and then few blocks need a look
+        largest = ratio(state, scalars[HARDEST], scalars[HARDEST])
+    for first in range(start, arms + 1, BLOCK):
+        last = min(first + BLOCK - 1, arms)
+        if ratio(state, last, first) > largest:  # no i of the block is larger, no gap smaller
+            for i in range(first, last + 1):
+                if ratio(state, i, i) > largest:
+                    largest = ratio(state, i, i)
+                    scalars[HARDEST] = i
     return largest if largest > 0.0 else math.inf
+
+
+@kernel
+def ratio(state: State, i: int, rank: int) -> float:
+    """Return i Δ̂⁻² for the gap at a rank, counted from 1."""
+    gap = state.ranked[0] - state.ranked[rank - 1]
+    return i / (gap * gap) if gap * gap > 0.0 else math.inf
 
 
 @dataclass(frozen=True)
@@ -277,12 +240,15 @@ class UCBE:
 
     def grow(self, state: State) -> State:
         """Return the same state with room for twice as many arms."""
-        return copied(state, self._empty(2 * len(state.pulls), np.stack([state.phase_at, state.phase])))
+        larger = copied(state, self._empty(2 * len(state.pulls), np.stack([state.phase_at, state.phase])))
+        play_all(larger.best, 0, len(larger.mean), larger.mean, larger.luck)
+        play_all(larger.boldest, 0, len(larger.indices), larger.indices, larger.luck)
+        return larger
 
     def ranking(self, state: State) -> list[int]:
         """Return the arms by mean."""
         arms = np.flatnonzero(state.pulls[: int(state.scalars[SEEN])] > 0)
-        order = np.lexsort((-state.luck[2 * arms], -state.total[arms] / state.pulls[arms]))
+        order = np.lexsort((-state.luck[arms], -state.total[arms] / state.pulls[arms]))
         return [int(arm) for arm in arms[order]]
 
     def phases(self, n_arms: int) -> Ints:
@@ -295,10 +261,9 @@ class UCBE:
         return np.stack([begin, np.arange(n_arms)])[:, until > begin]
 
     def _empty(self, room: int, phases: Ints) -> State:
-        by_arm = {"pulls": room, "out": room, "total": room}
-        by_pulls = dict.fromkeys(("after", "before", "root"), self.budget + 2)
+        single = {"scalars": _SCALARS, "counts": COUNTS, "exploration": 1, "budget": 1}
         by_phase = dict.fromkeys(("phase_at", "phase"), len(phases[0]))
-        state = zeros(State, 2 * room, scalars=_SCALARS, exploration=1, budget=1, **by_arm, **by_pulls, **by_phase)
+        state = zeros(State, room, **single, **by_phase, bonus=self.budget + 1)
         state.budget[0] = self.budget
         state.phase_at[:], state.phase[:] = phases
         reset(state)
