@@ -14,6 +14,7 @@ import os
 import shutil
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from functools import lru_cache
@@ -30,6 +31,8 @@ _Memo = dict[Callable[..., Any], Any]
 # Without reference counts (`_nrt`) and with every kernel inlined, a run is twenty times faster: a state is a tuple of
 # many arrays, and counting each of them at each call costs more than the call. The price: kernels allocate nothing.
 _OPTIONS = {"nogil": True, "_nrt": False, "forceinline": True}
+
+_cache_dir = threading.Lock()
 
 _DIGITS = 24  # of a digest
 _MONTH = 30 * 86_400.0  # seconds
@@ -70,12 +73,13 @@ def compiled(function: Callable[..., Any], **names: Any) -> Callable[..., Any]:
     # Only the outermost function is ever called from Python; wrappers for the others would double the time.
     inner = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)
     outer = _with_compiled_kernels(root, memo, inner)
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(folder)  # read when the dispatcher is made; there is no argument for it
-    try:
-        return numba.njit(cache=True, **_OPTIONS)(outer)  # type: ignore[no-any-return]
-    finally:
-        numba.config.CACHE_DIR = before
+    with _cache_dir:  # Numba's setting is one for all threads
+        before = numba.config.CACHE_DIR
+        numba.config.CACHE_DIR = str(folder)  # read when the dispatcher is made; there is no argument for it
+        try:
+            return numba.njit(cache=True, **_OPTIONS)(outer)  # type: ignore[no-any-return]
+        finally:
+            numba.config.CACHE_DIR = before
 
 
 def digest(function: Callable[..., Any]) -> str:

@@ -7,10 +7,17 @@ BoxThirdingError
 │   │   ├── UnknownTicket                  this session never issued it
 │   │   ├── AlreadyTold                    its result is in; the first one counts
 │   │   └── ArmWithdrawn                   its arm is gone
-│   └── UnreadableData                     a file cannot be read, or does not hold what it must
+│   ├── UnreadableData                     a file cannot be read, or does not hold what it must
+│   ├── ResultsRefused                     a results file cannot be gone on with
+│   ├── UnknownStudy                       there is no study of that name, and no arms to make one with
+│   ├── StudyDiffers                       a study was made with other arms, or with other settings
+│   └── StudyClosed                        the study has been closed for good
 ├── ArmsUnavailable (also a RuntimeError)  an iterator of arms raised
 ├── EvaluationFailed (also a RuntimeError) an evaluation failed and ended the run; it has the best so far
 ├── CommandFailed (also a RuntimeError)    a program that scores an arm failed, or printed no number
+├── SimulationFailed (also a RuntimeError) replicates could not be run or saved; it has those that are complete
+├── StudyUnavailable (also a RuntimeError) the database of a study cannot be reached, or is locked, full or read-only
+├── JournalBroken (also a RuntimeError)    a study's journal is damaged, or disagrees with the rule that it names
 └── MissingExtra (also an ImportError)     an optional dependency is not installed
 """
 
@@ -49,6 +56,22 @@ class UnreadableData(InvalidInput):
     """A file is missing, empty or not of the form that was asked for."""
 
 
+class ResultsRefused(InvalidInput):
+    """A results file is of another version or of other settings, or in use; it has not been touched."""
+
+
+class UnknownStudy(InvalidInput):
+    """There is no study of that name, and no arms were given to make one with."""
+
+
+class StudyDiffers(InvalidInput):
+    """A study was made with other arms, or with other settings, than it is opened with; it has not been touched."""
+
+
+class StudyClosed(InvalidInput):
+    """The study has been closed for good: it hands out no more tickets."""
+
+
 class ArmsUnavailable(BoxThirdingError, RuntimeError):
     """The iterator that arms come from raised an error."""
 
@@ -68,6 +91,24 @@ class EvaluationFailed(BoxThirdingError, RuntimeError):
 
 class CommandFailed(BoxThirdingError, RuntimeError):
     """A program that was to print a number did not."""
+
+
+class SimulationFailed(BoxThirdingError, RuntimeError):
+    """Replicates could not be run or saved; what was saved before stays, and `runs` has what is complete."""
+
+    runs: Any = ()
+
+
+class StudyUnavailable(BoxThirdingError, RuntimeError):
+    """The database of a study is away, locked, full or read-only; nothing is lost, and the next call tries again.
+
+    What was under way may have been committed or not: the next ask gives such tickets again, and a tell may be
+    repeated, as the first answer counts.
+    """
+
+
+class JournalBroken(BoxThirdingError, RuntimeError):
+    """A study's journal is damaged, or disagrees with the rule that it names; nothing has been written."""
 
 
 class MissingExtra(BoxThirdingError, ImportError):

@@ -2,11 +2,11 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from boxthirding import sim
 from boxthirding.cli.commands import cli
+from boxthirding.cli.watching import _Lines
 from boxthirding.policies import Uniform
 from boxthirding.rewards import NAMES, Gaussian, named
 
@@ -80,14 +81,11 @@ def test_a_known_budget_policy_is_told_the_budget_unless_its_spec_says_otherwise
     assert told["regret_mean"] == same["regret_mean"] != other["regret_mean"]
 
 
-def test_a_policy_that_must_be_told_the_noise_gets_it_from_the_rewards(monkeypatch):
-    seen = []
-    parse = sys.modules["boxthirding.policies"].parse_policy
-    monkeypatch.setattr(
-        "boxthirding.policies.parse_policy", lambda spec, **told: seen.append(told) or parse(spec, **told)
+def test_a_policy_that_must_be_told_the_noise_gets_it_from_the_rewards():
+    told, same, other = rows(
+        *ARMS, *NOISE, *SMALL, "--policy", "prose", "--policy", "prose:sigma=0.25", "--policy", "prose:sigma=2"
     )
-    rows(*USUAL)
-    assert [(told["budget"], told["sigma"]) for told in seen] == [(100, 0.25)]
+    assert told["regret_mean"] == same["regret_mean"] != other["regret_mean"]
 
 
 def test_an_oracle_is_told_the_hardness_of_the_arms_as_they_are_pulled(tmp_path):
@@ -195,6 +193,52 @@ def test_rows_are_printed_before_a_plot_fails(tmp_path, monkeypatch):
     assert result.stderr.endswith("could not be written: No space left on device\n")
 
 
+# Saved results
+
+
+def test_saved_results_print_the_same_again_and_grow(tmp_path):
+    file = ["--results", str(tmp_path / "r.jsonl")]
+    plain = rows(*USUAL, "--policy", "sh", "--checkpoint", "10")
+    assert timeless(rows(*USUAL, "--policy", "sh", "--checkpoint", "10", *file)) == timeless(plain)
+    again = rows(*USUAL, "--policy", "sh", "--checkpoint", "10", *file)
+    assert again == rows(*USUAL, "--policy", "sh", "--checkpoint", "10", *file)  # the seconds too: nothing ran
+    more = [
+        *ARMS,
+        *NOISE,
+        "--policy",
+        "sh",
+        "--policy",
+        "b3",
+        "--policy",
+        "us",
+        "--budget",
+        "100",
+        "--checkpoint",
+        "10",
+    ]
+    assert timeless(rows(*more, "--replicates", "35", *file)) == timeless(rows(*more, "--replicates", "35"))
+
+
+def test_a_plot_may_be_asked_for_later(tmp_path):
+    file = ["--results", str(tmp_path / "r.jsonl")]
+    rows(*USUAL, *file)
+    before = (tmp_path / "r.jsonl").read_bytes()
+    rows(*USUAL, *file, "--plot", str(tmp_path / "p.png"))
+    assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "r.jsonl").read_bytes() == before
+
+
+def test_results_of_something_else_are_refused_and_not_touched(folder):
+    rows(*USUAL, "--results", "r.jsonl")
+    before = Path("r.jsonl").read_bytes()
+    Path("r.jsonl").rename(folder / "table.csv")  # one of the files that the check expects
+    refused(folder, [*USUAL, "--seed", "4", "--results", "table.csv"], ["table.csv", "seed is 0 there", "4 is asked"])
+    assert Path("table.csv").read_bytes() == before
+    refused(folder, [*USUAL, "--results", "words.csv"], ["words.csv is not a results file"])
+    refused(folder, [*USUAL, "--results", "nowhere/r"], ["'nowhere/r'", "No such file"])
+    refused(folder, [*USUAL, "--results", "."], ["'.'", "directory"])
+
+
 # Bad input
 
 
@@ -291,13 +335,13 @@ def test_bad_input_is_refused_in_one_line_and_nothing_is_written(folder, case, a
 
 
 def test_nothing_runs_when_the_last_policy_is_wrong(folder, monkeypatch):
-    monkeypatch.setattr(sim, "simulate", lambda *_, **__: pytest.fail("something ran"))
+    monkeypatch.setattr(sim, "sweep", lambda *_, **__: pytest.fail("something ran"))
     refused(folder, [*USUAL, "--policy", "b3:growth=3", "--plot", "p.png"], ["growth is 3"])
 
 
 @pytest.mark.parametrize("as_json", [[], ["--json"]], ids=["table", "json"])
 def test_nothing_runs_when_a_policy_cannot_run_on_so_many_arms(folder, monkeypatch, as_json):
-    monkeypatch.setattr(sim, "simulate", lambda *_, **__: pytest.fail("something ran"))
+    monkeypatch.setattr(sim, "sweep", lambda *_, **__: pytest.fail("something ran"))
     arguments = ["--instance", "captions", *NOISE, "--policy", "b3", "--policy", "sr", "--budget", "10"]
     refused(folder, [*arguments, *as_json], ["budget is 10", "5513 arms", "b3 or sh"])
 
@@ -307,13 +351,13 @@ def test_a_policy_given_twice_is_refused(folder):
 
 
 def test_a_plot_without_matplotlib_is_refused_before_anything_runs(folder, monkeypatch):
-    monkeypatch.setattr(sim, "simulate", lambda *_, **__: pytest.fail("something ran"))
+    monkeypatch.setattr(sim, "sweep", lambda *_, **__: pytest.fail("something ran"))
     monkeypatch.setattr("boxthirding.report.plots.importlib.util.find_spec", lambda _: None)
     refused(folder, [*USUAL, "--plot", "p.png"], ["needs matplotlib", "pip install 'boxthirding[plot]'"])
 
 
 def test_a_plot_that_may_not_be_written_is_refused_before_anything_runs(folder, monkeypatch):
-    monkeypatch.setattr(sim, "simulate", lambda *_, **__: pytest.fail("something ran"))
+    monkeypatch.setattr(sim, "sweep", lambda *_, **__: pytest.fail("something ran"))
     monkeypatch.setattr("boxthirding.report.plots.os.access", lambda *_: False)
     refused(folder, [*USUAL, "--plot", "p.png"], ["'p.png'", "may be written"])
 
@@ -328,52 +372,50 @@ def test_a_missing_option_is_named(missing):
 # Interrupted
 
 
-def interrupt_in(monkeypatch, number, stop):
-    """Let the `number`-th simulation end as `stop(run)` says."""
-    real, calls = sim.simulate, []
-
-    def fake(*arguments, **options):
-        calls.append(1)
-        result = real(*arguments, **options)
-        if len(calls) == number:
-            raise stop(result)
-        return result
-
-    monkeypatch.setattr(sim, "simulate", fake)
+MANY = ["--budget", "100", "--replicates", "3000", "--threads", "1"]
+THREE = ["--policy", "us", "--policy", "sh", "--policy", "b3"]
 
 
-def first(count):
-    """Return an interrupt after which so many replicates are complete."""
-    return lambda done: sim.Interrupted(
-        replace(done, recommended=done.recommended[:count], regret=done.regret[:count], idle=done.idle[:count])
-    )
+def interrupt(monkeypatch, moment, spec):
+    """Press Ctrl-C when a policy begins, or when its first chunk has ended."""
+    real = getattr(_Lines, moment)
+
+    def pressed(self, setting, *rest):
+        real(self, setting, *rest)
+        if setting.policy == spec:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(_Lines, moment, pressed)
 
 
 def test_an_interrupted_run_prints_and_draws_what_is_complete(tmp_path, monkeypatch):
     file = tmp_path / "regret.svg"
-    interrupt_in(monkeypatch, 2, first(7))
-    result = run(*USUAL, "--policy", "sh", "--policy", "b3", "--plot", str(file))
+    interrupt(monkeypatch, "ended", "sh")
+    result = run(*ARMS, *NOISE, *THREE, *MANY, "--plot", str(file))
     assert result.exit_code == 130
     assert [line.split()[0] for line in result.stdout.splitlines() if line.startswith(("us", "sh", "b3"))] == [
         "us",
         "sh",
     ]
-    assert result.stderr == "Interrupted: sh has 7 of 20 replicates; b3 has 0 of 20 replicates.\n"
-    assert "<!-- sh (7 replicates)" in file.read_text(encoding="utf-8")
+    ended = re.fullmatch(
+        r"Interrupted: sh has ([\d,]+) of 3,000 replicates; b3 has 0 of 3,000 replicates\.\n", result.stderr
+    )[1]
+    assert 64 <= int(ended.replace(",", "")) < 3000
+    assert f"<!-- sh ({ended} replicates)" in file.read_text(encoding="utf-8")
 
 
 def test_an_interrupted_run_prints_json_of_what_is_complete(monkeypatch):
-    interrupt_in(monkeypatch, 2, first(7))
-    result = run(*USUAL, "--policy", "sh", "--policy", "b3", "--json")
+    interrupt(monkeypatch, "ended", "sh")
+    result = run(*ARMS, *NOISE, *THREE, *MANY, "--json")
     assert result.exit_code == 130
-    printed = [json.loads(line) for line in result.stdout.splitlines()]
-    assert [(row["policy"], row["replicates"]) for row in printed] == [("us", 20), ("sh", 7)]
+    us, sh = (json.loads(line) for line in result.stdout.splitlines())
+    assert (us["policy"], us["replicates"], sh["policy"]) == ("us", 3000, "sh")
+    assert f"sh has {sh['replicates']:,} of" in result.stderr
 
 
-@pytest.mark.parametrize("stop", [first(0), lambda _: KeyboardInterrupt()], ids=["no replicate", "compiling"])
-def test_an_interrupt_before_the_first_replicate_prints_nothing(tmp_path, monkeypatch, stop):
+def test_an_interrupt_before_the_first_replicate_prints_nothing(tmp_path, monkeypatch):
     file = tmp_path / "regret.png"
-    interrupt_in(monkeypatch, 1, stop)
+    interrupt(monkeypatch, "began", "us")
     result = run(*USUAL, "--plot", str(file))
     assert result.exit_code == 130
     assert result.stdout == ""
@@ -440,7 +482,7 @@ def test_a_terminal_gets_a_progress_bar_on_stderr_and_stdout_stays_json(tmp_path
         assert process.wait() == 0
     printed = [json.loads(line) for line in (tmp_path / "rows").read_text(encoding="utf-8").splitlines()]
     assert [row["policy"] for row in printed] == ["us", "sh"]
-    for text in ("us (1 of 2): compiling (first run only)", "sh (2 of 2)", "20/20"):
+    for text in ("us (1 of 2): compiling (first run only)", "sh (2 of 2)", "100 %", "about 1 s left"):
         assert text in seen.decode()
 
 

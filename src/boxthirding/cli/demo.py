@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from boxthirding.cli.simulate import counted, simulate
+from boxthirding.cli.drawing import counted
+from boxthirding.cli.simulate import simulate
 from boxthirding.errors import MissingExtra
 
 if TYPE_CHECKING:
@@ -222,7 +223,7 @@ def _levels(scene: _Scene, n_arms: int, *, plain: bool) -> "Table":
             Text(heading, "dim"), justify="right" if width < _BAR else "left", min_width=width, no_wrap=True
         )
     table.show_header = True
-    boxes = {(box.level, box.deferment): box for box in scene.boxes}
+    boxes = {(box.level, box.deferment): box for box in scene.boxes if box.level is not None}
     most = max((len(box.arms) for box in scene.boxes if box.deferment is None), default=0)
     for level in range(max(_LEVELS - 1, *(level for level, _ in boxes)), -1, -1):
         row = Text()

@@ -1,23 +1,21 @@
 """`boxthirding simulate`: policies against each other on an instance whose true means are known."""
 
 import json
-import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 
-from boxthirding.errors import InvalidInput
+from boxthirding.cli.drawing import counted, draw, subtitle, title
+from boxthirding.errors import InvalidInput, SimulationFailed
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from boxthirding.rewards import Instance, RewardModel
-    from boxthirding.sim import Run
-    from boxthirding.types import Policy
+    from boxthirding.sim import Description, Run, Setting
 
 INTERRUPTED: Final = 130
 """The exit code of a program that SIGINT ended."""
@@ -28,28 +26,12 @@ _WIDTH_OF_NUMBERS = 53  # columns of the table beside the policy's
 
 
 @dataclass(frozen=True)
-class _Experiment:
-    """What was asked for, all of it checked."""
+class _Ended:
+    """What has complete replicates, and why the others have not."""
 
-    instance: "Instance"
-    rewards: "RewardModel"
-    policies: "dict[str, Policy]"  # by SPEC, as given
-    budget: int
-    read: list[int]  # checkpoints
-    shown: list[int]  # those of them that are printed
-    replicates: int
-    seed: int
-
-    def title(self) -> str:
-        """Return which arms these are, and where their means come from."""
-        same = (self.rewards.source(self.instance).means == self.instance.means).all()
-        means = self.instance.source if same else f"{self.instance.source}, as {self.rewards.spec}"
-        return f"{self.instance.name}: {counted(self.instance.n_arms, 'arm')}, means: {means}"
-
-    def subtitle(self) -> str:
-        """Return how they were run."""
-        pulls, replicates = counted(self.budget, "pull"), counted(self.replicates, "replicate")
-        return f"rewards {self.rewards.spec}, budget {pulls}, {replicates}, seed {self.seed}"
+    runs: "list[tuple[Description, Run]]"
+    interrupted: bool = False
+    failure: SimulationFailed | None = None
 
 
 @click.command()
@@ -88,6 +70,12 @@ class _Experiment:
     metavar="FILE",
     help="Also draw regret against pulls: .png, .svg or .pdf.",
 )
+@click.option(
+    "--results",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Save results in FILE as they come, and go on where it stops.",
+)
 @click.pass_context
 def simulate(  # noqa: PLR0913  # an argument for each option
     ctx: click.Context,
@@ -105,6 +93,7 @@ def simulate(  # noqa: PLR0913  # an argument for each option
     threads: int | None,
     as_json: bool,
     plot: Path | None,
+    results: Path | None,
 ) -> None:
     """Run policies on arms whose true means are known, and report how far their answers are from the best.
 
@@ -112,32 +101,31 @@ def simulate(  # noqa: PLR0913  # an argument for each option
     """
     from boxthirding import _compile
     from boxthirding._checks import whole
-    from boxthirding.policies.ucbe import oracle_hardness
     from boxthirding.report import check_plot_file, log_spaced
     from boxthirding.rewards import parse_rewards
+    from boxthirding.sim import Setting
     from boxthirding.sim.simulate import checked_checkpoints
 
     model = parse_rewards(rewards)
     chosen = _chosen(instance, arms, means, top, model)
-    means_of_arms = model.source(chosen).means  # refuses arms that the model does not fit
     shown = checked_checkpoints(checkpoints, whole("budget", budget, least=1)).tolist()
-    policies = _parsed(specs, budget, model.sigma, oracle_hardness(means_of_arms))
-    for policy in policies.values():
-        policy.new(chosen.n_arms, seed, 1)  # refuses a budget that is too small for so many arms
+    # Whatever is saved can be drawn later.
+    read = tuple(shown if plot is None and results is None else [*shown, *log_spaced(budget)])
+    settings = [Setting(chosen, model, spec, budget, read, replicates, seed) for spec in _each_once(specs)]
     if plot is not None:
         check_plot_file(plot)
-    read = shown if plot is None else [*shown, *log_spaced(budget)]
-    experiment = _Experiment(chosen, model, policies, budget, read, shown, replicates, seed)
     if not _compile.available():
         click.echo("Note: without Numba this is slow: pip install 'boxthirding[sim]'", err=True)
-    runs, interrupted = _run(experiment, threads, _print_json if as_json else lambda *_: None)
-    if runs and not as_json:
-        _print_table(experiment, runs)
-    if interrupted:
-        click.echo(_what_is_missing(experiment, runs), err=True)
-    if runs and plot is not None:
-        _draw(plot, experiment, runs)
-    if interrupted:
+    ended = _run(settings, threads, results, lambda one, run: _print_json(one, run, shown) if as_json else None)
+    if ended.runs and not as_json:
+        _print_table(ended.runs, shown)
+    if ended.interrupted:
+        click.echo(_what_is_missing(settings, ended.runs, results), err=True)
+    if ended.runs and plot is not None:
+        draw(plot, ended.runs)
+    if ended.failure is not None:
+        raise click.ClickException(str(ended.failure)) from ended.failure
+    if ended.interrupted:
         ctx.exit(INTERRUPTED)
 
 
@@ -162,103 +150,82 @@ def _chosen(
     raise InvalidInput("there are no arms: give --instance NAME, --means FILE.csv or --rewards table:FILE.csv")
 
 
-def _parsed(specs: Sequence[str], budget: int, sigma: float, hardness: float) -> "dict[str, Policy]":
-    """Return the policies by SPEC."""
-    from boxthirding.policies import parse_policy
-
+def _each_once(specs: Sequence[str]) -> Sequence[str]:
+    """Return the SPECs, or refuse one that is given twice."""
     for spec in specs:
         if specs.count(spec) > 1:
             raise InvalidInput(f"--policy {spec} is given {specs.count(spec)} times, but counts once: leave one out")
-    return {spec: parse_policy(spec, budget=budget, sigma=sigma, hardness=hardness) for spec in specs}
+    return specs
 
 
 def _run(
-    experiment: _Experiment, threads: int | None, when_done: "Callable[[str, Run, Sequence[int]], None]"
-) -> "tuple[dict[str, Run], bool]":
-    """Run one policy after the other; return what has complete replicates, and whether Ctrl-C ended it early."""
+    settings: "Sequence[Setting]",
+    threads: int | None,
+    results: Path | None,
+    show: "Callable[[Description, Run], None]",
+) -> _Ended:
+    """Run one policy after the other; `show` each when it is complete, and in the end those that are not."""
     from boxthirding import sim
+    from boxthirding.cli.watching import watched
 
-    runs: dict[str, Run] = {}
-    interrupted = False
+    shown: set[Setting] = set()
+
+    def complete(setting: "Setting", run: "Run") -> None:
+        shown.add(setting)
+        show(setting.description, run)
+
     try:
-        for number, (spec, policy) in enumerate(experiment.policies.items(), start=1):
-            try:
-                with _bar(f"{spec} ({number} of {len(experiment.policies)})", experiment.replicates) as advance:
-                    run = sim.simulate(
-                        experiment.instance,
-                        experiment.rewards,
-                        policy,
-                        budget=experiment.budget,
-                        checkpoints=experiment.read,
-                        replicates=experiment.replicates,
-                        seed=experiment.seed,
-                        threads=threads,
-                        progress=advance,
-                    )
-            except sim.Interrupted as stop:
-                run, interrupted = stop.partial, True
-            if run.replicates:
-                runs[spec] = run
-                when_done(spec, run, experiment.shown)
-            if interrupted:
-                break
-    except KeyboardInterrupt:  # between two runs, or while one was being compiled
-        interrupted = True
-    return runs, interrupted
-
-
-@contextmanager
-def _bar(label: str, replicates: int) -> Iterator[Callable[[int], None]]:
-    """Show a progress bar on stderr, if that is a terminal; what is yielded takes the replicates that ended."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(
-        *columns, console=Console(stderr=True), transient=True, redirect_stdout=False, redirect_stderr=False
-    ) as progress:
-        task = progress.add_task(f"{label}: compiling (first run only)", total=None)
-        yield lambda ended: progress.update(task, description=label, total=replicates, advance=ended)
+        with watched(settings, complete) as watcher:
+            ended, runs = _Ended([]), sim.sweep(settings, results=results, threads=threads, progress=watcher)
+    except sim.Interrupted as stop:
+        ended, runs = _Ended([], interrupted=True), stop.runs
+    except SimulationFailed as failure:
+        ended, runs = _Ended([], failure=failure), failure.runs
+    except KeyboardInterrupt:  # before the first replicate
+        return _Ended([], interrupted=True)
+    for setting, run in zip(settings, runs, strict=True):
+        if run.replicates:
+            ended.runs.append((setting.description, run))
+            if setting not in shown:
+                show(setting.description, run)
+    return ended
 
 
 def _rows(run: "Run", shown: Sequence[int]) -> Iterable[dict[str, float]]:
     return (row for row in run.rows() if row["pulls"] in shown)
 
 
-def _print_json(spec: str, run: "Run", shown: Sequence[int]) -> None:
-    click.echo("\n".join(json.dumps({"policy": spec, **row}) for row in _rows(run, shown)))
+def _print_json(one: "Description", run: "Run", shown: Sequence[int]) -> None:
+    click.echo("\n".join(json.dumps({"policy": one.policy, **row}) for row in _rows(run, shown)))
 
 
-def _print_table(experiment: _Experiment, runs: "dict[str, Run]") -> None:
+def _print_table(runs: "Sequence[tuple[Description, Run]]", shown: Sequence[int]) -> None:
     """Print a block for each checkpoint, so that policies are compared at the same number of pulls."""
     from rich.console import Console
     from rich.text import Text
 
     console = Console(highlight=False, markup=False)
-    console.print(experiment.title(), style="bold", soft_wrap=True)
-    console.print(experiment.subtitle(), soft_wrap=True)
+    one = runs[0][0]
+    console.print(title(one), style="bold", soft_wrap=True)
+    console.print(subtitle(one), soft_wrap=True)
     console.print()
     table = _empty_table()
-    summaries = {spec: list(_rows(run, experiment.shown)) for spec, run in runs.items()}
+    summaries = {described.policy: list(_rows(run, shown)) for described, run in runs}
     best = min(rows[-1]["regret_mean"] for rows in summaries.values())
-    for place, pulls in enumerate(experiment.shown):
-        if len(experiment.shown) > 1:
+    for place, pulls in enumerate(shown):
+        if len(shown) > 1:
             table.add_section()
             table.add_row(f"after {counted(pulls, 'pull')}", style="italic")
         for spec, rows in summaries.items():
             row = rows[place]
-            marked = len(runs) > 1 and pulls == experiment.budget and row["regret_mean"] == best
+            marked = len(runs) > 1 and pulls == one.budget and row["regret_mean"] == best
             policy = Text(_broken(spec, console.width - _WIDTH_OF_NUMBERS), overflow="fold")
             table.add_row(policy, *_cells(row, mark="*" if marked else " "), style="bold" if marked else None)
     console.print(table)
     console.print()
     console.print("error rate: runs whose answer is not a best arm")
     if len(runs) > 1:
-        console.print(f"* lowest mean regret after {counted(experiment.budget, 'pull')}")
+        console.print(f"* lowest mean regret after {counted(one.budget, 'pull')}")
 
 
 def _empty_table() -> "Table":
@@ -298,28 +265,15 @@ def _short(number: float) -> str:
     return f"{number:#.4g}" if number else "0"
 
 
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural where that is due."""
-    return f"{number:,} {noun}{'s' if number != 1 else ''}"
-
-
-def _what_is_missing(experiment: _Experiment, runs: "dict[str, Run]") -> str:
-    """Say how far an interrupted run came."""
-    all_of_them = f"of {counted(experiment.replicates, 'replicate')}"
-    ended = {spec: runs[spec].replicates if spec in runs else 0 for spec in experiment.policies}
-    short = [f"{spec} has {n:,} {all_of_them}" for spec, n in ended.items() if n < experiment.replicates]
-    return f"Interrupted: {'; '.join(short) or 'after the last replicate'}."
-
-
-def _draw(plot: Path, experiment: _Experiment, runs: "dict[str, Run]") -> None:
-    """Write the picture; the rows are printed by then, so a full disk loses nothing else."""
-    from boxthirding.report import plot_regret
-
-    named = {
-        spec if run.replicates == experiment.replicates else f"{spec} ({counted(run.replicates, 'replicate')})": run
-        for spec, run in runs.items()
-    }
-    try:
-        plot_regret(plot, named, title=experiment.title(), subtitle=experiment.subtitle())
-    except OSError as problem:
-        raise click.ClickException(f"the plot {plot} could not be written: {problem.strerror or problem}") from problem
+def _what_is_missing(
+    settings: "Sequence[Setting]", runs: "Sequence[tuple[Description, Run]]", results: Path | None
+) -> str:
+    """Say how far an interrupted run came, and how it goes on."""
+    there = {described.policy: run.replicates for described, run in runs}
+    short = [
+        f"{one.policy} has {there.get(one.policy, 0):,} of {counted(one.replicates, 'replicate')}"
+        for one in settings
+        if there.get(one.policy, 0) < one.replicates
+    ]
+    how = f" The same command goes on where {results} stops." if results and short else ""
+    return f"Interrupted: {'; '.join(short) or 'after the last replicate'}.{how}"

@@ -1,5 +1,24 @@
 """The simulator: replicates of a policy on an instance with known means."""
 
-from boxthirding.sim.simulate import Interrupted, Run, simulate
+from boxthirding.sim.descriptions import Description
+from boxthirding.sim.error_split import ErrorSplit, error_split
+from boxthirding.sim.progress import Forecast, Progress
+from boxthirding.sim.results import load
+from boxthirding.sim.runs import Interrupted, Run
+from boxthirding.sim.settings import Setting
+from boxthirding.sim.simulate import simulate
+from boxthirding.sim.sweep import sweep
 
-__all__ = ["Interrupted", "Run", "simulate"]
+__all__ = [
+    "Description",
+    "ErrorSplit",
+    "Forecast",
+    "Interrupted",
+    "Progress",
+    "Run",
+    "Setting",
+    "error_split",
+    "load",
+    "simulate",
+    "sweep",
+]

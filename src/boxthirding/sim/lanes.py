@@ -1,0 +1,95 @@
+"""Where chunks run: in threads of our own, because compiled code lets them run side by side, or in an executor."""
+
+import os
+import time
+from collections.abc import Iterable, Iterator
+from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
+from queue import SimpleQueue
+from typing import Generic, Self, TypeVar
+
+from boxthirding._checks import whole
+from boxthirding.errors import BoxThirdingError, SimulationFailed
+from boxthirding.sim.chunks import Chunk, Part, run_chunk
+
+Key = TypeVar("Key")
+
+
+class Lanes(Generic[Key]):
+    """Runs chunks side by side and gives them back as they end, each under the key it came with.
+
+    An executor stays the caller's: it is not shut down.
+    """
+
+    def __init__(self, executor: Executor | None, threads: int | None) -> None:
+        self.cores = whole("threads", threads, least=1) if threads is not None else os.cpu_count() or 1
+        self.ours = executor is None
+        """Whether the lanes are threads of our own: then chunks' seconds are cut from the clock, and add up to it."""
+        self._pool = ThreadPoolExecutor(self.cores) if executor is None else executor
+        self._running: dict[Future[Part], tuple[Key, Chunk]] = {}
+        self._done: SimpleQueue[Future[Part]] = SimpleQueue()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for future in self._running:
+            future.cancel()
+        if self.ours:
+            _patiently_shut_down(self._pool)
+
+    def ended(self, chunks: Iterable[tuple[Key, Chunk]]) -> Iterator[tuple[Key, Part]]:
+        """Run chunks; yield each when it has ended, in any order."""
+        self._submit(chunks)
+        clock = time.perf_counter()
+        while self._running:
+            future = self._done.get()
+            key, part = self._result(future)
+            now = time.perf_counter()
+            yield key, part._replace(seconds=now - clock) if self.ours else part
+            clock = now
+            del self._running[future]  # only now: whoever was interrupted meanwhile gets it again from `rest`
+
+    def rest(self) -> Iterator[tuple[Key, Part]]:
+        """Begin nothing new; yield what has ended, after an interrupt or an error."""
+        for future in self._running:
+            future.cancel()
+        if self.ours:
+            _patiently_shut_down(self._pool)
+        for future in list(self._running):
+            if future.done() and not future.cancelled() and not future.exception():
+                yield self._running.pop(future)[0], future.result()
+
+    def _submit(self, chunks: Iterable[tuple[Key, Chunk]]) -> None:
+        for key, chunk in chunks:
+            try:
+                future = self._pool.submit(run_chunk, chunk)
+            except RuntimeError as error:  # how executors say that they are broken or shut down
+                raise SimulationFailed(f"the executor takes no work: {_told(error)}") from error
+            self._running[future] = key, chunk
+            # A queue: concurrent.futures.wait takes the locks of all futures, and Ctrl-C in there leaves them locked.
+            future.add_done_callback(self._done.put)
+
+    def _result(self, future: Future[Part]) -> tuple[Key, Part]:
+        key, chunk = self._running[future]
+        try:
+            return key, future.result()
+        except BoxThirdingError:
+            raise
+        except (Exception, CancelledError) as error:
+            last = chunk.first + chunk.count - 1
+            raise SimulationFailed(
+                f"replicates {chunk.first} to {last} of {chunk.task.policy} could not be run: {_told(error)}"
+            ) from error
+
+
+def _told(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+def _patiently_shut_down(pool: Executor) -> None:
+    """Let what is running end; an impatient second interrupt must not lose it."""
+    while True:
+        try:
+            return pool.shutdown(cancel_futures=True)
+        except KeyboardInterrupt:
+            continue

@@ -1,0 +1,78 @@
+"""What a sweep tells whoever watches it, and how long it will still take."""
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from boxthirding.sim.runs import Run
+    from boxthirding.sim.settings import Setting
+
+
+class Progress:
+    """Hears of a sweep as it goes on; override what you want to hear. This one does nothing."""
+
+    def found(self, setting: "Setting", replicates: int, seconds: float) -> None:
+        """Hear of replicates that were saved before; they took so many seconds then."""
+
+    def began(self, setting: "Setting") -> None:
+        """Hear that a setting is next: its code is compiled now, if it must be."""
+
+    def ended(self, setting: "Setting", replicates: int, seconds: float) -> None:
+        """Hear of replicates that have just ended, and been saved."""
+
+    def complete(self, setting: "Setting", run: "Run") -> None:
+        """Hear that a setting has all its replicates."""
+
+
+class Forecast(Progress):
+    """Says how much of a sweep is done and how long the rest will take.
+
+    The work of a replicate is its budget. A policy's speed is what was measured of it, or before that, of the others;
+    what runs side by side is seen in the clock.
+    """
+
+    def __init__(self, settings: "Iterable[Setting]", clock: Callable[[], float] = time.monotonic) -> None:
+        self._left = {setting: setting.replicates for setting in settings}
+        self._total = self._work_left()
+        self._work: defaultdict[str, float] = defaultdict(float)  # by policy: pulls done
+        self._seconds: defaultdict[str, float] = defaultdict(float)  # by policy: what they took
+        self._clock = clock
+        self._start = clock()
+        self._busy = 0.0  # seconds of what has ended since the start
+
+    @property
+    def share(self) -> float:
+        """How much of the work is done, from 0 to 1."""
+        return 1.0 - self._work_left() / self._total if self._total else 1.0
+
+    def seconds_left(self) -> float | None:
+        """Return how long the rest will take; nothing, while no replicate has ended."""
+        if not self._work:
+            return None
+        usual = sum(self._seconds.values()) / sum(self._work.values())
+        left = 0.0
+        for setting, replicates in self._left.items():
+            name = _name(setting)
+            speed = self._seconds[name] / self._work[name] if name in self._work else usual
+            left += replicates * setting.budget * speed
+        return left * (self._clock() - self._start) / self._busy if self._busy else left
+
+    def found(self, setting: "Setting", replicates: int, seconds: float) -> None:
+        """Count replicates that were saved before."""
+        self._left[setting] -= replicates
+        self._work[_name(setting)] += replicates * setting.budget
+        self._seconds[_name(setting)] += seconds
+
+    def ended(self, setting: "Setting", replicates: int, seconds: float) -> None:
+        """Count replicates that have just ended."""
+        self.found(setting, replicates, seconds)
+        self._busy += seconds
+
+    def _work_left(self) -> int:
+        return sum(setting.budget * replicates for setting, replicates in self._left.items())
+
+
+def _name(setting: "Setting") -> str:
+    return setting.policy.partition(":")[0]

@@ -1,0 +1,119 @@
+"""Sweeps: many settings, run chunk by chunk, saved as they go, and gone on with where they stopped."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Executor
+from contextlib import ExitStack, suppress
+from os import PathLike
+from pathlib import Path
+
+from boxthirding.errors import SimulationFailed
+from boxthirding.sim.chunks import Chunk, Part, chunks_of, run_chunk
+from boxthirding.sim.gathering import Gathered
+from boxthirding.sim.lanes import Lanes
+from boxthirding.sim.progress import Progress
+from boxthirding.sim.runs import Interrupted, Run
+from boxthirding.sim.saving import ResultsFile
+from boxthirding.sim.settings import Setting
+
+
+def sweep(
+    settings: Iterable[Setting],
+    *,
+    results: str | PathLike[str] | None = None,
+    executor: Executor | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> list[Run]:
+    """Run every setting, in chunks of replicates, and return the runs in the same order.
+
+    With `results`, a file, each chunk is saved when it ends, and what is there already is not run again: a sweep that
+    was stopped, by a kill or a full disk, goes on where it was. More settings and more replicates may be asked for than
+    last time. Replicates are the same however often they were stopped and wherever they run: in `threads`, all cores
+    unless given, one setting after the other, or in an `executor`, any `concurrent.futures.Executor`. A setting that
+    is asked for twice is run once.
+
+    Ctrl-C raises `Interrupted`, a failure `SimulationFailed`; both have the `runs` so far.
+    """
+    asked = list(settings)
+    works = _once(asked)
+    with ExitStack() as stack:
+        file = None
+        if results is not None:
+            file = stack.enter_context(ResultsFile(Path(results), [work.description for work in works]))
+        lanes = stack.enter_context(Lanes[int](executor, threads))
+        running = _Sweep(works, file, progress or Progress())
+        try:
+            running.run(lanes)
+        except KeyboardInterrupt:
+            raise Interrupted(*map(running.run_of, asked)) from None
+        except SimulationFailed as failure:
+            failure.runs = [running.run_of(setting) for setting in asked]
+            raise
+        return [running.run_of(setting) for setting in asked]
+
+
+def _once(asked: Sequence[Setting]) -> list[Setting]:
+    """Return the settings without those that another one includes: the same, with as many replicates or more."""
+    once: dict[tuple[object, ...], Setting] = {}
+    for setting in asked:
+        known = once.setdefault(setting.description.identity, setting)
+        if setting.replicates > known.replicates:
+            once[setting.description.identity] = setting
+    return list(once.values())
+
+
+class _Sweep:
+    """What is there of each setting, and how the rest comes in."""
+
+    def __init__(self, works: Sequence[Setting], file: ResultsFile | None, progress: Progress) -> None:
+        self._works, self._file, self._progress = works, file, progress
+        self._gathered = [Gathered(work.task.source.means, work.task.checkpoints, work.replicates) for work in works]
+        self._places = {work.description.identity: place for place, work in enumerate(works)}
+
+    def run_of(self, setting: Setting) -> Run:
+        """Return what is there of a setting."""
+        return self._gathered[self._places[setting.description.identity]].run(setting.replicates)
+
+    def run(self, lanes: Lanes[int]) -> None:
+        """Run what is missing: in threads one setting after the other, elsewhere all at once."""
+        self._recall()
+        places = range(len(self._works))
+        try:
+            for batch in [[place] for place in places] if lanes.ours else [places]:
+                for place, part in lanes.ended(self._chunks(batch, lanes)):
+                    self._take(place, part)
+        except (KeyboardInterrupt, SimulationFailed):
+            with suppress(SimulationFailed):  # the first failure is the one to tell of
+                for place, part in lanes.rest():
+                    self._take(place, part)
+            raise
+
+    def _recall(self) -> None:
+        """Take what the file has."""
+        for place, work in enumerate(self._works):
+            for part in self._file.found(place) if self._file else ():
+                self._progress.found(work, self._gathered[place].take(part), part.seconds)
+
+    def _chunks(self, places: Iterable[int], lanes: Lanes[int]) -> Iterator[tuple[int, Chunk]]:
+        """Cut what is missing into chunks."""
+        for place in places:
+            work, gathered = self._works[place], self._gathered[place]
+            if gathered.complete:
+                self._progress.complete(work, gathered.run())
+                continue
+            self._progress.began(work)
+            if lanes.ours:
+                run_chunk(Chunk(work.task, 0, 0))  # compiles once, before the clock starts
+            for chunk in chunks_of(work.task, gathered.missing(), work.replicates, lanes.cores):
+                yield place, chunk
+
+    def _take(self, place: int, part: Part) -> None:
+        """Save a chunk, then count it: in this order, nothing is reported that a kill could lose."""
+        work, gathered = self._works[place], self._gathered[place]
+        if not gathered.lacks(part):
+            return
+        if self._file:
+            self._file.save(place, part)
+        self._progress.ended(work, gathered.take(part), part.seconds)
+        if gathered.complete:
+            self._progress.complete(work, gathered.run())
