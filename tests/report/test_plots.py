@@ -7,7 +7,7 @@ import pytest
 from boxthirding.errors import InvalidInput, MissingExtra
 from boxthirding.policies import Uniform
 from boxthirding.report import check_plot_file, log_spaced, plot_regret
-from boxthirding.report.plots import COLOURS, DASHES
+from boxthirding.report.style import COLOURS, DASHES
 from boxthirding.rewards import Deterministic, equal
 from boxthirding.sim import simulate
 

@@ -1,0 +1,101 @@
+"""`boxthirding reproduce`: the paper's figures, tables and claims on one page, from simulations of your own."""
+
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from boxthirding.cli.simulate import INTERRUPTED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from boxthirding.report.reproduction.run import Outcome
+
+_DEFAULT_OUT: Final = Path("reproduction")
+
+
+@click.command()
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=_DEFAULT_OUT,
+    show_default=True,
+    metavar="DIR",
+    help="Where everything goes; what was simulated there before is used again.",
+)
+@click.option("--quick", is_flag=True, help="Fewer replicates, 100 for figures and 200 for tables: coarse, in seconds.")
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="A folder with 893.csv, the real contest; without it the embedded captions are used.",
+)
+@click.option(
+    "--replicates",
+    type=int,
+    metavar="R",
+    help="Replicates of every figure and table, instead of 1,000 and 4,000.",
+)
+@click.pass_context
+def reproduce(ctx: click.Context, *, out: Path, quick: bool, data: Path | None, replicates: int | None) -> None:
+    """Repeat the paper's experiments, and check what it says.
+
+    It writes a page, index.html, with every figure, both tables and every claim; the figures also as PNG, SVG and CSV.
+    Stopped half way, it goes on where it was when it is run again.
+    """
+    from boxthirding import _compile
+    from boxthirding.cli.watching import watched
+    from boxthirding.errors import InvalidInput, SimulationFailed
+    from boxthirding.report.reproduction.run import Reproduction
+    from boxthirding.sim import Interrupted
+
+    if quick and replicates is not None:
+        raise InvalidInput(f"--replicates is {replicates} and --quick says how many, too: leave one out")
+    planned = Reproduction.planned(out, quick=quick, data=data, replicates=replicates)
+    if not _compile.available():
+        click.echo("Note: without Numba this takes hours: pip install 'boxthirding[sim]'", err=True)
+    try:
+        with watched(planned.settings, lambda *_: None) as forecast:
+            runs = planned.simulated(forecast)
+    except Interrupted as stop:
+        done, asked = sum(run.replicates for run in stop.runs), sum(one.replicates for one in planned.settings)
+        click.echo(f"Interrupted: {done:,} of {asked:,} replicates are saved; run the same command to go on.", err=True)
+        ctx.exit(INTERRUPTED)
+    except SimulationFailed as failure:
+        raise click.ClickException(str(failure)) from failure
+    try:
+        with _telling() as tell:
+            outcome = planned.written(runs, tell)
+    except OSError as problem:
+        raise click.ClickException(
+            f"{problem.filename or out} could not be written ({problem.strerror or problem}); what was simulated is "
+            "saved: make room and run the same command again"
+        ) from problem
+    _report(outcome)
+
+
+@contextmanager
+def _telling() -> "Iterator[Callable[[str], None]]":
+    """Show what is being done on stderr, if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+
+    from rich.console import Console
+
+    with Console(stderr=True).status("") as status:
+        yield status.update
+
+
+def _report(outcome: "Outcome") -> None:
+    """Print what came out, and where to read it."""
+    from boxthirding.report.reproduction.claims import Verdict
+
+    for claim, finding in outcome.findings:
+        click.echo(f"{finding.verdict.value:<13}  {claim.title}")
+    counts = ", ".join(f"{outcome.count(verdict)} {verdict.of_many}" for verdict in Verdict)
+    click.echo(f"\nOf {len(outcome.findings)} claims {counts}.")
+    click.echo(f"The page: {outcome.page}")

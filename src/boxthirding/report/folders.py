@@ -1,0 +1,32 @@
+"""The folder that a report is written to, checked before anything is simulated for it."""
+
+import os
+from pathlib import Path
+
+from boxthirding.errors import InvalidInput
+
+
+def check_folder(out: Path) -> None:
+    """Refuse a folder that nothing can be written to; it need not be there yet."""
+    try:
+        if out.exists() and not out.is_dir():
+            raise InvalidInput(f"--out is {str(out)!r}, but that is a file: give a folder")
+        there = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
+        writable = there.is_dir() and os.access(there, os.W_OK | os.X_OK)
+    except OSError as problem:
+        raise _no_folder(out, problem) from None
+    if not writable:
+        raise InvalidInput(f"--out is {str(out)!r}, but {str(there)!r} may not be written: give another folder")
+
+
+def make_folder(out: Path) -> None:
+    """Make a folder and those above it, unless they are there."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise _no_folder(out, problem) from None
+
+
+def _no_folder(out: Path, problem: OSError) -> InvalidInput:
+    reason = problem.strerror or problem
+    return InvalidInput(f"--out is {str(out)!r}, but cannot be a folder ({reason}): give another one")

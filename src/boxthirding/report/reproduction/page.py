@@ -1,0 +1,141 @@
+"""The page: one HTML file with everything in it, readable without a network, on a phone and in the dark."""
+
+import base64
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from importlib import resources
+from string import Template
+from typing import Final
+
+from boxthirding.report.reproduction.claims import Claim, Finding, Measurement, Verdict
+from boxthirding.report.reproduction.figures import Picture
+from boxthirding.report.reproduction.figures.picture import Reading
+
+_CLASSES: Final = {Verdict.HOLDS: "holds", Verdict.IN_PART: "in-part", Verdict.FAILS: "fails"}
+_MARKS: Final = {Verdict.HOLDS: "✓", Verdict.IN_PART: "◐", Verdict.FAILS: "✗"}  # told apart without colours
+_FEW = 8  # numbers that are shown without being asked for
+
+
+@dataclass(frozen=True)
+class Page:
+    """All that stands on the page."""
+
+    instance: str
+    scale: str
+    findings: Sequence[tuple[Claim, Finding]]
+    sections: Mapping[str, Sequence[Picture]]
+    drawn: Mapping[str, bytes]
+    """Each picture as SVG, by its key."""
+    command: str
+    made: Mapping[str, str]
+    """Versions and numbers that decide what is on the page."""
+
+    def html(self) -> str:
+        """Return the page as text."""
+        template = Template(_resource("page.html"))
+        return template.substitute(
+            style=_resource("page.css").strip(),
+            counts="\n".join(self._count(verdict) for verdict in Verdict),
+            contents=self._contents(),
+            instance=escape(self.instance),
+            scale=escape(self.scale),
+            glance="\n".join(_glance(claim, finding) for claim, finding in self.findings),
+            claims="\n".join(_claim(claim, finding) for claim, finding in self.findings),
+            figures="\n".join(self._section(title, pictures) for title, pictures in self.sections.items()),
+            command=escape(self.command),
+            made="\n".join(_row(["th", "td"], pair) for pair in self.made.items()),
+        )
+
+    def _count(self, verdict: Verdict) -> str:
+        number = sum(finding.verdict is verdict for _, finding in self.findings)
+        words = f"claim {verdict.value}" if number == 1 else f"claims {verdict.of_many}"
+        return f'<li class="{_CLASSES[verdict]}"><strong>{number}</strong>{_MARKS[verdict]} {words}</li>'
+
+    def _contents(self) -> str:
+        links = {"verdicts": "claims at a glance", "claims": "claim by claim"}
+        links |= {_slug(title): title for title in self.sections}
+        links["again"] = "make it again"
+        return " · ".join(f'<a href="#{key}">{escape(title)}</a>' for key, title in links.items())
+
+    def _section(self, title: str, pictures: Sequence[Picture]) -> str:
+        parts = [f'<section id="{_slug(title)}">', f"<h2>{escape(title)}</h2>"]
+        for picture in pictures:
+            parts.append(_figure(picture, self.drawn[picture.key]))
+            if picture.table:
+                parts.append(_table(picture.table))
+        return "\n".join([*parts, "</section>"])
+
+
+def _resource(name: str) -> str:
+    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+def _badge(verdict: Verdict) -> str:
+    return f'<span class="verdict {_CLASSES[verdict]}">{_MARKS[verdict]} {verdict.value}</span>'
+
+
+def _glance(claim: Claim, finding: Finding) -> str:
+    return f'<tr><td><a href="#{claim.key}">{escape(claim.title)}</a></td><td>{_badge(finding.verdict)}</td></tr>'
+
+
+def _claim(claim: Claim, finding: Finding) -> str:
+    lines = [
+        f'<article id="{claim.key}">',
+        f"<h3>{escape(claim.title)}: {_badge(finding.verdict)}</h3>",
+        f'<p><span class="label">The paper says</span> ({escape(claim.where)}): {escape(claim.says)}</p>',
+        f'<p><span class="label">Measured:</span> {escape(finding.reason)}</p>',
+        f'<p><span class="label">How it is decided:</span> {escape(claim.rule)}</p>',
+        _numbers(finding.measured),
+        "</article>",
+    ]
+    return "\n".join(filter(None, lines))
+
+
+def _numbers(measured: Sequence[Measurement]) -> str:
+    """Return the numbers behind a verdict; many of them open on demand."""
+    if not measured:
+        return ""
+    rows = "\n".join(
+        _row(["td", "number"], (one.what, f"{one.estimate}{' ' * bool(one.unit)}{one.unit}")) for one in measured
+    )
+    table = f'<div class="scroll"><table><tbody>\n{rows}\n</tbody></table></div>'
+    if len(measured) <= _FEW:
+        return table
+    return f"<details><summary>The {len(measured)} numbers</summary>\n{table}\n</details>"
+
+
+def _figure(picture: Picture, svg: bytes) -> str:
+    data = base64.b64encode(svg).decode("ascii")
+    return (
+        f'<figure id="{picture.key}"><img alt="{escape(picture.title)}" src="data:image/svg+xml;base64,{data}">\n'
+        f"<figcaption><strong>{escape(picture.title)}.</strong> {escape(picture.caption)}</figcaption></figure>"
+    )
+
+
+def _table(table: Reading) -> str:
+    """Return a table; all columns but the first hold numbers."""
+    numbers = len(table.head) - 1
+    head = _row(["head", *["head number"] * numbers], table.head)
+    body = "\n".join(_row(["td", *["number"] * numbers], row) for row in table.rows)
+    rows = f"<thead>{head}</thead>\n<tbody>\n{body}\n</tbody>"
+    return f'<div class="scroll"><table class="wide">\n{rows}\n</table></div>\n<p>{escape(table.note)}</p>'
+
+
+def _row(kinds: Sequence[str], cells: Iterable[str]) -> str:
+    """Return a row of a table; a kind is a tag, or a class of cells."""
+    opened = {
+        "td": ("<td>", "</td>"),
+        "th": ('<th scope="row">', "</th>"),
+        "head": ('<th scope="col">', "</th>"),
+        "head number": ('<th scope="col" class="number">', "</th>"),
+        "number": ('<td class="number">', "</td>"),
+    }
+    inner = "".join(
+        f"{opened[kind][0]}{escape(cell)}{opened[kind][1]}" for kind, cell in zip(kinds, cells, strict=True)
+    )
+    return f"<tr>{inner}</tr>"
+
+
+def _slug(title: str) -> str:
+    return title.lower().replace(" ", "-")

@@ -1,0 +1,87 @@
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+from boxthirding.report.reproduction.claims import Claim, Finding, Measurement, Verdict
+from boxthirding.report.reproduction.estimates import Estimate
+from boxthirding.report.reproduction.figures.picture import Picture
+from boxthirding.report.reproduction.page import Page
+
+VOID = {"meta", "img", "br"}
+
+
+def claim(key, verdict, numbers=1):
+    measured = tuple(Measurement(f"number {k}", Estimate(0.5, 0.01)) for k in range(numbers))
+    told = Claim(key, f"Title <{key}>", "What it says & means", "section 1", "The rule", lambda _: None)
+    return told, Finding(verdict, "Because.", measured)
+
+
+PICTURE = Picture("levels", "A title", "What to see.", ("a",), [[1]], lambda: None)
+PAGE = Page(
+    instance="The captions.",
+    scale="Few.",
+    findings=[claim("one", Verdict.HOLDS), claim("two", Verdict.HOLDS, 20), claim("three", Verdict.FAILS)],
+    sections={"A part": [PICTURE]},
+    drawn={"levels": b"<svg/>"},
+    command="boxthirding reproduce --quick",
+    made={"seed": "893"},
+)
+
+
+class Balanced(HTMLParser):
+    """Fails on a tag that is not closed where it was opened."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.ids, self.links = [], set(), set()
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in VOID:
+            self.open.append(tag)
+        known = dict(attrs)
+        self.ids.add(known.get("id"))
+        if tag == "a":
+            self.links.add(known["href"].removeprefix("#"))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_the_page_is_whole_its_links_lead_somewhere_and_nothing_is_fetched():
+    page = Balanced()
+    page.feed(PAGE.html())
+    assert page.open == []
+    assert page.links <= page.ids
+    assert not re.search(r"""(src|href)=["'](?!data:|\#)""", PAGE.html())
+    assert "url(" not in PAGE.html()
+
+
+def test_the_summary_counts_verdicts():
+    page = PAGE.html()
+    assert "<strong>2</strong>✓ claims hold<" in page
+    assert "<strong>0</strong>◐ claims hold in part<" in page
+    assert "<strong>1</strong>✗ claim does not hold<" in page
+
+
+def test_text_is_escaped():
+    assert "Title &lt;one&gt;" in PAGE.html()
+    assert "says &amp; means" in PAGE.html()
+
+
+def test_many_numbers_open_on_demand_and_few_are_shown():
+    assert PAGE.html().count("<details>") == 1
+    assert "The 20 numbers" in PAGE.html()
+    assert PAGE.html().count("0.5000 ± 0.0100") == 22
+
+
+def test_it_fits_a_phone_and_the_dark():
+    page = PAGE.html()
+    assert 'name="viewport" content="width=device-width' in page
+    assert "prefers-color-scheme: dark" in page
+    assert "overflow-x: auto" in page
+
+
+def test_the_same_inputs_give_the_same_page():
+    assert replace(PAGE).html() == PAGE.html()
+    assert "boxthirding reproduce --quick" in PAGE.html()
+    assert "893" in PAGE.html()
