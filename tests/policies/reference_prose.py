@@ -69,3 +69,37 @@ class ProseReference:
     def recommend(self):
         """The highest lower bound."""
         return next((arm for arm in self.by_lower_bound() if self.told[arm]), None)
+
+
+class EstimatingProseReference(ProseReference):
+    """The same, told no σ: every reward is kept, and σ² is their mean squared distance from the mean of their arm."""
+
+    def __init__(self, n_arms, beta, ties):
+        """Start with no noise in sight."""
+        super().__init__(n_arms, 0.0, beta, ties)
+        self.rewards = defaultdict(list)
+        self.next_fit = 0
+
+    def repeats(self):
+        """Pulls of arms that had been pulled before."""
+        return sum(len(rewards) - 1 for rewards in self.rewards.values())
+
+    def ask(self):
+        """One repeat of the best arm by 4 pulls, two by 8, three by 16; else PROSE."""
+        told = sum(self.told.values())
+        if told >= 2 ** (self.repeats() + 2):
+            arm = self.recommend()
+            self.t += 1
+            self.asked[arm] += 1
+            return arm, arm, 1
+        return super().ask()
+
+    def tell(self, arm, times, total):
+        """Take the reward of one pull; look at the noise again when pulls have grown by a quarter."""
+        super().tell(arm, times, total)
+        self.rewards[arm].append(total)
+        told = sum(self.told.values())
+        if told >= self.next_fit:
+            self.next_fit = told + max(1, told // 4)
+            apart = [(x - self.mean(a)) ** 2 for a, rewards in self.rewards.items() for x in rewards]
+            self.sigma = math.sqrt(sum(apart) / self.repeats()) if self.repeats() else 0.0

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jobs import REWARDS, SEEDS, STEPS, TURNOVER, Jobs, Together, assert_same_run, events, story
-from reference_prose import ProseReference
+from reference_prose import EstimatingProseReference, ProseReference
 from reference_stream import Stream
 from trees import in_order
 
@@ -51,6 +51,24 @@ def test_any_order_of_events_is_that_of_the_reference(n_arms, steps, turnover, s
     for event, number in events(steps, turnover, seed):
         both.happens(event, number)
         assert in_order(both.live.state) == both.reference.by_lower_bound()
+
+
+@EXAMPLES
+@given(n_arms=st.integers(1, 40), pulls=st.integers(1, 300), rewards=st.sampled_from(sorted(REWARDS)), seed=SEEDS)
+def test_told_no_sigma_it_learns_it_as_the_reference_does(n_arms, pulls, rewards, seed):
+    live = Jobs(Prose(sigma="estimated"), n_arms, seed, capacity=1)
+    assert_same_run(live, EstimatingProseReference(n_arms, 4.0, Stream(live.ties())), pulls, rewards, seed)
+
+
+def test_told_no_sigma_it_does_as_well_as_with_it():
+    # Of 1,000 runs each the standard errors are below 3 %; a difference of 15 % is no accident.
+    model = Gaussian(0.5)
+    regret = {
+        sigma: b3.simulate(captions(), model, Prose(sigma), budget=2_000, replicates=1_000, seed=1).regret[:, -1].mean()
+        for sigma in (0.5, "estimated")
+    }
+    assert 0.85 < regret["estimated"] / regret[0.5] < 1.15
+    assert b3.parse_policy("prose:sigma=estimated", sigma=0.5) == Prose("estimated")
 
 
 def told(live, rewards):
@@ -134,7 +152,7 @@ def test_room_changes_no_decision_and_reset_starts_the_same_run_again():
         ({"sigma": -0.1}, ["sigma is -0.1", "at least 0"]),
         ({"sigma": float("nan")}, ["sigma is nan", "at least 0"]),
         ({"sigma": float("inf")}, ["sigma is inf", "finite"]),
-        ({"sigma": "0.5"}, ["sigma is '0.5'", "number"]),
+        ({"sigma": "0.5"}, ["sigma is '0.5'", "number", "estimated"]),
         ({"sigma": True}, ["sigma is True", "number"]),
         ({"sigma": 1.0, "beta": 0.0}, ["beta is 0.0", "above 0"]),
         ({"sigma": 1.0, "beta": -4}, ["beta is -4", "above 0"]),
@@ -169,3 +187,7 @@ def test_the_regret_on_the_captions_is_the_known_one(arms, budget, sigma, replic
 
 class TestProseKeepsTheContract(PolicyContract):
     policy = Prose(sigma=0.5)
+
+
+class TestProseThatLearnsTheNoiseKeepsTheContract(PolicyContract):
+    policy = Prose(sigma="estimated")

@@ -18,7 +18,7 @@ EXAMPLES = settings(max_examples=150, derandomize=True, deadline=None)
 def planted(room, trees=1, seed=0):
     """Return empty trees; luck is drawn for everybody, without doubles."""
     tree = SimpleNamespace(root=np.full(trees, NONE), lower=np.zeros(room), upper=np.zeros(room))
-    for name in ("left", "right", "parent", "size", "champion"):
+    for name in ("left", "right", "parent", "weight", "champion"):
         setattr(tree, name, np.zeros(room, np.int64))
     tree.luck = np.array(random.Random(seed).sample(range(1, 2**32 - 208), room))
     return tree

@@ -27,6 +27,6 @@ def _below(tree, node, parent):
     assert all(precedes(tree, other, node) for other in left)
     assert all(precedes(tree, node, other) for other in right)
     assert all(priority(tree, other) < priority(tree, node) for other in left + right)
-    assert tree.size[node] == len(nodes)
+    assert tree.weight[node] == len(nodes)
     assert tree.champion[node] == max(nodes, key=lambda other: (tree.upper[other], tree.luck[other]))
     return nodes

@@ -10,6 +10,7 @@ from boxthirding import _compile
 from boxthirding.errors import InvalidInput, MissingExtra
 from boxthirding.policies import (
     UCBE,
+    AdaptiveBoxThirding,
     Asha,
     BoxThirding,
     BracketingSequentialHalving,
@@ -52,6 +53,8 @@ POLICIES = [
     BracketingSequentialHalving(),
     BracketingUCB(sigma=0.5),
     Prose(sigma=0.5),
+    Prose(sigma="estimated"),
+    AdaptiveBoxThirding(),
     Asha(),
     SuccessiveRejects(budget=300),
     DoublingSequentialHalving(),

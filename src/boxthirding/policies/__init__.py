@@ -1,5 +1,6 @@
 """The policies, one file an algorithm."""
 
+from boxthirding.policies.adaptive_box_thirding import AdaptiveBoxThirding
 from boxthirding.policies.asha import Asha
 from boxthirding.policies.box_thirding import BoxThirding
 from boxthirding.policies.bsh import BracketingSequentialHalving
@@ -15,6 +16,7 @@ from boxthirding.policies.uniform import Uniform
 __all__ = [
     "POLICIES",
     "UCBE",
+    "AdaptiveBoxThirding",
     "Asha",
     "BoxThirding",
     "BracketingSequentialHalving",

@@ -42,7 +42,7 @@ class State(NamedTuple):
     left: Ints  # [S]
     right: Ints  # [S]
     parent: Ints  # [S]
-    size: Ints  # [S]
+    weight: Ints  # [S]
     champion: Ints  # [S]
     lower: Floats  # [S]
     upper: Floats  # [S]
@@ -116,7 +116,7 @@ def recommend(state: State) -> int:
 @kernel
 def members(state: State, rung: int) -> int:
     """Return how many arms have a result at a rung, promoted or not."""
-    return 0 if state.root[rung] == NONE else state.size[state.root[rung]]
+    return 0 if state.root[rung] == NONE else state.weight[state.root[rung]]
 
 
 @kernel

@@ -34,6 +34,7 @@ from boxthirding.policies.boxes import (
     WAITING,
     WIDTH,
     WITHDRAWN,
+    Boxes,
     State,
     above,
     empty,
@@ -101,7 +102,7 @@ def tell(state: State, job: int, times: int, total: float, squares: float) -> No
 
 
 @kernel
-def drop(state: State, arm: int) -> None:
+def drop(state: Boxes, arm: int) -> None:
     """Withdraw an arm from wherever it stands (S16)."""
     if state.place[arm] == WITHDRAWN:
         return
@@ -173,7 +174,7 @@ def next_ready(state: State) -> int:
 
 
 @kernel
-def arrange(state: State, box: int) -> int:
+def arrange(state: Boxes, box: int) -> int:
     """ARRANGE (S6): take the first three of a box and start the LIFT of their best."""
     best = take(state, box)
     middle = take(state, box)
@@ -206,7 +207,7 @@ def arrange(state: State, box: int) -> int:
 
 
 @kernel
-def introduce(state: State) -> int:
+def introduce(state: Boxes) -> int:
     """Start the LIFT of the next arm of W to the base level (S7).
 
     W is the waiting arms in their order, and the unseen ones at random places among them (S16).
@@ -276,7 +277,7 @@ def sort_by_mean(state: State, stop: int) -> None:
 
 
 @kernel
-def open_lift(state: State, arm: int, target: int, lowest: int) -> None:
+def open_lift(state: Boxes, arm: int, target: int, lowest: int) -> None:
     """LIFT: note how many pulls the level of arrival costs (S2), less what the arm already has when topped up."""
     cost = state.costs[target]
     if state.scalars[REUSE] == TOPUP:
@@ -291,7 +292,7 @@ def open_lift(state: State, arm: int, target: int, lowest: int) -> None:
 
 
 @kernel
-def close(state: State, arm: int) -> None:
+def close(state: Boxes, arm: int) -> None:
     """End the job of a LIFT."""
     target = state.target[arm]
     state.scalars[OPEN] -= 1
@@ -301,7 +302,7 @@ def close(state: State, arm: int) -> None:
 
 
 @kernel
-def commit(state: State, arm: int) -> None:
+def commit(state: Boxes, arm: int) -> None:
     """The last pull of a LIFT is in: the three change places, the mean is renewed (S3, S8)."""
     close(state, arm)
     settle_others(state, arm)
@@ -319,7 +320,7 @@ def commit(state: State, arm: int) -> None:
 
 
 @kernel
-def settle_others(state: State, arm: int) -> None:
+def settle_others(state: Boxes, arm: int) -> None:
     """SHIFT the middle arm of an ARRANGE and DISCARD the worst, as far as they are still there."""
     middle = state.middle[arm]
     worst = state.worst[arm]

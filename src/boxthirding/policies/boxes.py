@@ -4,7 +4,7 @@ Box (l, j) is Box(l, j) of the paper, j the deferment count; the last box of a l
 discarded there. What moves an arm, and when, is the rule's business: see box_thirding.py.
 """
 
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from boxthirding._compile import kernel
 from boxthirding.policies.arrays import copied, zeros
@@ -67,12 +67,23 @@ class State(NamedTuple):
     lifting: Ints  # [M] open jobs by the lowest level they touch
 
 
-def empty(schedule: Schedule, arms: int, levels: int) -> State:
-    """Return a state with this much room and nobody in it."""
-    by_box = dict.fromkeys(("first", "last", "size", "free", "first_free"), levels * WIDTH)
+Boxes = Any
+"""A `State`, or the state of another rule that has its fields."""
+
+
+def shapes(arms: int, levels: int) -> dict[str, int | tuple[int, ...]]:
+    """Return the shapes of the arrays that do not have an entry for each arm."""
+    by_box: dict[str, int | tuple[int, ...]] = dict.fromkeys(
+        ("first", "last", "size", "free", "first_free"), levels * WIDTH
+    )
     by_level = dict.fromkeys(("costs", "ready", "lifting"), levels)
     meetings = 16 * arms + 256  # far more than one ask writes
-    state = zeros(State, arms, scalars=SCALARS, met=(meetings, 4), **by_box, **by_level)
+    return by_box | by_level | {"scalars": SCALARS, "met": (meetings, 4)}
+
+
+def empty(schedule: Schedule, arms: int, levels: int) -> State:
+    """Return a state with this much room and nobody in it."""
+    state = zeros(State, arms, **shapes(arms, levels))
     state.costs[:] = schedule.costs(levels)
     reset(state)
     return state
@@ -88,7 +99,7 @@ def grown(state: State, schedule: Schedule) -> State:
 
 
 @kernel
-def reset(state: State) -> None:
+def reset(state: Boxes) -> None:
     """Empty every box; arms are set up when they are introduced."""
     for i in range(1, REUSE):
         state.scalars[i] = 0
@@ -103,25 +114,25 @@ def reset(state: State) -> None:
 
 
 @kernel
-def short_of_levels(state: State) -> bool:
+def short_of_levels(state: Boxes) -> bool:
     """Tell whether the next ARRANGE or base update might need a level that there is no room for."""
     return max(state.scalars[TOP], state.scalars[BASE]) + 2 >= len(state.costs)
 
 
 @kernel
-def short_of_arms(state: State) -> bool:
+def short_of_arms(state: Boxes) -> bool:
     """Tell whether there is no room for the next unseen arm."""
     return state.scalars[SEEN] == len(state.place) and state.scalars[SEEN] < state.scalars[N_ARMS]
 
 
 @kernel
-def mean(state: State, arm: int) -> float:
+def mean(state: Boxes, arm: int) -> float:
     """Return the mean an arm competes with."""
     return state.total[arm] / state.pulls[arm]
 
 
 @kernel
-def enter(state: State, arm: int, box: int) -> None:
+def enter(state: Boxes, arm: int, box: int) -> None:
     """Put an arm at the end of a box."""
     last = state.last[box]
     state.place[arm] = box
@@ -142,7 +153,7 @@ def enter(state: State, arm: int, box: int) -> None:
 
 
 @kernel
-def leave(state: State, arm: int) -> None:
+def leave(state: Boxes, arm: int) -> None:
     """Take an arm out of its box."""
     box = state.place[arm]
     before = state.before[arm]
@@ -165,7 +176,7 @@ def leave(state: State, arm: int) -> None:
 
 
 @kernel
-def take(state: State, box: int) -> int:
+def take(state: Boxes, box: int) -> int:
     """Return the earliest free arm of a box; from now on it is not free."""
     arm = state.first_free[box]
     state.first_free[box] = state.after[arm]
@@ -173,7 +184,7 @@ def take(state: State, box: int) -> int:
 
 
 @kernel
-def refresh_ready(state: State, box: int) -> None:
+def refresh_ready(state: Boxes, box: int) -> None:
     """Keep the bit that says whether a box holds three free arms, and the count of such boxes."""
     level, j = box // WIDTH, box % WIDTH
     if j == PILE:
@@ -186,7 +197,7 @@ def refresh_ready(state: State, box: int) -> None:
 
 
 @kernel
-def highest(state: State) -> int:
+def highest(state: Boxes) -> int:
     """Return Box(L, 0), the highest Box(·, 0) that is not empty, or NONE."""
     for level in range(state.scalars[TOP], -1, -1):
         if state.size[level * WIDTH] > 0:
@@ -195,7 +206,7 @@ def highest(state: State) -> int:
 
 
 @kernel
-def above(state: State, arm: int, other: int) -> bool:
+def above(state: Boxes, arm: int, other: int) -> bool:
     """Tell whether more pulls speak for an arm than for another, or as many with a larger mean.
 
     Levels would not do: a base update takes arms out of the pile though no job has ended.
@@ -205,7 +216,7 @@ def above(state: State, arm: int, other: int) -> bool:
 
 
 @kernel
-def note(state: State, box: int, best: int, middle: int, worst: int) -> None:
+def note(state: Boxes, box: int, best: int, middle: int, worst: int) -> None:
     """Write down an ARRANGE, or an introduction, for whoever wants to tell an arm's story."""
     row = state.scalars[MET] % len(state.met)
     state.met[row, 0] = box

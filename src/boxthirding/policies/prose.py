@@ -3,6 +3,9 @@
 β and σ are the paper's; J, J_max and Z carry their names below; t numbers the pulls from 1. Among the Z arms with
 the largest lower bound `mean - √(β σ² / n)` the one with the largest upper bound is pulled; Z sweeps from 1 to t on a
 logarithmic scale, again and again, and brings in a new arm whenever it exceeds those seen.
+
+With sigma="estimated" it is not told the noise but learns it, by the estimate of b3auto (noise.py): while there are too
+few repeats the recommended arm is pulled again, and all bounds are renewed whenever the pulls have grown by a quarter.
 """
 
 import math
@@ -15,6 +18,8 @@ from boxthirding._checks import is_number, not_negative, whole
 from boxthirding._compile import kernel
 from boxthirding.errors import InvalidInput
 from boxthirding.policies.arrays import copied, zeros
+from boxthirding.policies.noise import NOISE, learn, too_few_repeats
+from boxthirding.policies.noise import sigma as estimated_sigma
 from boxthirding.policies.treap import champion_among, first, insert, refresh_path, remove
 from boxthirding.streams import TIES, advance, spawn
 from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Floats, Ints, Rule
@@ -23,9 +28,15 @@ SEEN: Final = 1  # numbers 0 … SEEN - 1 have been asked for
 LIVE: Final = 2  # of them, how many are not withdrawn
 ASKED: Final = 3  # pulls asked for
 SWEEP: Final = 4  # where the sweep of Z stands: J
-_SCALARS = 5
+OUT: Final = 5  # pulls asked for and not told
+TOLD: Final = 6
+NEXT_FIT: Final = 7  # how many pulls must be told for the next estimate of the noise
+LEARNS: Final = 8  # 1 if the noise is estimated
+_SCALARS = 9
 
 _SLACK: Final = 1e-13  # a power that is an integer but for rounding is that integer: 343^(3/9) = 7
+
+ESTIMATED: Final = "estimated"
 
 WITHDRAWN: Final = -1
 """Instead of the pulls of an arm that is gone."""
@@ -37,6 +48,8 @@ class State(NamedTuple):
     scalars: Ints
     ties: Ints  # [6]
     width: Floats  # [1] √β σ
+    root_beta: Floats  # [1] √β
+    noise: Floats  # [3]
     pulls: Ints  # [K] pulls told
     out: Ints  # [K] pulls asked for and not told
     total: Floats  # [K]
@@ -44,7 +57,7 @@ class State(NamedTuple):
     left: Ints  # [K]
     right: Ints  # [K]
     parent: Ints  # [K]
-    size: Ints  # [K]
+    weight: Ints  # [K]
     champion: Ints  # [K]
     lower: Floats  # [K] from the pulls told
     upper: Floats  # [K] from those in flight too: a pull in flight counts in n, not in the mean
@@ -54,8 +67,11 @@ class State(NamedTuple):
 @kernel
 def reset(state: State) -> None:
     """Forget every arm."""
-    for i in range(1, _SCALARS):
+    for i in range(1, LEARNS):
         state.scalars[i] = 0
+    state.noise[:] = 0.0
+    if state.scalars[LEARNS] == 1:
+        state.width[0] = 0.0
     state.root[0] = NONE
 
 
@@ -68,6 +84,10 @@ def ask(state: State) -> tuple[int, int, int]:
         return GROW, NONE, 0
     if unseen == 0 and scalars[LIVE] == 0:
         return WAIT, NONE, 0
+    if scalars[LEARNS] == 1 and too_few_repeats(state.noise, scalars[TOLD], scalars[OUT]):
+        arm = recommend(state)
+        if arm != NONE:
+            return send(state, arm)
     t = scalars[ASKED] + 1
     j_max = bits(t)
     j = scalars[SWEEP] + 1 if scalars[SWEEP] < j_max else 1
@@ -84,23 +104,26 @@ def ask(state: State) -> tuple[int, int, int]:
     if arm == NONE:
         arm = meet(state)
     scalars[SWEEP] = j
-    scalars[ASKED] += 1
-    state.out[arm] += 1
-    set_upper(state, arm)
-    refresh_path(state, arm)
-    return arm, arm, 1
+    return send(state, arm)
 
 
 @kernel
-def tell(state: State, job: int, times: int, total: float, squares: float) -> None:  # noqa: ARG001  # the contract's
+def tell(state: State, job: int, times: int, total: float, squares: float) -> None:
     """Add a reward to its arm and put it in its new place."""
+    scalars = state.scalars
     remove(state, 0, job)
+    if scalars[LEARNS] == 1:
+        learn(state.noise, state.pulls[job], state.total[job], times, total, squares)
+    scalars[TOLD] += times
+    scalars[OUT] -= times
     state.out[job] -= times
     state.pulls[job] += times
     state.total[job] += total
-    set_upper(state, job)
-    n = state.pulls[job]
-    insert(state, 0, job, state.total[job] / n - state.width[0] / math.sqrt(n), state.upper[job])
+    put_back(state, job)
+    if scalars[LEARNS] == 1 and scalars[TOLD] >= scalars[NEXT_FIT]:
+        scalars[NEXT_FIT] = scalars[TOLD] + max(1, scalars[TOLD] // 4)
+        state.width[0] = state.root_beta[0] * estimated_sigma(state.noise)
+        renew(state)
 
 
 @kernel
@@ -108,6 +131,7 @@ def drop(state: State, arm: int) -> None:
     """Withdraw an arm."""
     if state.pulls[arm] != WITHDRAWN:
         remove(state, 0, arm)
+        state.scalars[OUT] -= state.out[arm]
         state.pulls[arm] = WITHDRAWN
         state.scalars[LIVE] -= 1
 
@@ -131,6 +155,35 @@ def meet(state: State) -> int:
     state.luck[arm] = advance(state.ties)
     insert(state, 0, arm, -math.inf, math.inf)
     return arm
+
+
+@kernel
+def send(state: State, arm: int) -> tuple[int, int, int]:
+    """Hand out a pull."""
+    state.scalars[ASKED] += 1
+    state.scalars[OUT] += 1
+    state.out[arm] += 1
+    set_upper(state, arm)
+    refresh_path(state, arm)
+    return arm, arm, 1
+
+
+@kernel
+def put_back(state: State, arm: int) -> None:
+    """Put an arm in the place that its bounds give it."""
+    set_upper(state, arm)
+    n = state.pulls[arm]
+    lower = state.total[arm] / n - state.width[0] / math.sqrt(n) if n > 0 else -math.inf
+    insert(state, 0, arm, lower, state.upper[arm])
+
+
+@kernel
+def renew(state: State) -> None:
+    """Give every arm its place anew: the noise has another estimate."""
+    state.root[0] = NONE
+    for arm in range(state.scalars[SEEN]):
+        if state.pulls[arm] != WITHDRAWN:
+            put_back(state, arm)
 
 
 @kernel
@@ -160,9 +213,9 @@ def bits(t: int) -> int:
 
 @dataclass(frozen=True)
 class Prose:
-    """PROSE: anytime, told the standard deviation of the noise."""
+    """PROSE: anytime, told the standard deviation of the noise, unless `sigma` is "estimated"."""
 
-    sigma: float
+    sigma: float | str
     beta: float = 4.0
 
     name: ClassVar[str] = "prose"
@@ -172,7 +225,11 @@ class Prose:
     open_ended: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        not_negative("sigma", self.sigma)
+        if isinstance(self.sigma, str):
+            if self.sigma != ESTIMATED:
+                raise InvalidInput(f"sigma is {self.sigma!r}, but must be a number of at least 0, or {ESTIMATED}")
+        else:
+            not_negative("sigma", self.sigma)
         if not (is_number(self.beta) and 0 < self.beta < math.inf):
             raise InvalidInput(f"beta is {self.beta!r}, but must be a finite number above 0")
 
@@ -181,7 +238,11 @@ class Prose:
         state = _empty(max(1, min(capacity, whole("the number of arms", n_arms, least=1))))
         state.scalars[N_ARMS] = n_arms
         state.ties[:] = spawn(seed, 0, 1)[0, TIES]
-        state.width[0] = math.sqrt(self.beta) * self.sigma
+        state.root_beta[0] = math.sqrt(self.beta)
+        if isinstance(self.sigma, str):
+            state.scalars[LEARNS] = 1
+        else:
+            state.width[0] = state.root_beta[0] * self.sigma
         return state
 
     def grow(self, state: State) -> State:
@@ -196,6 +257,6 @@ class Prose:
 
 
 def _empty(room: int) -> State:
-    state = zeros(State, room, scalars=_SCALARS, root=1, width=1)
+    state = zeros(State, room, scalars=_SCALARS, root=1, width=1, root_beta=1, noise=NOISE)
     reset(state)
     return state

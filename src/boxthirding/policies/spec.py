@@ -5,6 +5,7 @@ from dataclasses import MISSING, Field, fields
 from typing import Any, Final
 
 from boxthirding.errors import InvalidInput
+from boxthirding.policies.adaptive_box_thirding import AdaptiveBoxThirding
 from boxthirding.policies.asha import Asha
 from boxthirding.policies.box_thirding import BoxThirding
 from boxthirding.policies.bsh import BracketingSequentialHalving
@@ -21,6 +22,7 @@ POLICIES: Final[Mapping[str, type[Any]]] = {
     policy.name: policy
     for policy in (
         BoxThirding,
+        AdaptiveBoxThirding,
         SequentialHalving,
         Uniform,
         BracketingSequentialHalving,

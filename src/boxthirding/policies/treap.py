@@ -17,7 +17,7 @@ Treap = Any
     left: Ints  # [K] towards larger keys
     right: Ints  # [K]
     parent: Ints  # [K]
-    size: Ints  # [K] nodes in the subtree
+    weight: Ints  # [K] nodes in the subtree
     champion: Ints  # [K] the node of the subtree with the largest upper
     lower: Floats  # [K] the key
     upper: Floats  # [K]
@@ -32,7 +32,7 @@ def insert(tree: Treap, which: int, arm: int, lower: float, upper: float) -> Non
     tree.upper[arm] = upper
     tree.left[arm] = NONE
     tree.right[arm] = NONE
-    tree.size[arm] = 1
+    tree.weight[arm] = 1
     tree.champion[arm] = arm
     parent = NONE
     node = tree.root[which]
@@ -87,7 +87,7 @@ def champion_among(tree: Treap, which: int, k: int) -> int:
     node = tree.root[which]
     while node != NONE and k > 0:
         left = tree.left[node]
-        larger = 0 if left == NONE else tree.size[left]
+        larger = 0 if left == NONE else tree.weight[left]
         if larger >= k:
             node = left
         else:
@@ -162,12 +162,12 @@ def refresh(tree: Treap, arm: int) -> None:
     size = 1
     best = arm
     if left != NONE:
-        size += tree.size[left]
+        size += tree.weight[left]
         best = better(tree, best, tree.champion[left])
     if right != NONE:
-        size += tree.size[right]
+        size += tree.weight[right]
         best = better(tree, best, tree.champion[right])
-    tree.size[arm] = size
+    tree.weight[arm] = size
     tree.champion[arm] = best
 
 

@@ -65,9 +65,10 @@ class Step(NamedTuple):
 class Box(NamedTuple):
     """The arms that stand in a box now, in the order in which they came, each with the mean it competes with."""
 
-    level: int
+    level: int | None
+    """None for the final, whose arms stand in their boxes too."""
     deferment: int | None
-    """How often its arms were shifted at this level; None for the pile of those discarded there."""
+    """How often its arms were shifted at this level; None for the pile of those discarded there, and for the final."""
     arms: tuple[Rival, ...]
 
 

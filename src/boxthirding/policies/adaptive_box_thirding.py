@@ -1,0 +1,479 @@
+"""Adaptive Box Thirding (b3auto): boxes of three and a final among the best, told neither the budget nor the noise.
+
+    1. Boxes. Arms meet in boxes of three; the best is lifted, the middle one shifted, the worst discarded (S6). The
+       highest box that holds three comes first; when none does, a new arm is met.
+    2. Nothing is thrown away. An arm's mean is that of all its pulls, and a lift to level l only tops them up to
+       ⌈t₀ r₀^l⌉.
+    3. Noise. σ² is the pooled variance within arms. Where there are fewer than log₂(t) - 2 repeats, the recommended arm
+       is pulled again.
+    4. Depth. t₀ = 0.22 ρ^0.6, where ρ is the noise in units of what sets arms apart, by maximum likelihood of all
+       means: those of arms with n pulls have variance τ² + σ²/n around m, the mean of first pulls, and ρ = σ/τ is
+       log-normal around 5. Without noise t₀ is 0, and every arm is pulled once.
+    5. The final. Every pull of the boxes earns one in the final among the arms that stand on the top five levels.
+    6. Its turns. Among the k finalists with the largest mean - 2σ/√n, the one with the largest mean + σ/√n is pulled;
+       k = 1, 2, 4, … until it covers the final, then 1 again.
+    7. When it is clear. If nobody's upper bound exceeds the leader's lower bound by half the standard deviation of the
+       finalists' means, what the final had earned goes to the boxes.
+    8. When every arm has been met, the boxes close; all arms are in the final, and the upper bound is mean + 2σ/√n.
+    9. The answer, over all arms: the largest m + (mean - m) n/(n + ρ²) - σ/√(n + ρ²).
+    10. σ, m, ρ and the final are worked out anew whenever the number of pulls has grown by a quarter.
+
+docs/b3auto.md says what each rule is worth, how they were chosen, and what did not help. Rewards are counted from the
+first one and compared with each other only, so neither their unit nor their zero matters.
+
+growth is r₀, `facts[EFFORT]` is t₀, `facts[RATIO]` is ρ, `facts[CENTRE]` is m. The boxes, and what moves arms between
+them, are those of box_thirding.py with topped-up lifts. A lift of an arm is the job 2 · arm, its pulls in the final are
+2 · arm + 1.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Final, NamedTuple
+
+import numpy as np
+
+from boxthirding._checks import whole
+from boxthirding._compile import kernel
+from boxthirding.policies.arrays import copied, zeros
+from boxthirding.policies.box_thirding import TOPUP, arrange, commit, introduce
+from boxthirding.policies.box_thirding import drop as drop_from_boxes
+from boxthirding.policies.boxes import (
+    READY,
+    REUSE,
+    SCALARS,
+    SEEN,
+    TOP,
+    WIDTH,
+    WITHDRAWN,
+    highest,
+    mean,
+    shapes,
+    short_of_arms,
+    short_of_levels,
+)
+from boxthirding.policies.boxes import reset as empty_boxes
+from boxthirding.policies.noise import NOISE, learn, sigma, too_few_repeats
+from boxthirding.policies.tournament import play_all, player, replay
+from boxthirding.policies.treap import champion_among, first, insert, refresh_path, remove
+from boxthirding.schedules import GEOMETRIC_GROWTH
+from boxthirding.streams import TIES, advance, spawn
+from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Floats, Ints, Rule
+
+TOLD: Final = SCALARS  # results so far
+CREDIT: Final = SCALARS + 1  # pulls that the final has earned and not had
+TURN: Final = SCALARS + 2  # the final's next pull is among 2^TURN
+FLOOR: Final = SCALARS + 3  # the lowest level of the final
+ALL_MET: Final = SCALARS + 4  # 1 once every arm has been met
+NEXT_FIT: Final = SCALARS + 5  # how many results there must be for the next fit
+FIRSTS: Final = SCALARS + 6  # arms with a result
+OUT: Final = SCALARS + 7  # pulls of the final in flight
+_SCALARS: Final = SCALARS + 8
+
+ORIGIN: Final = 0  # the first reward: all others are counted from it
+FIRST_SUM: Final = 1  # the means of the arms' first jobs, summed
+SIGMA: Final = 2
+CENTRE: Final = 3  # m
+RATIO: Final = 4  # ρ
+EFFORT: Final = 5  # t₀
+SPREAD: Final = 6  # the standard deviation of the finalists' means
+_FACTS: Final = 7
+
+DEPTH: Final = 4  # levels of the final below the top one
+EARNED: Final = 1  # final pulls for each pull of the boxes
+LOWER: Final = 2.0  # standard errors
+UPPER: Final = 1.0
+UPPER_OF_ALL: Final = 2.0  # when every arm has been met
+CLEAR: Final = 0.5  # of SPREAD
+CAUTION: Final = 1.0  # standard errors below the shrunk mean
+EFFORT_AT_ONE: Final = 0.22
+EFFORT_POWER: Final = 0.6
+TYPICAL_RATIO: Final = 5.0
+RATIO_STEP: Final = 1.25
+LEAST_RATIO: Final = 0.25
+MOST_RATIO: Final = 1024.0
+_SLACK: Final = 1e-12  # as in every schedule: a power that is an integer but for rounding is that integer
+_MOST_PULLS: Final = float(1 << 60)  # of a level that nobody will reach
+
+
+class State(NamedTuple):
+    """K arms of room, M levels of room; scalars to lifting are those of boxes.State, root to luck a treap."""
+
+    scalars: Ints
+    ties: Ints
+    costs: Ints
+    pulls: Ints
+    total: Floats
+    place: Ints
+    before: Ints
+    after: Ints
+    lifter: Ints
+    target: Ints
+    due: Ints
+    new_pulls: Ints
+    new_total: Floats
+    middle: Ints
+    worst: Ints
+    waiting: Ints
+    queued: Ints
+    met: Ints
+    first: Ints
+    last: Ints
+    size: Ints
+    free: Ints
+    first_free: Ints
+    ready: Ints
+    lifting: Ints
+    powers: Floats  # [M] r₀^l
+    new_squares: Floats  # [K] of the pulls its LIFT has had
+    out: Ints  # [K] its pulls in the final in flight
+    noise: Floats  # [3]
+    facts: Floats  # [7]
+    finalist: Ints  # [K] 1 while the arm is in the final
+    root: Ints  # [1]
+    left: Ints  # [K]
+    right: Ints  # [K]
+    parent: Ints  # [K]
+    weight: Ints  # [K]
+    champion: Ints  # [K]
+    lower: Floats  # [K]
+    upper: Floats  # [K] a pull in flight counts in n, not in the mean
+    luck: Ints  # [K] drawn once for each arm: the larger one wins a tie
+    score: Floats  # [K] what the answer has most of
+    leader: Ints  # [K] a tournament by score
+
+
+@kernel
+def reset(state: State) -> None:
+    """Forget every arm."""
+    empty_boxes(state)
+    for i in range(SCALARS, _SCALARS):
+        state.scalars[i] = 0
+    state.noise[:] = 0.0
+    state.facts[:] = 0.0
+    state.facts[RATIO] = TYPICAL_RATIO
+    state.root[0] = NONE
+    state.score[:] = -math.inf
+    play_all(state.leader, 0, len(state.score), state.score, state.luck)
+    set_costs(state)
+
+
+@kernel
+def ask(state: State) -> tuple[int, int, int]:
+    """Pull a finalist whose turn it is, or arrange the highest box that holds three, or meet a new arm."""
+    scalars = state.scalars
+    while True:
+        if short_of_levels(state) or short_of_arms(state):  # asked first: whoever grows asks again from here
+            return GROW, NONE, 0
+        all_met = 1 if scalars[SEEN] == scalars[N_ARMS] else 0
+        if all_met != scalars[ALL_MET]:  # rule 8, and back when arms are added
+            scalars[ALL_MET] = all_met
+            draw_up_final(state)
+        arm = next_finalist(state)
+        if arm != NONE:
+            return 2 * arm + 1, arm, send(state, arm)
+        if all_met == 1:
+            return WAIT, NONE, 0
+        arm = arrange(state, highest_ready(state)) if scalars[READY] > 0 else meet(state)
+        if state.due[arm] > 0:
+            scalars[CREDIT] += EARNED * state.due[arm]
+            return 2 * arm, arm, state.due[arm]
+        settle(state, arm)  # S15
+
+
+@kernel
+def tell(state: State, job: int, times: int, total: float, squares: float) -> None:
+    """Count rewards from the first one; those of a LIFT are kept apart until the last one is in (S8)."""
+    scalars, facts = state.scalars, state.facts
+    if scalars[TOLD] == 0:
+        facts[ORIGIN] = total / times
+    origin = facts[ORIGIN]
+    squares += origin * (origin * times - 2.0 * total)
+    total -= origin * times
+    scalars[TOLD] += times
+    arm = job // 2
+    if job % 2 == 1:
+        scalars[OUT] -= times
+        state.out[arm] -= times
+        learn(state.noise, state.pulls[arm], state.total[arm], times, total, squares)
+        state.pulls[arm] += times
+        state.total[arm] += total
+        rate(state, arm)
+    else:
+        state.due[arm] -= times
+        state.new_pulls[arm] += times
+        state.new_total[arm] += total
+        state.new_squares[arm] += squares
+        if state.due[arm] > 0:
+            return
+        settle(state, arm)
+    if scalars[TOLD] >= scalars[NEXT_FIT]:
+        fit(state)
+
+
+@kernel
+def drop(state: State, arm: int) -> None:
+    """Withdraw an arm from its box, from the final and from the answer."""
+    if state.place[arm] == WITHDRAWN:
+        return
+    drop_from_boxes(state, arm)
+    if state.finalist[arm] == 1:
+        remove(state, 0, arm)
+        state.finalist[arm] = 0
+    state.scalars[OUT] -= state.out[arm]
+    state.out[arm] = 0
+    state.score[arm] = -math.inf
+    replay(state.leader, 0, len(state.score), arm, state.score, state.luck)
+
+
+@kernel
+def recommend(state: State) -> int:
+    """Return the arm with the largest score (rule 9)."""
+    arm = player(state.leader, 0, len(state.score), 1)
+    return arm if state.score[arm] > -math.inf else NONE
+
+
+@kernel
+def next_finalist(state: State) -> int:
+    """Return whom the final pulls now, or NONE if the boxes go on."""
+    scalars = state.scalars
+    root = state.root[0]
+    if root == NONE:
+        return NONE
+    if scalars[ALL_MET] == 0:
+        if too_few_repeats(state.noise, scalars[TOLD], scalars[OUT]):  # rule 3
+            return recommend(state)
+        if scalars[CREDIT] < 1:
+            return NONE
+        if is_clear(state):
+            scalars[CREDIT] = 0
+            return NONE
+    among = min(1 << scalars[TURN], state.weight[root])
+    scalars[TURN] = 0 if among == state.weight[root] else scalars[TURN] + 1
+    return champion_among(state, 0, among)
+
+
+@kernel
+def is_clear(state: State) -> bool:
+    """Tell whether nobody in the final is worth another pull (rule 7)."""
+    boldest = champion_among(state, 0, state.weight[state.root[0]])
+    return state.upper[boldest] <= state.lower[first(state, 0)] + CLEAR * state.facts[SPREAD]
+
+
+@kernel
+def send(state: State, arm: int) -> int:
+    """Hand out one pull in the final."""
+    state.scalars[CREDIT] = max(0, state.scalars[CREDIT] - 1)
+    state.scalars[OUT] += 1
+    state.out[arm] += 1
+    if state.finalist[arm] == 1:
+        set_upper(state, arm)
+        refresh_path(state, arm)
+    return 1
+
+
+@kernel
+def highest_ready(state: State) -> int:
+    """Return the highest box that holds three, the most deferred of its level; there is one."""
+    level = state.scalars[TOP]
+    while state.ready[level] == 0:
+        level -= 1
+    j = 0
+    while state.ready[level] >> (j + 1) != 0:
+        j += 1
+    return level * WIDTH + j
+
+
+@kernel
+def meet(state: State) -> int:
+    """Let the next arm in (S7)."""
+    arm = introduce(state)
+    state.luck[arm] = advance(state.ties)
+    state.out[arm] = 0
+    state.finalist[arm] = 0
+    state.new_squares[arm] = 0.0
+    return arm
+
+
+@kernel
+def settle(state: State, arm: int) -> None:
+    """The last pull of a LIFT is in: learn from its pulls, and let the three change places."""
+    times = state.new_pulls[arm]
+    if times > 0:
+        learn(state.noise, state.pulls[arm], state.total[arm], times, state.new_total[arm], state.new_squares[arm])
+        state.new_squares[arm] = 0.0
+        if state.pulls[arm] == 0:
+            state.scalars[FIRSTS] += 1
+            state.facts[FIRST_SUM] += state.new_total[arm] / times
+    commit(state, arm)
+    rate(state, arm)
+
+
+@kernel
+def rate(state: State, arm: int) -> None:
+    """Work out an arm's bounds and score, and give it its place in the final, if it has one."""
+    if state.finalist[arm] == 1:
+        remove(state, 0, arm)
+    state.finalist[arm] = 0
+    if state.place[arm] // WIDTH >= state.scalars[FLOOR] or state.scalars[ALL_MET] == 1:
+        seat(state, arm)
+    set_score(state, arm)
+    replay(state.leader, 0, len(state.score), arm, state.score, state.luck)
+
+
+@kernel
+def seat(state: State, arm: int) -> None:
+    """Put an arm with a result into the final."""
+    state.finalist[arm] = 1
+    set_upper(state, arm)
+    lower = mean(state, arm) - LOWER * state.facts[SIGMA] / math.sqrt(state.pulls[arm])
+    insert(state, 0, arm, lower, state.upper[arm])
+
+
+@kernel
+def set_upper(state: State, arm: int) -> None:
+    """Work out a finalist's upper bound (rules 6 and 8)."""
+    width = UPPER_OF_ALL if state.scalars[ALL_MET] == 1 else UPPER
+    n = state.pulls[arm] + state.out[arm]
+    state.upper[arm] = mean(state, arm) + width * state.facts[SIGMA] / math.sqrt(n)
+
+
+@kernel
+def set_score(state: State, arm: int) -> None:
+    """Work out the lower bound of an arm's shrunk mean (rule 9)."""
+    facts = state.facts
+    n = float(state.pulls[arm])
+    state.score[arm] = mean(state, arm)
+    if facts[SIGMA] > 0.0:
+        known = n + facts[RATIO] * facts[RATIO]
+        shrunk = facts[CENTRE] + (state.score[arm] - facts[CENTRE]) * (n / known)
+        state.score[arm] = shrunk - CAUTION * facts[SIGMA] / math.sqrt(known)
+
+
+@kernel
+def fit(state: State) -> None:
+    """Work out σ, m, ρ and t₀ anew, and with them every bound and score (rule 10)."""
+    scalars, facts = state.scalars, state.facts
+    scalars[NEXT_FIT] = scalars[TOLD] + max(1, scalars[TOLD] // 4)
+    facts[SIGMA] = sigma(state.noise)
+    facts[CENTRE] = facts[FIRST_SUM] / max(1, scalars[FIRSTS])
+    facts[EFFORT] = 0.0
+    if facts[SIGMA] > 0.0:
+        set_ratio(state)
+        facts[EFFORT] = EFFORT_AT_ONE * math.pow(facts[RATIO], EFFORT_POWER)
+    set_costs(state)
+    draw_up_final(state)
+    for arm in range(scalars[SEEN]):
+        if has_result(state, arm):
+            set_score(state, arm)
+    play_all(state.leader, 0, len(state.score), state.score, state.luck)
+
+
+@kernel
+def set_ratio(state: State) -> None:
+    """Move ρ in steps of a quarter to where the likelihood no longer rises (rule 4)."""
+    ratio = state.facts[RATIO]
+    half = math.sqrt(RATIO_STEP)
+    while ratio < MOST_RATIO and slope(state, ratio * half) > 0.0:
+        ratio *= RATIO_STEP
+    while ratio > LEAST_RATIO and slope(state, ratio / half) < 0.0:
+        ratio /= RATIO_STEP
+    state.facts[RATIO] = ratio
+
+
+@kernel
+def slope(state: State, ratio: float) -> float:
+    """Return the derivative of the log-likelihood by ln ρ, in units in which σ is 1."""
+    facts = state.facts
+    variance = 1.0 / (ratio * ratio)  # τ²
+    rise = -math.log(ratio / TYPICAL_RATIO)
+    for arm in range(state.scalars[SEEN]):
+        if has_result(state, arm):
+            away = (mean(state, arm) - facts[CENTRE]) / facts[SIGMA]
+            of_mean = variance + 1.0 / state.pulls[arm]
+            rise += variance / of_mean * (1.0 - away * away / of_mean)
+    return rise
+
+
+@kernel
+def set_costs(state: State) -> None:
+    """Give every level its cost ⌈t₀ r₀^l⌉, and at least 1, which only a new arm has yet to pay."""
+    for level in range(len(state.costs)):
+        cost = math.ceil(min(state.facts[EFFORT] * state.powers[level], _MOST_PULLS) - _SLACK)
+        state.costs[level] = max(1, int(cost))
+
+
+@kernel
+def draw_up_final(state: State) -> None:
+    """Seat the arms of the top levels, or all of them, and measure how far apart they are."""
+    scalars = state.scalars
+    top = highest(state)
+    scalars[FLOOR] = max(0, top // WIDTH - DEPTH) if top != NONE else 0
+    state.root[0] = NONE
+    count = 0
+    total = 0.0
+    squares = 0.0
+    for arm in range(scalars[SEEN]):
+        state.finalist[arm] = 0
+        if has_result(state, arm) and (scalars[ALL_MET] == 1 or state.place[arm] // WIDTH >= scalars[FLOOR]):
+            seat(state, arm)
+            count += 1
+            total += mean(state, arm)
+            squares += mean(state, arm) * mean(state, arm)
+    if count > 0:
+        state.facts[SPREAD] = math.sqrt(max(0.0, squares / count - total / count * (total / count)))
+
+
+@kernel
+def has_result(state: State, arm: int) -> bool:
+    """Tell whether an arm has been pulled and is still there."""
+    return state.pulls[arm] > 0 and state.place[arm] != WITHDRAWN
+
+
+@dataclass(frozen=True)
+class AdaptiveBoxThirding:
+    """Adaptive Box Thirding: anytime, told neither the budget nor the noise, nothing to tune.
+
+    >>> policy = AdaptiveBoxThirding()
+    >>> state = policy.new(n_arms=1_000_000, seed=0, capacity=8)
+    >>> job, arm, times = policy.rule.ask(state)
+    >>> int(arm), int(times)
+    (0, 1)
+    """
+
+    name: ClassVar[str] = "b3auto"
+    rule: ClassVar[Rule] = Rule(reset, ask, tell, drop, recommend)
+    told: ClassVar[frozenset[str]] = frozenset()
+    squares: ClassVar[bool] = True
+    open_ended: ClassVar[bool] = True
+
+    def new(self, n_arms: int, seed: int, capacity: int) -> State:
+        """Return a state in which nothing has happened yet."""
+        whole("the number of arms", n_arms, least=1)
+        state = _empty(arms=max(1, min(capacity, n_arms)), levels=24)
+        state.scalars[N_ARMS] = n_arms
+        state.ties[:] = spawn(seed, 0, 1)[0, TIES]
+        return state
+
+    def grow(self, state: State) -> State:
+        """Return the same state with twice the room for what has run short."""
+        arms, levels = len(state.place), len(state.costs)
+        larger = _empty(2 * arms if short_of_arms(state) else arms, 2 * levels if short_of_levels(state) else levels)
+        copied(state, larger, but=("powers", "leader"))
+        set_costs(larger)
+        play_all(larger.leader, 0, len(larger.score), larger.score, larger.luck)
+        return larger
+
+    def ranking(self, state: State) -> list[int]:
+        """Return the arms by score."""
+        arms = np.flatnonzero(state.score > -math.inf)
+        order = np.lexsort((-state.luck[arms], -state.score[arms]))
+        return [int(arm) for arm in arms[order]]
+
+
+def _empty(arms: int, levels: int) -> State:
+    own = {"scalars": _SCALARS, "powers": levels, "noise": NOISE, "facts": _FACTS, "root": 1}
+    state = zeros(State, arms, **(shapes(arms, levels) | own))
+    state.scalars[REUSE] = TOPUP
+    state.powers[:] = GEOMETRIC_GROWTH ** np.arange(levels)
+    reset(state)
+    return state
