@@ -11,7 +11,19 @@ from boxthirding.rewards import Gaussian, captions
 
 PULLS = 10_000
 REPLICATES = 1_000
-LIMITS = {"b3": 4, "us": 12, "bsh": 12, "ucbe": 20, "bucb": 20, "asha": 20, "prose": 60, "sh": None, "dsh": None}
+LIMITS = {
+    "b3": 4,
+    "b3auto": 20,
+    "us": 12,
+    "bsh": 12,
+    "ucbe": 20,
+    "bucb": 20,
+    "asha": 20,
+    "prose": 60,
+    "sh": None,
+    "dsh": None,
+}
+AIMS = {"us": 5, "bsh": 5, "ucbe": 12}
 
 
 def measure() -> Iterator[dict[str, Any]]:
@@ -25,10 +37,11 @@ def measure() -> Iterator[dict[str, Any]]:
             simulate(instance, rewards, policy, budget=PULLS, checkpoints=checkpoints, replicates=REPLICATES, seed=1)
 
         run()  # compiles
-        ours, normals = best_of(3, run, lambda: np.random.default_rng(1).standard_normal(PULLS * REPLICATES))
+        ours, normals = best_of(5, run, lambda: np.random.default_rng(1).standard_normal(PULLS * REPLICATES))
         yield {
-            "policy": spec,
-            "ratio to drawing 10,000,000 normals": round(ours / normals, 2),
-            "at most": limit,
+            "what": f"{spec}, {PULLS * REPLICATES:,} pulls to drawing as many normals",
+            "ratio": round(ours / normals, 2),
+            "limit": limit,
+            "aim": AIMS.get(spec),
             "seconds": round(ours, 3),
         }

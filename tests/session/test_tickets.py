@@ -206,7 +206,7 @@ class TestLeases:
 
 
 def session_ticket(session, ticket_id):
-    return session._open[ticket_id].ticket
+    return session._tickets.open[ticket_id].ticket
 
 
 class TestFailingTwice:

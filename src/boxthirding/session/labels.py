@@ -4,17 +4,20 @@ Number k is drawn uniformly from the arms that have no number yet, and only when
 in which the caller lists arms tells a rule nothing, and ten million of them cost nothing until they are touched.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from boxthirding._checks import whole
 from boxthirding.errors import ArmsUnavailable, InvalidInput, UnknownLabel
 from boxthirding.streams import below
 from boxthirding.types import Ints, Label
 
-_NOT_SEEN = -1
+
+class Dry(Exception):  # no error: raised by an iterator of arms that has none now and may have one later
+    """There is no arm at the moment."""
 
 
 class Labels:
@@ -38,19 +41,14 @@ class Labels:
         self._gone: set[int] = set()  # arms withdrawn before they had a number
         self._coming: Iterator[Any] | None = None
         self._next: list[int] = []  # at most one arm: what the iterator gave and nobody needed yet
-        if isinstance(arms, set | frozenset):
-            raise InvalidInput("arms is a set, whose order differs from run to run: give sorted(arms) or a list")
-        if isinstance(arms, Mapping | Sequence) and not isinstance(arms, str | bytes):
-            self.add(arms)
-        elif isinstance(arms, Iterator):
-            self._coming = arms
-        elif isinstance(arms, Iterable) and not isinstance(arms, str | bytes):
-            self.add(list(arms))
-        elif isinstance(arms, str | bytes):
-            raise InvalidInput(f"arms is the text {arms!r}, but must be a sequence, an iterator or a number of arms")
-        else:
-            self._implicit = self._pool_end = whole("the number of arms", arms, least=1)
-        if self._coming is None and self._count == 0:
+        match sort_out(arms):
+            case int() as number:
+                self._implicit = self._pool_end = number
+            case list() as pairs:
+                self._add(pairs)
+            case coming:
+                self._coming = coming
+        if self._coming is None and self.count == 0:
             raise InvalidInput("there are no arms, but at least one is needed")
 
     @property
@@ -97,30 +95,45 @@ class Labels:
         arm = self._numbered[number]
         return self._payloads.get(arm, self._label_of(arm))
 
+    def knows(self, label: object) -> bool:
+        """Tell whether there is, or was, an arm of that label."""
+        if not is_label(label):
+            return False
+        return label in self._index or (not isinstance(label, str) and 0 <= label < self._implicit)  # type: ignore[operator]  # it is a label
+
+    def payload_of(self, label: Label) -> Any:
+        """Return what rides along with a label, numbered or not."""
+        return self._payloads.get(self._arm(label), label)
+
     def find(self, label: Label) -> int | None:
         """Return the number of a label, or None while it has none; refuse a label that does not exist."""
         return self._number.get(self._arm(label))
 
-    def add(self, arms: Iterable[Any]) -> list[Label]:
-        """Put more arms into the pool, all or none of them; return their labels."""
+    def labelled(self, arms: Iterable[Any]) -> list[tuple[Label, Any]]:
+        """Return arms that could be added with the labels they would have."""
         if isinstance(arms, str | bytes) or not isinstance(arms, Iterable):
             raise InvalidInput(
                 f"arms to add is {arms!r}, but must be a sequence of arms or a mapping of labels to arms"
             )
-        new = _labelled(arms, first=self._count)
+        return labelled(arms, first=self.count)
+
+    def add(self, arms: Iterable[Any]) -> None:
+        """Put more arms into the pool, all or none of them."""
+        self._add(self.labelled(arms))
+
+    def _add(self, new: list[tuple[Label, Any]]) -> None:
         seen: dict[Label, int] = {}
         for position, (label, _) in enumerate(new):
             if label in seen:
                 raise InvalidInput(
                     f"label {label!r} stands at positions {seen[label]} and {position}, but a label must be unique"
                 )
-            if self._knows(label):
+            if self.knows(label):
                 raise InvalidInput(f"label {label!r} is there already, but a label must be unique, withdrawn or not")
             seen[label] = position
         for label, payload in new:
             self._put(self._pool_end, self._append(label, payload))
             self._pool_end += 1
-        return [label for label, _ in new]
 
     def remove(self, label: Label) -> None:
         """Take an arm that has no number out of the pool for good."""
@@ -137,8 +150,45 @@ class Labels:
         """Tell whether a label was withdrawn before it had a number."""
         return self._arm(label) in self._gone
 
+    def since(self, count: int) -> list[Label]:
+        """Return the labels of arm number `count`, in the order in which they were given, and of those after it."""
+        return self._listed[count - self._implicit :]
+
+    def save(self, first: int) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return as plain facts and arrays what has become of the arms; of their labels, those from `first` on."""
+        facts = {"labels": self.since(first), "pool_end": self._pool_end, "open_ended": self.open_ended}
+        arrays = {
+            "stream": self._stream,
+            "numbered": np.array(self._numbered, np.int64),
+            "places": np.array(list(self._swapped), np.int64),
+            "swapped": np.array(list(self._swapped.values()), np.int64),
+            "arms": np.array(list(self._place), np.int64),
+            "placed": np.array(list(self._place.values()), np.int64),
+            "gone": np.array(sorted(self._gone), np.int64),
+            "next": np.array(self._next, np.int64),
+        }
+        return facts, arrays
+
+    def load(self, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], first: int) -> None:
+        """Go on from what was saved; the labels before `first` must be here already."""
+        for label in self.since(first):
+            del self._index[label]
+        del self._listed[first - self._implicit :]
+        for label in facts["labels"]:
+            self._append(label, label)
+        self._pool_end = facts["pool_end"]
+        self._coming = self._coming if facts["open_ended"] else None
+        self._stream[:] = arrays["stream"]
+        self._numbered = arrays["numbered"].tolist()
+        self._number = {arm: number for number, arm in enumerate(self._numbered)}
+        self._swapped = dict(zip(arrays["places"].tolist(), arrays["swapped"].tolist(), strict=True))
+        self._place = dict(zip(arrays["arms"].tolist(), arrays["placed"].tolist(), strict=True))
+        self._gone = set(arrays["gone"].tolist())
+        self._next = arrays["next"].tolist()
+
     @property
-    def _count(self) -> int:
+    def count(self) -> int:
+        """How many arms have been given so far, withdrawn or not."""
         return self._implicit + len(self._listed)
 
     @property
@@ -146,20 +196,15 @@ class Labels:
         return self._pool_end - len(self._numbered)
 
     def _arm(self, label: Label) -> int:
-        if not self._knows(label):
+        if not self.knows(label):
             raise UnknownLabel(f"label {label!r} does not exist; labels are strings or integers, as given in arms")
         return self._index[label] if label in self._index else int(label)  # an implicit label is its arm
-
-    def _knows(self, label: object) -> bool:
-        if not _is_label(label):
-            return False
-        return label in self._index or (not isinstance(label, str) and 0 <= label < self._implicit)  # type: ignore[operator]  # it is a label
 
     def _label_of(self, arm: int) -> Label:
         return arm if arm < self._implicit else self._listed[arm - self._implicit]
 
     def _append(self, label: Label, payload: Any) -> int:
-        arm = self._count
+        arm = self.count
         self._index[label] = arm
         self._listed.append(label)
         if payload is not label:
@@ -186,31 +231,52 @@ class Labels:
         except StopIteration:
             self._coming = None
             return
+        except Dry:
+            return
         except Exception as error:
             raise ArmsUnavailable(
-                f"the iterator of arms raised {error!r} at arm {self._count + 1}; ask again to go on with the next one"
+                f"the iterator of arms raised {error!r} at arm {self.count + 1}; ask again to go on with the next one"
             ) from error
-        label, payload = _labelled([arm], first=self._count)[0]
-        if self._knows(label):
+        label, payload = labelled([arm], first=self.count)[0]
+        if self.knows(label):
             raise InvalidInput(
                 f"the iterator gave {arm!r}, and label {label!r} is there already but must be unique; ask again"
             )
         self._next.append(self._append(label, payload))
 
 
-def _labelled(arms: Iterable[Any], first: int) -> list[tuple[Label, Any]]:
+def sort_out(arms: int | Iterable[Any]) -> int | list[tuple[Label, Any]] | Iterator[Any]:
+    """Return arms as a number of them, as (label, payload) pairs, or as the iterator that they are."""
+    if isinstance(arms, set | frozenset):
+        raise InvalidInput("arms is a set, whose order differs from run to run: give sorted(arms) or a list")
+    if isinstance(arms, str | bytes):
+        raise InvalidInput(f"arms is the text {arms!r}, but must be a sequence, an iterator or a number of arms")
+    if isinstance(arms, Iterator):
+        return arms
+    if isinstance(arms, Iterable):
+        return labelled(arms, first=0)
+    return whole("the number of arms", arms, least=1)
+
+
+def labelled(arms: Iterable[Any], first: int) -> list[tuple[Label, Any]]:
     """Return (label, payload) pairs; without a payload of its own, an arm's payload is its label."""
     if isinstance(arms, Mapping):
         for label in arms:
-            if not _is_label(label):
+            if not is_label(label):
                 raise InvalidInput(f"label {label!r} is a {type(label).__name__}, but must be a string or an integer")
-        return list(arms.items())
+        return [(_plain(label), payload) for label, payload in arms.items()]
     listed = list(arms)
-    if all(map(_is_label, listed)):
-        labels: list[Label] = [arm if isinstance(arm, str) else int(arm) for arm in listed]
+    if all(map(is_label, listed)):
+        labels = list(map(_plain, listed))
         return list(zip(labels, labels, strict=True))
     return [(first + position, arm) for position, arm in enumerate(listed)]
 
 
-def _is_label(value: object) -> bool:
+def _plain(label: Label) -> Label:
+    """Return a label without the type of an array that it may come from."""
+    return str(label) if isinstance(label, str) else int(label)
+
+
+def is_label(value: object) -> bool:
+    """Tell whether a value can be the label of an arm."""
     return isinstance(value, str | int | np.integer) and not isinstance(value, bool)

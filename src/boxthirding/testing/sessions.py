@@ -1,13 +1,13 @@
-"""The contract of a policy in a live session: any order of tells, many workers, failures, arms that come and go."""
+"""The contract of a policy in a live session, or a study: any order of tells, failures, arms that come and go."""
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from boxthirding.errors import AlreadyTold, ArmWithdrawn, BoxThirdingError, InvalidInput, UnknownTicket
-from boxthirding.session import Recommendation, Session, Ticket
+from boxthirding.session import AskTell, Recommendation, Session, Ticket
 from boxthirding.testing.plans import Plan, broken, expect
 from boxthirding.testing.rules import is_endless
 from boxthirding.types import Label, Policy
@@ -37,18 +37,40 @@ class Watched:
         return self.state
 
 
+class Maker(Protocol):
+    """What makes the thing that is put to the contract, and a way to see all of its state."""
+
+    def __call__(
+        self,
+        arms: int | Iterable[Label],
+        policy: Policy,
+        *,
+        seed: int,
+        lease: float,
+        clock: Callable[[], float],
+        patience: int,
+    ) -> tuple[AskTell, Callable[[], bytes]]:
+        """Return the two."""
+
+
+def live(arms: int | Iterable[Label], policy: Policy, **settings: Any) -> tuple[AskTell, Callable[[], bytes]]:
+    """Make a session."""
+    watched: Any = Watched(policy)
+    session = Session(arms, watched, **settings)
+    return session, lambda: b"".join(np.asarray(array).tobytes() for array in watched.state)
+
+
 class Ledger:
     """A session, and a plain account of what it has been told that every answer is held against."""
 
-    def __init__(self, policy: Policy, plan: Plan) -> None:
+    def __init__(self, policy: Policy, plan: Plan, make: Maker) -> None:
         self.policy, self.plan, self.rng = policy, plan, plan.rng()
-        self.watched = Watched(policy)
         self.now = 0.0
         self.labels: list[Label] = [i if plan.given == "number" else f"arm {i}" for i in range(plan.n_arms)]
         by_iterator = plan.given == "iterator" and policy.open_ended
-        self.session = Session(
+        self.session, self.see = make(
             _given(plan, self.labels, by_iterator=by_iterator),
-            self.watched,  # type: ignore[arg-type]  # it has everything its policy has
+            policy,
             seed=plan.seed,
             lease=_LEASE,
             clock=lambda: self.now,
@@ -171,8 +193,7 @@ class Ledger:
 
     def everything(self) -> list[object]:
         """Return all that can be seen of the session, the rule's arrays included."""
-        seen = [self.session.recommend(), self.session.top(5), self.session.pulls, self.session.waiting]
-        return [*seen, *(np.asarray(array).tobytes() for array in self.watched.state)]
+        return [self.session.recommend(), self.session.top(5), self.session.pulls, self.session.waiting, self.see()]
 
     def check(self) -> None:
         """Hold what the session says against the account."""
@@ -212,11 +233,11 @@ class Ledger:
         expect(answer.mean == mean, f"{answer.label!r} has the mean {mean}, not {answer.mean}")
 
 
-def check_session(policy: Policy, plan: Plan) -> None:
+def check_session(policy: Policy, plan: Plan, make: Maker = live) -> None:
     """Check a policy in a session that goes as a plan says."""
     if not policy.open_ended:
         _check_iterator_refused(policy)
-    ledger = Ledger(policy, plan)
+    ledger = Ledger(policy, plan, make)
     bounds = np.cumsum([plan.withdrawn, plan.added, plan.failed, plan.refused, 2])
     for _ in range(plan.steps):
         chance = ledger.rng.randrange(100)

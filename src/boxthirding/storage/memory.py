@@ -1,0 +1,92 @@
+"""A journal in the memory of this process: for tests, and for work that need not outlive it."""
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final
+
+from boxthirding.errors import StudyUnavailable
+
+
+class MemoryShelf:
+    """The studies of one place in memory."""
+
+    def __init__(self) -> None:
+        self._journals: dict[str, _Pages] = {}
+
+    def names(self) -> list[str]:
+        """Return the names of the studies there are."""
+        return sorted(name for name, pages in self._journals.items() if pages.texts)
+
+    def journal(self, name: str) -> "MemoryJournal":
+        """Return the journal of a study, empty if there is none."""
+        return MemoryJournal(self._journals.setdefault(name, _Pages()))
+
+
+class _Pages:
+    """What is written in a journal, and the lock of those who write."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.snapshots: dict[int, bytes] = {}
+        self.lock = threading.RLock()
+
+
+class MemoryJournal:
+    """One study's journal in memory; several of them may share their pages."""
+
+    def __init__(self, pages: _Pages | None = None) -> None:
+        self._pages = _Pages() if pages is None else pages
+        self._new: list[str] = []
+        self._kept: dict[int, bytes] = {}
+        self._is_closed = False
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Hold the lock; write at the end, if nothing was raised."""
+        self._check()
+        with self._pages.lock:
+            try:
+                yield
+                self._pages.texts.extend(self._new)
+                kept = self._pages.snapshots | self._kept
+                self._pages.snapshots = {seq: kept[seq] for seq in sorted(kept)[-2:]}
+            finally:
+                self._new, self._kept = [], {}
+
+    def read(self, after: int, limit: int) -> list[str]:
+        """Return up to `limit` texts after a number."""
+        self._check()
+        return self._pages.texts[after : after + limit]
+
+    def append(self, after: int, texts: Sequence[str]) -> None:
+        """Write texts after the last one."""
+        there = len(self._pages.texts) + len(self._new)
+        if after != there:
+            raise StudyUnavailable(f"event {after + 1} cannot be written, because the journal has {there}")
+        self._new.extend(texts)
+
+    def keep(self, seq: int, snapshot: bytes) -> None:
+        """Keep a snapshot."""
+        self._kept[seq] = snapshot
+
+    def snapshots(self) -> list[int]:
+        """Return the numbers of the snapshots, the latest first."""
+        self._check()
+        return sorted(self._pages.snapshots, reverse=True)
+
+    def snapshot(self, seq: int) -> bytes:
+        """Return a snapshot."""
+        return self._pages.snapshots.get(seq, b"")
+
+    def close(self) -> None:
+        """Use it no more."""
+        self._is_closed = True
+
+    def _check(self) -> None:
+        if self._is_closed:
+            raise StudyUnavailable("the study was disconnected here: open it again")
+
+
+SHELVES: Final[dict[str, MemoryShelf]] = {}
+"""Places in memory by the rest of their URL: `memory:` and `memory:NAME` are the same ones in the whole process."""

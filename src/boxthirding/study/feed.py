@@ -1,0 +1,106 @@
+"""Arms from an iterator, in a study: what was drawn stands in the journal, and no process draws it twice.
+
+Each process that opens the study may bring an iterator of its own, which must give the same arms in the same order. It
+is moved past those that the journal has, whoever drew them. A process without one goes on with the arms there are.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from boxthirding.errors import ArmsUnavailable, StudyDiffers
+from boxthirding.session.labels import Dry, is_label
+from boxthirding.types import Label
+
+
+class Supply:
+    """The iterator that this process brings: ahead of the journal, or behind it."""
+
+    def __init__(self, iterator: Iterator[Any], payloads: dict[Label, Any]) -> None:
+        self._iterator = iterator
+        self._payloads = payloads
+        self._ahead: deque[Any] = deque()  # given, and in no event that was committed
+        self._taken: list[Any] = []  # given in the transaction under way
+        self.passed = 0
+        """How many of the study's drawn arms it is past."""
+        self._committed = 0  # of those, how many are in events that were committed
+
+    def draw(self) -> Any:
+        """Return the next arm, for an event that is being made."""
+        arm = self._next()
+        self._taken.append(arm)
+        return arm
+
+    def committed(self) -> None:
+        """Forget what was taken: it is in the journal."""
+        self._taken.clear()
+        self._committed = self.passed
+
+    def rolled_back(self) -> None:
+        """Take back what was taken: no event has it."""
+        self._ahead.extendleft(reversed(self._taken))
+        self._taken.clear()
+        self.passed = self._committed
+
+    def catch_up(self, drawn: Sequence[Label], knows: Callable[[object], bool]) -> None:
+        """Move past the arms that the journal has, and keep their payloads."""
+        while self.passed < len(drawn):
+            label = drawn[self.passed]
+            try:
+                arm = self._next()
+            except StopIteration:
+                raise _differs(f"ends after {self.passed:,} of {len(drawn):,} arms that the study has drawn") from None
+            except Exception as error:
+                raise ArmsUnavailable(
+                    f"the iterator of arms raised {error!r} at arm {self.passed + 1}, which the study has; ask again"
+                ) from error
+            if not is_label(arm):
+                self._payloads[label] = arm
+            elif arm != label:
+                if knows(arm):
+                    continue  # given twice, and refused the second time then as well
+                raise _differs(f"gives {arm!r} as arm {self.passed + 1}, but the study has {label!r} there")
+            self.passed += 1
+            self._committed = self.passed
+
+    def _next(self) -> Any:
+        return self._ahead.popleft() if self._ahead else next(self._iterator)
+
+
+class Feed:
+    """The iterator that a study's session draws from: the journal while that is read, a supply while it decides."""
+
+    def __init__(self, supply: Supply | None = None) -> None:
+        self.supply = supply
+        self.is_live = False
+        """Whether to draw from the supply when the journal says nothing."""
+        self.drawn: list[Label] = []
+        """What has been drawn, by anybody."""
+        self._written: deque[Label] = deque()
+        self._ended = False
+
+    def expect(self, labels: Sequence[Label], *, ended: bool) -> None:
+        """Give these next, and then end or not, because the journal says so."""
+        self._written.extend(labels)
+        self._ended = ended
+
+    @property
+    def is_used_up(self) -> bool:
+        """Whether all that the journal said was drawn has been."""
+        return not self._written
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        if self._written:
+            return self._written.popleft()
+        if self._ended:
+            raise StopIteration
+        if not self.is_live or self.supply is None:
+            raise Dry
+        return self.supply.draw()
+
+
+def _differs(how: str) -> StudyDiffers:
+    return StudyDiffers(f"the iterator of arms {how}: give one that gives the same arms in the same order, or none")

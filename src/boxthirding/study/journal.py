@@ -1,0 +1,40 @@
+"""The port between a study and where it is kept: whatever can hold texts in order can hold a study."""
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+
+class Journal(Protocol):
+    """The events of one study as texts, numbered 1, 2, 3, …, with a few snapshots beside them.
+
+    Other processes may have the same journal open. Methods are called by one thread at a time. When the journal cannot
+    be reached they raise `StudyUnavailable`; the next call tries again.
+    """
+
+    def writing(self) -> AbstractContextManager[None]:
+        """Hold the write lock: nobody else appends meanwhile, and what is read is the latest.
+
+        What was appended and kept inside is there for good when the block has ended, or not at all if it raised.
+        """
+
+    def read(self, after: int, limit: int) -> list[str]:
+        """Return up to `limit` texts, from number `after` + 1 on; none, if there are no more."""
+
+    def append(self, after: int, texts: Sequence[str]) -> None:
+        """Write texts as numbers `after` + 1 and following, which must be free; only while writing."""
+
+    def keep(self, seq: int, snapshot: bytes) -> None:
+        """Keep a snapshot of what the texts up to number `seq` add up to; only while writing.
+
+        At least the two latest ones are kept.
+        """
+
+    def snapshots(self) -> list[int]:
+        """Return the numbers for which there is a snapshot, the latest first."""
+
+    def snapshot(self, seq: int) -> bytes:
+        """Return the snapshot of a number; empty, if it is no longer there."""
+
+    def close(self) -> None:
+        """Let go of the place; the journal cannot be used afterwards."""

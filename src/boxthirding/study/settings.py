@@ -1,0 +1,161 @@
+"""What a study is made with, as its first event keeps it, and how that is held against what a caller gives."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any
+
+from boxthirding._checks import whole
+from boxthirding.errors import InvalidInput, StudyDiffers, UnreadableData
+from boxthirding.policies import POLICIES, parse_policy
+from boxthirding.session.labels import sort_out
+from boxthirding.session.play import as_policy
+from boxthirding.session.session import check_lease
+from boxthirding.study.events import Created
+from boxthirding.types import Label, Policy
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a caller says about a study that is opened; None stands for what the study has, or the default."""
+
+    arms: int | Iterable[Any] | Mapping[Label, Any] | None = None
+    policy: Policy | str | None = None
+    seed: int | None = None
+    direction: str | None = None
+    patience: int | None = None
+    lease: float | None = None
+
+
+@dataclass
+class Given:
+    """The arms that a caller gives, sorted out."""
+
+    arms: int | tuple[Label, ...] | None = None
+    """How many, or their labels; None for an iterator, and when none were given."""
+    payloads: dict[Label, Any] = field(default_factory=dict)
+    iterator: Iterator[Any] | None = None
+
+
+def given(arms: int | Iterable[Any] | Mapping[Label, Any] | None) -> Given:
+    """Sort out the arms that a caller gives."""
+    if arms is None:
+        return Given()
+    match sort_out(arms):
+        case int() as number:
+            return Given(number)
+        case list() as pairs:
+            payloads = {label: payload for label, payload in pairs if payload is not label}
+            return Given(tuple(label for label, _ in pairs), payloads)
+        case iterator:
+            return Given(iterator=iterator)
+
+
+def written(policy: Policy) -> str:
+    """Return a policy as a SPEC, or refuse one that cannot be read back from it."""
+    configuration: Any = policy
+    kind = POLICIES.get(getattr(policy, "name", ""))
+    if kind is not type(policy):
+        raise InvalidInput(
+            f"policy is {policy!r}, but a study keeps its policy as a SPEC, and only those of this package have one "
+            f"({', '.join(sorted(POLICIES))}): run it in a Session"
+        )
+    pairs = [
+        f"{part.name}={_text(getattr(policy, part.name))}"
+        for part in fields(configuration)
+        if part.default is MISSING or getattr(policy, part.name) != part.default
+    ]
+    spec = f"{policy.name}:{','.join(pairs)}" if pairs else policy.name
+    if parse_policy(spec) != policy:
+        raise InvalidInput(f"policy is {policy!r}, which the SPEC {spec!r} does not describe exactly: simplify it")
+    return spec
+
+
+def policy_version(policy: Policy) -> int:
+    """Return the version of a policy's decisions, 1 unless it says otherwise."""
+    return int(getattr(policy, "version", 1))
+
+
+def policy_of(created: Created) -> Policy:
+    """Return the policy of a study, or say that this version of it decides otherwise."""
+    policy = parse_policy(created.policy)
+    if policy_version(policy) != created.policy_version:
+        raise UnreadableData(
+            f"the study was made with version {created.policy_version} of policy {policy.name}, but here is version "
+            f"{policy_version(policy)}, which decides otherwise: open it with boxthirding {created.package}"
+        )
+    return policy
+
+
+def created_from(settings: Settings, arms: Given, at: float) -> Created:
+    """Return the first event of a new study; a session made from it checks the rest."""
+    policy = as_policy(settings.policy)
+    lease = settings.lease
+    check_lease(lease)
+    return Created(
+        at=at,
+        origin=os.urandom(8).hex(),
+        arms=arms.arms,
+        drawn=(),
+        policy=written(policy),
+        policy_version=policy_version(policy),
+        seed=whole("seed", 0 if settings.seed is None else settings.seed, least=0),
+        direction="maximize" if settings.direction is None else settings.direction,
+        patience=whole("patience", 3 if settings.patience is None else settings.patience, least=1),
+        lease=None if lease is None else float(lease),
+        package=_package(),
+    )
+
+
+def check_same(name: str, created: Created, settings: Settings, arms: Given, knows: Callable[[object], bool]) -> None:
+    """Refuse settings that differ from those of the study, and say in what."""
+    differences = []
+    policy = None if settings.policy is None else written(as_policy(settings.policy))
+    for what, theirs, ours in (
+        ("policy", policy, created.policy),
+        ("seed", settings.seed, created.seed),
+        ("direction", settings.direction, created.direction),
+        ("patience", settings.patience, created.patience),
+        ("lease", settings.lease, created.lease),
+    ):
+        if theirs is not None and theirs != ours:
+            differences.append(f"{what} {ours}, not {theirs}")
+    if settings.arms is not None:
+        differences += _other_arms(created, arms, knows)
+    if differences:
+        raise StudyDiffers(
+            f"study {name!r} was made with {'; with '.join(differences)}: "
+            "leave out what the study knows itself, or choose another name"
+        )
+
+
+def _other_arms(created: Created, arms: Given, knows: Callable[[object], bool]) -> Iterator[str]:
+    """Say how the arms differ; those that were added later may stand behind those of the beginning."""
+    if created.arms is None or arms.iterator is not None:
+        if created.arms is not None:
+            yield "a sequence or a number of arms, not an iterator"
+        elif arms.iterator is None:
+            yield "an iterator of arms, not a sequence or a number"
+        return  # what an iterator gives is compared when it is drawn from
+    ours = range(created.arms) if isinstance(created.arms, int) else created.arms
+    theirs = range(arms.arms) if isinstance(arms.arms, int) else arms.arms or ()
+    for position, (mine, yours) in enumerate(zip(ours, theirs, strict=False)):
+        if mine != yours:
+            yield f"arm {mine!r} at position {position}, not {yours!r}"
+            return
+    if len(theirs) < len(ours) or not all(map(knows, theirs[len(ours) :])):
+        yield f"{len(ours):,} arms, not {len(theirs):,}"
+
+
+def _package() -> str:
+    """Return the version of boxthirding, asked for only when a study is made: that takes milliseconds."""
+    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415
+
+    try:
+        return version("boxthirding")
+    except PackageNotFoundError:  # run from a copy that is not installed
+        return "unknown"
+
+
+def _text(value: object) -> str:
+    return "/".join(map(_text, value)) if isinstance(value, tuple) else str(value)

@@ -1,0 +1,160 @@
+"""The contract of a journal, as tests: for those of this package, and for a third party's own."""
+
+import multiprocessing
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from multiprocessing.process import BaseProcess
+from typing import ClassVar
+
+from boxthirding.errors import BoxThirdingError
+from boxthirding.study.journal import Journal
+from boxthirding.testing.plans import broken, expect
+
+Opener = Callable[[], Journal]
+
+_ALL = 1_000_000
+_TURNS = 20
+
+
+class JournalContract:
+    """Subclass it, say how to open a journal, and pytest finds the tests.
+
+    `opener` is called once a test and returns a function that opens the same journal every time, empty at first. It is
+    pickled to be called in other processes, so it must be a function of a module or a `partial` of one.
+    """
+
+    between_processes: ClassVar[bool] = True
+    """Whether other processes can open the journal."""
+
+    def opener(self) -> Opener:
+        """Return what opens one journal, again and again."""
+        raise NotImplementedError
+
+    def test_what_is_appended_is_read_in_order_and_in_pages(self) -> None:
+        """Numbers begin with 1 and have no gaps."""
+        journal = self.opener()()
+        expect(journal.read(0, _ALL) == [], "a new journal is not empty")
+        _append(journal, ["one", "two"])
+        _append(journal, ["three", "four", "five"])
+        expect(journal.read(0, _ALL) == ["one", "two", "three", "four", "five"], "the texts are not read as written")
+        expect(journal.read(1, 3) == ["two", "three", "four"], "a page does not begin or end where it must")
+        expect(journal.read(5, _ALL) == [], "there is something after the last text")
+        journal.close()
+
+    def test_any_text_comes_back(self) -> None:
+        """Quotes, other alphabets, and a text of a million characters."""
+        opener = self.opener()
+        texts = ["{\"a\": 'b'}", "\u017cółw 🐢 \\u0000", "x" * 1_000_000, "%s ? :name ;--"]
+        journal = opener()
+        _append(journal, texts)
+        again = opener()
+        expect(again.read(0, _ALL) == texts, "a text came back as another")
+        again.close()
+        journal.close()
+
+    def test_others_see_what_was_written_when_it_is_committed(self) -> None:
+        """Not before, and then at once."""
+        opener = self.opener()
+        mine, theirs = opener(), opener()
+        _append(mine, ["one"])
+        with mine.writing():
+            mine.append(1, ["two"])
+            expect(theirs.read(0, _ALL) == ["one"], "a text is seen before it is committed")
+        expect(theirs.read(0, _ALL) == ["one", "two"], "a committed text is not seen")
+        mine.close()
+        theirs.close()
+
+    def test_a_block_that_raises_leaves_nothing(self) -> None:
+        """Neither texts nor a snapshot; and the next block works."""
+        opener = self.opener()
+        journal = opener()
+        _append(journal, ["one"])
+        with suppress(ZeroDivisionError), journal.writing():
+            journal.append(1, ["two", "three"])
+            journal.keep(3, b"three")
+            1 / 0  # noqa: B018  # any error will do
+        expect(journal.read(0, _ALL) == ["one"], "what was rolled back is there")
+        expect(journal.snapshots() == [], "a snapshot that was rolled back is there")
+        _append(journal, ["two"])
+        journal.close()
+        again = opener()
+        expect(again.read(0, _ALL) == ["one", "two"], "what was written after a rollback is not there")
+        again.close()
+
+    def test_a_number_is_written_once(self) -> None:
+        """Whoever writes without having read the latest is refused, and changes nothing."""
+        opener = self.opener()
+        journal = opener()
+        _append(journal, ["one", "two"])
+        refused = False
+        try:
+            with journal.writing():
+                journal.append(1, ["another two"])
+        except BoxThirdingError:
+            refused = True
+        expect(refused, "a number was written twice")
+        expect(journal.read(0, _ALL) == ["one", "two"], "a refused text has changed the journal")
+        journal.close()
+
+    def test_the_two_latest_snapshots_are_kept(self) -> None:
+        """As bytes, whatever is in them."""
+        opener = self.opener()
+        journal = opener()
+        _append(journal, [str(number) for number in range(40)])
+        data = {seq: bytes(range(256)) * seq for seq in (10, 20, 30, 40)}
+        for seq, snapshot in data.items():
+            with journal.writing():
+                journal.keep(seq, snapshot)
+        journal.close()
+        again = opener()
+        kept = again.snapshots()
+        expect(kept[:2] == [40, 30], f"the latest snapshots are 40 and 30, but {kept} are there")
+        expect(all(again.snapshot(seq) == data[seq] for seq in kept), "a snapshot came back as another")
+        expect(again.snapshot(7) == b"", "there is a snapshot that nobody took")
+        again.close()
+
+    def test_threads_take_turns(self) -> None:
+        """Each with a journal of its own; every text is there once, and none is written over."""
+        opener = self.opener()
+        threads = [threading.Thread(target=_take_turns, args=(opener, f"thread {i}")) for i in range(4)]
+        self._race(opener, threads, "thread")
+
+    def test_processes_take_turns(self) -> None:
+        """The same between processes."""
+        if not self.between_processes:
+            return
+        opener = self.opener()
+        spawn = multiprocessing.get_context("spawn")
+        processes = [spawn.Process(target=_take_turns, args=(opener, f"process {i}")) for i in range(4)]
+        self._race(opener, processes, "process")
+        expect(all(process.exitcode == 0 for process in processes), "a process ended with an error")
+
+    @staticmethod
+    def _race(opener: Opener, racers: Sequence[threading.Thread | BaseProcess], who: str) -> None:
+        opener().close()  # the place is there before they start
+        for racer in racers:
+            racer.start()
+        for racer in racers:
+            racer.join()
+        journal = opener()
+        wanted = [f"{who} {i} turn {turn} of {_TURNS}" for i in range(len(racers)) for turn in range(_TURNS)]
+        expect(sorted(journal.read(0, _ALL)) == sorted(wanted), "texts are missing, or there are too many")
+        journal.close()
+
+
+def _append(journal: Journal, texts: list[str]) -> None:
+    with journal.writing():
+        journal.append(len(journal.read(0, _ALL)), texts)
+
+
+def _take_turns(opener: Opener, name: str) -> None:
+    """Write down every turn, each in a block of its own that reads first."""
+    journal = opener()
+    try:
+        for turn in range(_TURNS):
+            _append(journal, [f"{name} turn {turn} of {_TURNS}"])
+        if len(journal.read(0, _ALL)) < _TURNS:
+            broken("what was committed cannot be read")
+    finally:
+        journal.close()

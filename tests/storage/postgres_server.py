@@ -1,0 +1,93 @@
+"""A PostgreSQL server of our own: a folder, a Unix socket, and nothing left behind."""
+
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+
+FOLDERS = ("/usr/local/bin", *sorted(map(str, Path("/usr/lib/postgresql").glob("*/bin")), reverse=True))
+
+
+def find(program):
+    """Return the path of a program of PostgreSQL, or None."""
+    path = os.pathsep.join([os.environ.get("PATH", ""), *FOLDERS])
+    return shutil.which(program, path=path)
+
+
+class Server:
+    """A server that can be started, stopped and killed."""
+
+    def __init__(self):
+        self.folder = Path(tempfile.mkdtemp(prefix="boxthirding-postgres-"))
+        self._process = None
+        self._user = {}
+        if os.geteuid() == 0:  # initdb refuses root, and postgres cannot enter a folder that only root may
+            account = pwd.getpwnam("postgres")
+            os.chown(self.folder, account.pw_uid, account.pw_gid)
+            self._user = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
+        self._run("initdb", "--auth=trust", "--username=tester", "--no-sync", "--encoding=UTF8", "--pgdata", self.data)
+
+    @property
+    def data(self):
+        return self.folder / "data"
+
+    @property
+    def url(self):
+        return f"postgresql://tester@/postgres?host={self.folder}"
+
+    def _run(self, program, *arguments):
+        ended = subprocess.run(
+            [find(program), *map(str, arguments)], capture_output=True, text=True, check=False, cwd="/", **self._user
+        )
+        assert ended.returncode == 0, ended.stderr
+
+    def start(self):
+        with (self.folder / "log").open("a") as log:
+            self._process = subprocess.Popen(
+                [find("postgres"), "-D", self.data, "-k", self.folder, "-c", "listen_addresses=", "-c", "fsync=off"],
+                stdout=log,
+                stderr=log,
+                cwd="/",
+                **self._user,
+            )
+        while not self.is_ready():
+            assert self._process.poll() is None, (self.folder / "log").read_text()
+            time.sleep(0.05)
+
+    def is_ready(self):
+        import psycopg
+
+        try:
+            psycopg.connect(self.url).close()
+        except psycopg.OperationalError:
+            return False
+        return True
+
+    def stop(self):
+        """Stop it at once, cutting every connection."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGINT)
+            self._process.wait()
+            self._process = None
+
+    def kill(self):
+        """Stop it as a crash would: the server's processes are gone, with what they had in memory."""
+        import psycopg
+
+        with psycopg.connect(self.url) as connection:
+            helpers = connection.execute("SELECT pid FROM pg_stat_activity").fetchall()
+        process, self._process = self._process, None
+        process.kill()
+        process.wait()
+        for (pid,) in helpers:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def remove(self):
+        self.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)

@@ -1,0 +1,285 @@
+"""Opening: URLs, names, several studies in one place, and files that are not what they should be."""
+
+import contextlib
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+import boxthirding
+from boxthirding import (
+    InvalidInput,
+    JournalBroken,
+    StudyDiffers,
+    StudyUnavailable,
+    UnknownStudy,
+    UnreadableData,
+    list_studies,
+    open_study,
+)
+from boxthirding.storage import schema
+from boxthirding.storage import sqlite as sqlite_storage
+
+
+def test_studies_are_kept_by_name(url):
+    assert list_studies(url) == []
+    for name in ("b", "a", "ż 🐢 'quoted\" ; --"):
+        with open_study(url, name, arms=[f"{name} 1", f"{name} 2"]) as study:
+            study.tell(study.ask()[0], 0.5)
+    assert list_studies(url) == ["a", "b", "ż 🐢 'quoted\" ; --"]
+    with open_study(url, "a") as study:
+        assert study.recommend().label.startswith("a ")
+        assert study.pulls == 1
+
+
+def test_a_study_goes_on_where_it_was(url):
+    with open_study(
+        url, "s", arms={"x": [1], "y": [2]}, policy="us", seed=4, direction="minimize", holder="me"
+    ) as study:
+        study.tell(study.ask()[0], 3.0)
+        (ticket,) = study.ask()
+    with open_study(url, "s", arms={"x": [1], "y": [2]}, holder="me") as study:
+        assert study.ask() == [ticket]
+        study.tell(ticket, 1.0)
+        assert study.recommend().label == ticket.label
+        assert (study.policy, study.direction) == (boxthirding.Uniform(), "minimize")
+    with pytest.raises(StudyDiffers, match="seed 4, not 5"):
+        open_study(url, "s", seed=5)
+
+
+def test_after_disconnecting_it_says_so(url):
+    with open_study(url, "s", arms=3) as study:
+        study.ask()
+    for verb in (study.ask, study.recommend):
+        with pytest.raises(StudyUnavailable, match="was disconnected here: open it again"):
+            verb()
+
+
+def test_a_url_is_a_path_or_has_a_scheme(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    open_study("plain.db", "s", arms=3).disconnect()
+    open_study(Path("object.db"), "s", arms=3).disconnect()
+    open_study("sqlite:///relative.db", "s", arms=3).disconnect()
+    open_study(f"sqlite:///{tmp_path}/absolute.db", "s", arms=3).disconnect()
+    assert {"plain.db", "object.db", "relative.db", "absolute.db"} <= {file.name for file in tmp_path.iterdir()}
+    assert list_studies("sqlite:///plain.db") == ["s"]
+    open_study("memory:here", "s", arms=3).disconnect()
+    assert list_studies("memory:here") == ["s"]
+    assert list_studies("memory:there") == []
+    assert not Path("memory:here").exists()
+
+
+@pytest.mark.parametrize("url", ["mysql://host/db", "sqlite://", "sqlite:///", "", "http://x", ":memory:"])
+def test_another_url_is_refused(url):
+    with pytest.raises(InvalidInput, match="must"):
+        open_study(url, "s", arms=3)
+
+
+@pytest.mark.parametrize("name", ["", "a\nb", "x" * 201, None, 7])
+def test_a_name_must_be_one(name, tmp_path):
+    with pytest.raises(InvalidInput, match="1 to 200 printable characters"):
+        open_study(tmp_path / "a.db", name, arms=3)
+    with pytest.raises(InvalidInput, match="the holder is"):
+        open_study(tmp_path / "a.db", "s", arms=3, holder=name if name is not None else 1.5)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_durability_is_normal_or_full(tmp_path):
+    with pytest.raises(InvalidInput, match="durability is 'none', but must be normal or full"):
+        open_study(tmp_path / "a.db", "s", arms=3, durability="none")
+
+
+def test_without_arms_there_must_be_a_study(url):
+    with pytest.raises(UnknownStudy, match="there is no study 's' here, and it has no studies: give arms"):
+        open_study(url, "s")
+    assert list_studies(url) == []
+    open_study(url, "t", arms=3).disconnect()
+    with pytest.raises(UnknownStudy, match="there is no study 's' here, and the studies there are 't'"):
+        open_study(url, "s")
+
+
+def test_looking_makes_nothing(tmp_path):
+    path = tmp_path / "a.db"
+    with pytest.raises(UnknownStudy):
+        open_study(path, "s")
+    assert not path.exists()
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE mine (text TEXT)")
+    assert list_studies(path) == []
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT name FROM sqlite_master").fetchall() == [("mine",)]
+
+
+def test_looking_makes_nothing_on_a_server_either(database):
+    import psycopg
+
+    assert list_studies(database) == []
+    with psycopg.connect(database) as connection:
+        assert connection.execute("SELECT to_regclass('boxthirding_studies')").fetchone() == (None,)
+
+
+class TestFiles:
+    def test_a_file_that_is_no_database(self, tmp_path):
+        path = tmp_path / "notes.txt"
+        path.write_text("dear diary, " * 100)
+        for attempt in (lambda: open_study(path, "s", arms=3), lambda: list_studies(path)):
+            with pytest.raises(UnreadableData, match=r"notes\.txt is not an SQLite database"):
+                attempt()
+        assert path.read_text() == "dear diary, " * 100
+
+    def test_a_folder_that_is_not_there(self, tmp_path):
+        with pytest.raises(StudyUnavailable, match="is its folder there"):
+            open_study(tmp_path / "nowhere" / "a.db", "s", arms=3)
+
+    def test_a_folder_instead_of_a_file(self, tmp_path):
+        with pytest.raises(StudyUnavailable, match="the file cannot be opened"):
+            open_study(tmp_path, "s", arms=3)
+
+    @pytest.mark.parametrize("folder_too", [False, True])
+    def test_a_file_that_is_read_only(self, folder_too):
+        with tempfile.TemporaryDirectory() as folder, without_privileges(folder):
+            path = Path(folder) / "a.db"
+            open_study(path, "s", arms=3).disconnect()
+            path.chmod(0o444)
+            if folder_too:
+                Path(folder).chmod(0o555)
+            try:
+                before = path.read_bytes()
+                with (
+                    pytest.raises(StudyUnavailable, match=r"read-only|cannot be opened"),
+                    open_study(path, "s") as study,
+                ):
+                    study.ask()
+                assert path.read_bytes() == before
+            finally:
+                Path(folder).chmod(0o755)
+
+    def test_tables_of_other_programs_are_left_alone(self, tmp_path):
+        path = tmp_path / "shared.db"
+        with sqlite3.connect(path) as connection:
+            connection.execute("CREATE TABLE events (text TEXT)")
+            connection.execute("INSERT INTO events VALUES ('mine')")
+        connection.close()
+        open_study(path, "s", arms=3).disconnect()
+        connection = sqlite3.connect(path)
+        assert connection.execute("SELECT * FROM events").fetchall() == [("mine",)]
+        connection.close()
+
+    def test_an_event_that_is_missing_is_noticed(self, tmp_path):
+        path = tmp_path / "a.db"
+        with open_study(path, "s", arms=30) as study:
+            for _ in range(5):
+                study.tell(study.ask()[0], 0.5)
+        change(path, "DELETE FROM boxthirding_events WHERE seq = 4")
+        with pytest.raises(JournalBroken, match=r"events are missing from .* after number 1"):
+            open_study(path, "s")
+
+
+@contextlib.contextmanager
+def without_privileges(folder):
+    """Be nobody for a while, if we are root, whom no permission stops."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.chown(folder, 65534, 65534)
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+def change(path, statement):
+    connection = sqlite3.connect(path)
+    with connection:
+        connection.execute(statement)
+    connection.close()
+
+
+class TestVersions:
+    def test_tables_of_a_newer_version(self, url):
+        open_study(url, "s", arms=3).disconnect()
+        execute(url, "UPDATE boxthirding_schema SET version = 99")
+        for attempt in (lambda: open_study(url, "s"), lambda: list_studies(url)):
+            with pytest.raises(
+                UnreadableData, match=r"has tables of version 99, .* knows them up to 1: open it with a newer"
+            ):
+                attempt()
+
+    def test_a_study_of_a_newer_version(self, url):
+        open_study(url, "s", arms=3).disconnect()
+        execute(url, 'UPDATE boxthirding_events SET event = \'["created",7,"unheard-of"]\' WHERE seq = 1')
+        with pytest.raises(UnreadableData, match="the study is of format 7, but this version of boxthirding reads"):
+            open_study(url, "s")
+
+    def test_an_event_of_a_newer_version(self, url):
+        open_study(url, "s", arms=3).disconnect()
+        execute(url, "INSERT INTO boxthirding_events SELECT study, 2, '[\"dreamt\",1.5]' FROM boxthirding_events")
+        with pytest.raises(JournalBroken, match="written by a newer version, or the journal is damaged"):
+            open_study(url, "s")
+
+    def test_older_tables_are_brought_up_to_date(self, tmp_path, monkeypatch):
+        path = tmp_path / "a.db"
+        with open_study(path, "s", arms=30) as study:
+            study.tell(study.ask()[0], 0.5)
+        newer = (
+            *schema.SQLITE,
+            "CREATE TABLE boxthirding_notes (text TEXT); INSERT INTO boxthirding_notes VALUES ('new')",
+        )
+        monkeypatch.setattr(sqlite_storage, "SQLITE", newer)
+        for _ in range(2):
+            with open_study(path, "s") as study:
+                assert study.pulls == 1
+        connection = sqlite3.connect(path)
+        assert connection.execute("SELECT text FROM boxthirding_notes").fetchall() == [("new",)]
+        assert connection.execute("SELECT version FROM boxthirding_schema").fetchall() == [(2,)]
+        connection.close()
+
+    def test_a_change_of_tables_that_fails_leaves_them_as_they_were(self, tmp_path, monkeypatch):
+        path = tmp_path / "a.db"
+        open_study(path, "s", arms=30).disconnect()
+        wrong = (*schema.SQLITE, "CREATE TABLE boxthirding_notes (text TEXT); INSERT INTO nowhere VALUES (1)")
+        monkeypatch.setattr(sqlite_storage, "SQLITE", wrong)
+        with pytest.raises(StudyUnavailable, match="nowhere"):
+            open_study(path, "s")
+        monkeypatch.undo()
+        assert list_studies(path) == ["s"]
+        connection = sqlite3.connect(path)
+        assert connection.execute("SELECT name FROM sqlite_master WHERE name = 'boxthirding_notes'").fetchall() == []
+        connection.close()
+
+
+def execute(url, statement):
+    if url.startswith("postgresql"):
+        import psycopg
+
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(statement)
+    else:
+        change(url, statement)
+
+
+def test_an_address_of_postgresql_that_is_none(tmp_path):
+    with pytest.raises(InvalidInput, match="must be postgresql://USER@HOST:PORT/DATABASE"):
+        open_study("postgresql://user:secret@host/x?nonsense=1", "s", arms=3)
+    with pytest.raises(StudyUnavailable, match=f"PostgreSQL database x at {tmp_path}") as refused:
+        open_study(f"postgresql://user:secret@/x?host={tmp_path}", "s", arms=3)
+    assert "secret" not in str(refused.value)
+
+
+def test_psycopg_is_an_extra():
+    code = "import sys; sys.modules['psycopg'] = None; import boxthirding as b3; b3.open_study('postgresql://x', 's')"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "MissingExtra: a study on PostgreSQL needs psycopg" in ended.stderr
+    assert "pip install 'boxthirding[postgres]'" in ended.stderr
+
+
+@pytest.mark.parametrize("name", ["sqlite3", "psycopg"])
+def test_a_driver_is_loaded_when_a_study_is_opened_and_not_before(name):
+    code = f"import sys, boxthirding; print({name!r} in sys.modules)"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout.strip() == "False"

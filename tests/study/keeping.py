@@ -1,0 +1,34 @@
+"""Studies in memory for tests: a place, a clock that is set by hand, and the events without their times."""
+
+from boxthirding.storage.memory import MemoryShelf
+from boxthirding.study import Settings, Study
+
+
+class Place:
+    """A shelf in memory whose studies share a clock."""
+
+    def __init__(self):
+        self.shelf = MemoryShelf()
+        self.now = 100.0
+
+    def open(self, holder=None, name="study", **settings):
+        return Study(name, self.shelf.journal(name), Settings(**settings), holder=holder, clock=lambda: self.now)
+
+    def texts(self, name="study"):
+        return self.shelf.journal(name).read(0, 1_000_000)
+
+
+def play(study, pulls):
+    """Let one worker do so many pulls; rewards depend on the ticket alone."""
+    for _ in range(pulls):
+        for ticket in study.ask():
+            study.tell(ticket, reward(ticket))
+
+
+def reward(ticket):
+    return (37 * ticket.arm + 11 * ticket.pull) % 101 / 101
+
+
+def kinds(study):
+    """Return what happened after the making, by name."""
+    return [type(entry.event).__name__ for entry in study.events(1)]

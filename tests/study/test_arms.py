@@ -1,0 +1,267 @@
+"""Arms in a study: payloads that are given again, iterators that are moved on, and what differs is said."""
+
+import itertools
+
+import pytest
+from keeping import Place, play
+
+from boxthirding import (
+    ArmsUnavailable,
+    BoxThirding,
+    InvalidInput,
+    SequentialHalving,
+    Session,
+    StudyDiffers,
+    UnknownStudy,
+    UnreadableData,
+)
+from boxthirding.policies import POLICIES
+from boxthirding.study import scribe
+from boxthirding.study.settings import written
+
+
+@pytest.fixture
+def place():
+    return Place()
+
+
+class TestPayloads:
+    def test_they_are_given_again_when_a_study_is_opened(self, place):
+        arms = [{"rate": rate} for rate in (0.1, 0.2, 0.3)]
+        (ticket,) = place.open("me", arms=arms).ask()
+        assert ticket.payload is arms[ticket.label]
+        assert place.open("me", arms=arms).ask()[0].payload is arms[ticket.label]
+        assert place.open("me").ask()[0].payload == ticket.label
+
+    def test_those_of_added_arms_too(self, place):
+        study = place.open(arms={"a": 1.5})
+        study.add({"b": 2.5})
+        again = place.open(arms={"a": 1.5, "b": 2.5})
+        assert {ticket.payload for ticket in again.ask(2)} == {1.5, 2.5}
+
+
+class TestIterators:
+    def names(self, stop=10**6):
+        return (f"arm {i}" for i in range(stop))
+
+    def test_a_study_on_an_iterator_is_a_session_on_one(self, place):
+        study, session = place.open(arms=self.names(30), seed=3), Session(self.names(30), seed=3)
+        for _ in range(200):
+            (mine,), (theirs,) = study.ask(), session.ask()
+            assert mine == theirs
+            study.tell(mine, mine.pull % 3)
+            session.tell(theirs, theirs.pull % 3)
+
+    def test_opened_without_one_it_goes_on_with_the_arms_there_are(self, place):
+        play(place.open(arms=self.names()), 20)
+        again = place.open()
+        drawn = {label for entry in again.events(1) for label in getattr(entry.event, "drawn", ())}
+        assert drawn
+        known = drawn | {"arm 0"}
+        play(again, 50)
+        assert {label for entry in again.events(1) for label in getattr(entry.event, "labels", ())} <= known
+
+    def test_given_again_it_is_moved_past_what_was_drawn(self, place):
+        undisturbed = Place().open(arms=self.names(), seed=5)
+        play(undisturbed, 60)
+        play(place.open(arms=self.names(), seed=5), 20)
+        play(place.open(arms=self.names()), 20)
+        play(place.open(arms=self.names()), 20)
+        assert place.open().state() == undisturbed.state()
+
+    def test_two_processes_bring_one_each(self, place):
+        one, other = place.open(arms=self.names()), place.open(arms=self.names())
+        for _ in range(30):
+            play(one, 1)
+            play(other, 1)
+        undisturbed = Place().open(arms=self.names())
+        play(undisturbed, 60)
+        assert one.recommend() == undisturbed.recommend()
+        labels = [label for entry in one.events() for label in getattr(entry.event, "drawn", ())]
+        assert labels == [f"arm {i}" for i in range(len(labels))]
+
+    def test_payloads_come_from_the_iterator_of_whoever_asks(self, place):
+        def made():
+            return ({"number": i} for i in itertools.count())
+
+        play(place.open(arms=made()), 20)
+        again = place.open(arms=made())
+        for _ in range(40):
+            for ticket in again.ask():
+                assert ticket.payload == {"number": ticket.label}
+                again.tell(ticket, 0.5)
+
+    def test_from_a_snapshot_too(self, place, monkeypatch):
+        monkeypatch.setattr(scribe, "LEAST", 10)
+        study = place.open(arms=self.names())
+        play(study, 40)
+        assert place.shelf.journal("study").snapshots()
+        again = place.open(arms=self.names())
+        play(again, 20)
+        undisturbed = Place().open(arms=self.names())
+        play(undisturbed, 60)
+        assert again.state() == undisturbed.state()
+
+    def test_another_one_is_refused_when_it_gives_something_else(self, place):
+        play(place.open(arms=self.names()), 10)
+        with pytest.raises(StudyDiffers, match="gives 'b' as arm 1, but the study has 'arm 0' there"):
+            place.open(arms=iter("bcdefghijklmnopq"))
+        with pytest.raises(StudyDiffers, match="ends after 2 of"):
+            place.open(arms=self.names(2))
+
+    def test_an_arm_given_twice_is_refused_once_and_passed_over(self, place):
+        def twice():
+            return iter(["a", "b", "a", "c", "d", "e"])
+
+        study = place.open(arms=twice())
+        with pytest.raises(InvalidInput, match="label 'a' is there already"):
+            play(study, 30)
+        play(study, 30)
+        again = place.open(arms=twice())
+        play(again, 10)
+        assert len({label for entry in again.events(1) for label in getattr(entry.event, "labels", ())}) == 5
+
+    def test_one_that_raises_gives_what_is_in_hand_and_then_says_so(self, place):
+        def flaky():
+            yield "a"
+            yield "b"
+            raise OSError("the list is on fire")
+
+        study = place.open(arms=flaky())
+        assert [ticket.label for ticket in study.ask(2)] == ["a", "b"]
+        with pytest.raises(
+            ArmsUnavailable, match=r"the iterator of arms raised OSError\('the list is on fire'\) at arm 3; ask again"
+        ):
+            study.ask(2)
+        for lent in study.lent():
+            study.tell(lent.ticket, 0.5)
+        assert study.pulls == 2
+        assert place.open().pulls == 2
+
+    def test_what_was_drawn_in_a_transaction_that_failed_is_not_lost(self, place):
+        study = place.open(arms=self.names())
+        journal = study._scribe.journal
+        append, journal.append = journal.append, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt)
+        with pytest.raises(KeyboardInterrupt):
+            study.ask(5)
+        journal.append = append
+        assert [ticket.label for ticket in study.ask(5)] == [f"arm {i}" for i in range(5)]
+
+    def test_it_must_give_an_arm(self, place):
+        with pytest.raises(InvalidInput, match="the iterator gave no arm"):
+            place.open(arms=iter([]))
+        assert place.texts() == []
+
+    def test_a_policy_that_must_know_how_many_refuses_one(self, place):
+        with pytest.raises(InvalidInput, match="must know how many arms"):
+            place.open(arms=self.names(), policy="sr:budget=50")
+        assert place.texts() == []
+
+
+class TestWhatDiffers:
+    @pytest.mark.parametrize(
+        ("given", "said"),
+        [
+            ({"arms": ["a", "x", "c"]}, "arm 'b' at position 1, not 'x'"),
+            ({"arms": ["a", "b"]}, "3 arms, not 2"),
+            ({"arms": ["a", "b", "c", "d"]}, "3 arms, not 4"),
+            ({"arms": 3}, "arm 'a' at position 0, not 0"),
+            ({"arms": iter("abc")}, "a sequence or a number of arms, not an iterator"),
+            ({"policy": "us"}, "policy b3:reuse=pool, not us"),
+            ({"policy": BoxThirding()}, "policy b3:reuse=pool, not b3"),
+            ({"seed": 8}, "seed 7, not 8"),
+            ({"direction": "maximize"}, "direction minimize, not maximize"),
+            ({"patience": 3}, "patience 2, not 3"),
+            ({"lease": 4}, "lease 5.0, not 4"),
+            ({"seed": 8, "policy": "us"}, "policy b3:reuse=pool, not us; with seed 7, not 8"),
+        ],
+    )
+    def test_it_is_said_and_nothing_is_touched(self, place, given, said):
+        made = {
+            "arms": list("abc"),
+            "policy": "b3:reuse=pool",
+            "seed": 7,
+            "direction": "minimize",
+            "patience": 2,
+            "lease": 5,
+        }
+        play(place.open(**made), 4)
+        before = place.texts()
+        with pytest.raises(StudyDiffers) as refused:
+            place.open(**given)
+        assert f"study 'study' was made with {said}: leave out" in str(refused.value)
+        assert place.texts() == before
+        assert place.open(**made).pulls == 4
+
+    def test_a_study_on_an_iterator_cannot_be_given_a_list(self, place):
+        place.open(arms=iter("abc"))
+        with pytest.raises(StudyDiffers, match="an iterator of arms, not a sequence or a number"):
+            place.open(arms=list("abc"))
+
+    def test_a_number_of_arms_is_as_good_as_its_range(self, place):
+        place.open(arms=4)
+        assert place.open(arms=range(4)).ask()
+
+    def test_without_arms_there_must_be_a_study(self, place):
+        with pytest.raises(UnknownStudy, match="there is no study 'study' here: give arms to make it"):
+            place.open()
+
+    @pytest.mark.parametrize(
+        "given",
+        [
+            {"arms": []},
+            {"arms": ["a", "a"]},
+            {"arms": {1, 2}},
+            {"arms": "abc"},
+            {"arms": 0},
+            {"arms": 3, "policy": "nonsense"},
+            {"arms": 3, "seed": -1},
+            {"arms": 3, "direction": "up"},
+            {"arms": 3, "patience": 0},
+            {"arms": 3, "lease": 0},
+        ],
+        ids=str,
+    )
+    def test_what_a_session_refuses_makes_no_study(self, place, given):
+        with pytest.raises(InvalidInput):
+            place.open(**given)
+        assert place.texts() == []
+        assert place.shelf.names() == []
+
+
+class TestPolicies:
+    @pytest.mark.parametrize(
+        "policy",
+        [
+            BoxThirding(),
+            BoxThirding(growth=2.0, effort=0.3, reuse="topup"),
+            BoxThirding(schedule=(3.0, 1.0, 7.5), growth=2.0),
+            BoxThirding(schedule="linear"),
+            SequentialHalving(budget=500, mode="paper", growth=1.7),
+        ],
+        ids=str,
+    )
+    def test_a_policy_is_kept_as_a_spec(self, place, policy):
+        assert place.open(arms=9, policy=policy).policy == policy
+        assert place.open(policy=policy).policy == policy
+
+    def test_one_of_somebody_elses_is_refused_with_a_way_out(self, place):
+        class Mine(BoxThirding):
+            pass
+
+        with pytest.raises(InvalidInput, match=r"keeps its policy as a SPEC.*run it in a Session"):
+            place.open(arms=3, policy=Mine())
+
+    def test_another_version_of_a_policy_is_refused(self, place, monkeypatch):
+        place.open(arms=3)
+        monkeypatch.setattr(BoxThirding, "version", 2, raising=False)
+        with pytest.raises(
+            UnreadableData, match=r"version 1 of policy b3, but here is version 2.*open it with boxthirding"
+        ):
+            place.open()
+
+    def test_every_policy_has_a_spec(self):
+        told = {"budget": 100, "sigma": 0.5}
+        for kind in POLICIES.values():
+            arguments = {key: told[key] for key in told if key in kind.told}
+            assert written(kind(**arguments)).startswith(kind.name)
