@@ -1,22 +1,26 @@
 """Adaptive Box Thirding (b3auto): boxes of three and a final among the best, told neither the budget nor the noise.
 
     1. Boxes. Arms meet in boxes of three; the best is lifted, the middle one shifted, the worst discarded (S6). The
-       highest box that holds three comes first; when none does, a new arm is met.
+       highest level comes first, and on it the most deferred box; when none holds three, a new arm is met.
     2. Nothing is thrown away. An arm's mean is that of all its pulls, and a lift to level l only tops them up to
-       ⌈t₀ r₀^l⌉.
-    3. Noise. σ² is the pooled variance within arms. Where there are fewer than log₂(t) - 2 repeats, the recommended arm
-       is pulled again.
+       max(1, ⌈t₀ r₀^l⌉).
+    3. Noise. σ² is the pooled variance within arms. While arms are unseen and repeats, those in flight included, number
+       at most log₂(t) - 2 after t results, the recommended arm is pulled again, before all else.
     4. Depth. t₀ = 0.22 ρ^0.6, where ρ is the noise in units of what sets arms apart, by maximum likelihood of all
-       means: those of arms with n pulls have variance τ² + σ²/n around m, the mean of first pulls, and ρ = σ/τ is
-       log-normal around 5. Without noise t₀ is 0, and every arm is pulled once.
-    5. The final. Every pull of the boxes earns one in the final among the arms that stand on the top five levels.
+       means: those of arms with n pulls have variance τ² + σ²/n around m, the mean over arms of their first job's mean,
+       ρ = σ/τ, and ln ρ is normal around ln 5 with deviation 1. Starting from 5, ρ moves in steps of 1.25. Without
+       noise t₀ is 0: every arm is pulled once, but for the repeats of rule 3.
+    5. The final. A job of the boxes earns the final as many pulls as it has. Finalists are the arms of the top five
+       levels, also those discarded there. What the final has earned goes before the boxes.
     6. Its turns. Among the k finalists with the largest mean - 2σ/√n, the one with the largest mean + σ/√n is pulled;
-       k = 1, 2, 4, … until it covers the final, then 1 again.
-    7. When it is clear. If nobody's upper bound exceeds the leader's lower bound by half the standard deviation of the
-       finalists' means, what the final had earned goes to the boxes.
-    8. When every arm has been met, the boxes close; all arms are in the final, and the upper bound is mean + 2σ/√n.
-    9. The answer, over all arms: the largest m + (mean - m) n/(n + ρ²) - σ/√(n + ρ²).
-    10. σ, m, ρ and the final are worked out anew whenever the number of pulls has grown by a quarter.
+       k = 1, 2, 4, … until it covers the final, then 1 again. A pull in flight counts in the latter n. Equals are told
+       apart by a number drawn when an arm is met.
+    7. When it is clear. If no finalist's upper bound exceeds the largest lower bound by more than half the standard
+       deviation of the finalists' means, what the final had earned is forgone, and the boxes go on.
+    8. When every arm has been met, the boxes close; all arms are in the final, which needs no earning, and the upper
+       bound is mean + 2σ/√n. Arms that are added open the boxes again.
+    9. The answer, over all arms: the largest m + (mean - m) n/(n + ρ²) - σ/√(n + ρ²); without noise, the largest mean.
+    10. σ, m, ρ and the final are worked out anew at the end of a job when results have grown by a quarter.
 
 docs/b3auto.md says what each rule is worth, how they were chosen, and what did not help. Rewards are counted from the
 first one and compared with each other only, so neither their unit nor their zero matters.
@@ -126,7 +130,7 @@ class State(NamedTuple):
     powers: Floats  # [M] r₀^l
     new_squares: Floats  # [K] of the pulls its LIFT has had
     out: Ints  # [K] its pulls in the final in flight
-    noise: Floats  # [3]
+    noise: Floats  # [2]
     facts: Floats  # [7]
     finalist: Ints  # [K] 1 while the arm is in the final
     root: Ints  # [1]
@@ -189,6 +193,8 @@ def tell(state: State, job: int, times: int, total: float, squares: float) -> No
     origin = facts[ORIGIN]
     squares += origin * (origin * times - 2.0 * total)
     total -= origin * times
+    if times == 1:  # without the rounding of what was subtracted
+        squares = total * total
     scalars[TOLD] += times
     arm = job // 2
     if job % 2 == 1:

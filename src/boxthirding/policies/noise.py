@@ -12,16 +12,18 @@ NOISE: Final = 2
 """How many numbers `learn` keeps."""
 
 _ENOUGH: Final = 60  # repeats, and there will never be too few
+_ROUNDING: Final = 2.0**-52  # of a sum, for each of its terms
 
 
 @kernel
 def learn(noise: Floats, pulls: int, before: float, times: int, total: float, squares: float) -> None:
     """Take in `times` rewards, given by their sums, of an arm that had `pulls` rewards of sum `before`."""
     mean = total / times
-    spread = max(0.0, squares - total * mean)
+    spread = max(0.0, squares - total * mean) if times > 1 else 0.0
     if pulls > 0:
         apart = mean - before / pulls
-        spread += apart * apart * (pulls * times / (pulls + times))
+        if abs(apart) > (pulls + times) * _ROUNDING * abs(mean):  # else the sums were rounded, and that is no noise
+            spread += apart * apart * (pulls * times / (pulls + times))
         noise[REPEATS] += times
     else:
         noise[REPEATS] += times - 1

@@ -49,7 +49,7 @@ class State(NamedTuple):
     ties: Ints  # [6]
     width: Floats  # [1] √β σ
     root_beta: Floats  # [1] √β
-    noise: Floats  # [3]
+    noise: Floats  # [2]
     pulls: Ints  # [K] pulls told
     out: Ints  # [K] pulls asked for and not told
     total: Floats  # [K]
