@@ -93,7 +93,8 @@ def test_json_is_one_object_with_these_keys():
     assert sorted(arm["label"] for arm in printed["top"]) == ["ann", "bob", "zoe"]
     spending = printed["spending"]
     assert spending.pop("seconds") > 0
-    assert spending == {"pulls": 6, "failures": 0, "abandoned": 0, "cost": 6.0, "unit": "pulls", "limit": 6, "left": 0}
+    assert (spending.pop("elsewhere"), spending.pop("abandoned")) == (0, 0)
+    assert spending == {"pulls": 6, "failures": 0, "cost": 6.0, "unit": "pulls", "limit": 6, "left": 0}
     assert printed["history"][-1][1] == "zoe"
     assert printed["screening"]["candidates"] == 3
 
@@ -446,3 +447,110 @@ def test_a_closed_output_is_refused_before_anything_runs(monkeypatch, capsys):
     assert ended.value.code == 1
     assert "standard output is closed" in capsys.readouterr().err
     assert not Path("calls").exists()
+
+
+# Kept in a study
+
+
+@pytest.fixture
+def kept(folder):
+    """Return a command whose scores depend on the arm and the pull alone; a file `hang-after-N` makes it hang then."""
+    (folder / "kept.py").write_text(
+        "import os, pathlib, random, sys, time\n"
+        "calls = pathlib.Path('calls')\n"
+        "made = len(calls.read_text().splitlines()) if calls.exists() else 0\n"
+        "if pathlib.Path(f'hang-after-{made}').exists():\n"
+        "    parent = os.getppid(); pathlib.Path('hangs').touch()\n"
+        "    while os.getppid() == parent: time.sleep(0.01)  # and no longer: a run that was killed cannot end it\n"
+        "    sys.exit(1)\n"
+        "with calls.open('a') as log: log.write(' '.join(sys.argv[1:]) + '\\n')\n"
+        "print(random.Random(' '.join(sys.argv[1:])).gauss(int(sys.argv[1]) % 7, 1))\n",
+        encoding="utf-8",
+    )
+    (folder / "many.txt").write_text("\n".join(map(str, range(50))), encoding="utf-8")
+    command = f"{PYTHON} -S kept.py {{arm}} {{pull}}"
+    return ["--arms", "many.txt", "--command", command, "--budget", "24", "--study", "run.db"]
+
+
+def ended(process):
+    output, errors = process.communicate(timeout=120)
+    return process.returncode, output, errors
+
+
+def told(url, name="main"):
+    """Return what a study was told, in order."""
+    with boxthirding.open_study(url, name) as study:
+        labels = {}
+        for _, event in study.events():
+            kind = type(event).__name__
+            if kind == "Asked":
+                labels |= {event.first + place: label for place, label in enumerate(event.labels)}
+            elif kind == "Told":
+                yield labels[event.ticket], event.reward
+
+
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_a_run_that_was_stopped_half_way_goes_on_and_equals_an_undisturbed_one(folder, kept, sent):
+    (folder / "hang-after-9").touch()
+    with started(*kept) as process:
+        while not (folder / "hangs").exists():
+            assert process.poll() is None
+        process.send_signal(sent)
+        code, _, errors = ended(process)
+    assert code == {signal.SIGKILL: -9, signal.SIGINT: 130, signal.SIGTERM: 143}[sent]
+    assert errors.endswith("\nThe same command goes on from here.\n") == (sent != signal.SIGKILL)
+    (folder / "hang-after-9").unlink()
+    with started(*kept) as process:
+        code, output, errors = ended(process)
+    assert code == 0
+    assert "Study 'main' in run.db: going on from 9 pulls, 1 ticket out.\n" in errors
+    assert "Spent 24 of 24 pulls (15 here), 0 left, in " in output
+    assert len(calls()) == len(set(calls())) == 24
+    undisturbed = result(*kept, "--name", "undisturbed")
+    assert list(told("run.db")) == list(told("run.db", "undisturbed"))
+    assert output.startswith(f"Best arm: {undisturbed['best']}\n")
+
+
+def test_a_run_that_is_finished_returns_at_once_and_more_budget_goes_on(kept):
+    first = result(*kept)
+    assert first["spending"]["pulls"] == 24
+    again = result(*kept)
+    assert (again["best"], again["top"], again["spending"]["pulls"]) == (first["best"], first["top"], 0)
+    assert (again["spending"]["elsewhere"], again["spending"]["left"], again["stopped"]) == (24, 0, "budget")
+    more = result(*kept, "--budget", "30")
+    assert (more["spending"]["pulls"], more["spending"]["elsewhere"]) == (6, 24)
+    assert len(calls()) == 30
+
+
+def test_two_runs_at_once_share_the_budget(kept):
+    with started(*kept, "--workers", "2", "--json") as one, started(*kept, "--workers", "2", "--json") as two:
+        answers = [ended(process) for process in (one, two)]
+    assert [code for code, _, _ in answers] == [0, 0]
+    spending = [json.loads(output)["spending"] for _, output, _ in answers]
+    assert sum(each["pulls"] for each in spending) == len(calls()) == 24
+    assert [each["pulls"] + each["elsewhere"] for each in spending] == [24, 24]
+
+
+STUDIES = {
+    "another seed": (["--seed", "3"], "study 'main' was made with seed 0, not 3"),
+    "another policy": (["--policy", "us"], "made with policy b3auto, not us"),
+    "other arms": (["--arms", "arms.txt"], "not 'ann'"),
+    "a file that is no database": (["--study", "score.py"], "score.py is not an SQLite database"),
+    "a folder that is not there": (["--study", "nowhere/run.db"], "nowhere/run.db: the file cannot be opened"),
+}
+
+
+@pytest.mark.parametrize("case", STUDIES)
+def test_a_study_that_does_not_fit_is_refused_and_nothing_runs(kept, case):
+    with boxthirding.open_study("run.db", "main", arms=[str(number) for number in range(50)]):
+        pass
+    changed, fragment = STUDIES[case]
+    done = run(*kept, *changed)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert fragment in done.stderr
+    assert not Path("calls").exists()
+
+
+def test_a_name_without_a_study_is_refused():
+    done = run(*(word for pair in GOOD.items() for word in pair), "--name", "x")
+    assert (done.exit_code, done.stderr) == (2, "Error: --name is x, but belongs to --study: give the database\n")

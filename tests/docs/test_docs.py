@@ -95,7 +95,7 @@ def test_links_between_pages_lead_somewhere(page):
 def section(page, title):
     """Return what stands under a heading of the second level."""
     text = (REFERENCE / page).read_text(encoding="utf-8")
-    parts = dict(re.findall(r"^## (\S+)\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE))
+    parts = dict(re.findall(r"^## (\S[^\n]*)\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE))
     assert title in parts, f"docs/reference/{page} has no section {title}"
     return parts[title]
 

@@ -9,8 +9,12 @@ from typing import Any
 import click
 
 from boxthirding.cli.demo import demo
+from boxthirding.cli.leaderboard import leaderboard
+from boxthirding.cli.plot import plot
+from boxthirding.cli.reproduce import reproduce
 from boxthirding.cli.run import run
 from boxthirding.cli.simulate import INTERRUPTED, simulate
+from boxthirding.cli.study import study
 from boxthirding.errors import BoxThirdingError
 
 
@@ -56,5 +60,9 @@ def cli() -> None:
 
 
 cli.add_command(demo)
+cli.add_command(leaderboard)
+cli.add_command(plot)
+cli.add_command(reproduce)
 cli.add_command(run)
 cli.add_command(simulate)
+cli.add_command(study)

@@ -50,7 +50,7 @@ _GOOD = 0.01  # the share of arms that the screening speaks of
     metavar="FILE",
     help="Examples, given as arms are: pull k of every arm sees the same one.",
 )
-@click.option("--policy", "spec", default="b3", show_default=True, metavar="SPEC", help="Who decides what to run next.")
+@click.option("--policy", "spec", metavar="SPEC", help="Who decides what to run next.  [default: b3auto]")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="Decides the order of arms.")
 @click.option(
     "--direction",
@@ -69,6 +69,13 @@ _GOOD = 0.01  # the share of arms that the screening speaks of
 @click.option(
     "--timeout", type=float, metavar="SECONDS", help="A command that takes longer is stopped, and has failed."
 )
+@click.option(
+    "--study",
+    metavar="FILE",
+    help="Keep the run in this database, a file or a URL: the same command goes on where it was, after Ctrl-C, a crash "
+    "or a kill, and may run several times at once. --budget counts the runs of the whole study.",
+)
+@click.option("--name", metavar="NAME", help="The study in that database.  [default: main]")
 @click.option("--top", type=int, default=5, show_default=True, metavar="K", help="How many arms to report.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
@@ -82,11 +89,13 @@ def run(  # noqa: PLR0913  # an argument for each option
     seconds: float | None,
     workers: int,
     examples_file: Path | None,
-    spec: str,
+    spec: str | None,
     seed: int,
     direction: str,
     on_error: str,
     timeout: float | None,
+    study: str | None,
+    name: str | None,
     top: int,
     as_json: bool,
 ) -> None:
@@ -97,7 +106,10 @@ def run(  # noqa: PLR0913  # an argument for each option
     from boxthirding._checks import whole
     from boxthirding.cli.programs import Program, Pulls, read_arms, read_examples
     from boxthirding.find import find_best
+    from boxthirding.find.shared import NAME
 
+    if name is not None and study is None:
+        raise InvalidInput(f"--name is {name}, but belongs to --study: give the database")
     if budget is None and cost is None and seconds is None:
         raise InvalidInput("there is no budget: give --budget T, --cost C or --seconds S")
     if budget is not None and cost is not None:
@@ -126,7 +138,8 @@ def run(  # noqa: PLR0913  # an argument for each option
                 seed=seed,
                 direction=direction,
                 on_error=on_error,
-                progress=sys.stderr.isatty(),
+                study=None if study is None else (study, NAME if name is None else name),
+                progress=sys.stderr.isatty() or study is not None,  # a study says where it goes on
             )
         except EvaluationFailed as error:
             found, problem = error.found, " ".join(str(error).splitlines())
@@ -143,6 +156,8 @@ def run(  # noqa: PLR0913  # an argument for each option
         if problem is not None:
             click.echo(f"Error: {problem}", err=True)
     if found.interrupted:
+        if study is not None:
+            click.echo("The same command goes on from here.", err=True)
         ctx.exit(TERMINATED if terminated else INTERRUPTED)
     if problem is not None or found.recommendation is None:
         ctx.exit(1)
@@ -184,6 +199,7 @@ def _as_json(found: "Found", top: int, problem: str | None) -> dict[str, Any]:
         "error": problem,
         "spending": {
             "pulls": spending.pulls,
+            "elsewhere": spending.elsewhere,
             "failures": spending.failures,
             "abandoned": spending.abandoned,
             "cost": spending.cost,

@@ -4,7 +4,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from boxthirding._checks import is_number, whole
 from boxthirding.errors import InvalidInput
@@ -58,6 +58,8 @@ class Spending:
     """The sum of the costs: 1 for a result that came without one, the mean so far for an evaluation that failed."""
     seconds: float
     limits: Limits
+    elsewhere: int = 0
+    """Results of the same study that came in before, or from other processes: a budget of pulls counts them too."""
 
     @property
     def unit(self) -> str:
@@ -72,14 +74,17 @@ class Spending:
     @property
     def left(self) -> float:
         """How much of the unit is left; never below 0, though the last evaluations may cost more than there was."""
-        return max(0, self.limit - {"pulls": self.pulls, "cost": self.cost, "seconds": self.seconds}[self.unit])
+        spent = {"pulls": self.pulls + self.elsewhere, "cost": self.cost, "seconds": self.seconds}
+        return max(0, self.limit - spent[self.unit])
 
     def __str__(self) -> str:
         duration = f"{self.seconds:.1f} s"
         if self.limits.seconds is not None and self.unit != "seconds":
             duration = f"{self.seconds:.1f} of at most {self.limits.seconds:g} s"
         if self.unit == "pulls":
-            return f"{self.pulls:,} of {counted(int(self.limit), 'pull')}, {self.left:,} left, in {duration}"
+            total = counted(int(self.limit), "pull")
+            now = f" ({self.pulls:,} here)" if self.elsewhere else ""
+            return f"{self.pulls + self.elsewhere:,} of {total}{now}, {self.left:,} left, in {duration}"
         if self.unit == "cost":
             spent = f"a cost of {self.cost:,.4g} of {self.limit:,g}, {self.left:,.4g} left"
             return f"{spent}: {counted(self.pulls, 'pull')} in {duration}"
@@ -91,11 +96,33 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+class Others(Protocol):
+    """Those who spend of the same budget of pulls."""
+
+    @property
+    def made(self) -> int:
+        """How many results came from them."""
+
+    @property
+    def under_way(self) -> int:
+        """How many evaluations they have under way."""
+
+
+class Nobody:
+    """There is nobody else."""
+
+    made = 0
+    under_way = 0
+
+
 class Account:
     """A budget while it is being spent."""
 
-    def __init__(self, limits: Limits, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, limits: Limits, clock: Callable[[], float] = time.monotonic, others: Others | None = None
+    ) -> None:
         self.limits = limits
+        self.others: Others = Nobody() if others is None else others
         self.pulls = 0
         self.failures = 0
         self.cost = 0.0
@@ -128,7 +155,7 @@ class Account:
     def room(self, in_flight: int) -> int:
         """Return how many more evaluations may be started beside those in flight."""
         if self.limits.pulls is not None:
-            return self.limits.pulls - self.pulls - in_flight
+            return self.limits.pulls - self.pulls - in_flight - self.others.under_way - self.others.made
         if self.limits.cost is None:
             return PLENTY
         if self.cost >= self.limits.cost:
@@ -139,7 +166,8 @@ class Account:
 
     def spending(self, abandoned: int) -> Spending:
         """Return what has been spent by now."""
-        return Spending(self.pulls, self.failures, abandoned, self.cost, self._seconds(), self.limits)
+        elsewhere = self.others.made
+        return Spending(self.pulls, self.failures, abandoned, self.cost, self._seconds(), self.limits, elsewhere)
 
     def _mean_cost(self) -> float:
         return self._cost_of_results / self.results if self.results else 0.0

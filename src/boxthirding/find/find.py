@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from boxthirding.errors import ArmsUnavailable, InvalidInput
 from boxthirding.find.budget import Account, Limits
@@ -12,9 +12,12 @@ from boxthirding.find.plan import Progress, measured, named, plan
 from boxthirding.find.search import Search, unavailable
 from boxthirding.find.task import Examples, Task
 from boxthirding.find.workers import Breakable
-from boxthirding.policies import BoxThirding, parse_policy
+from boxthirding.policies import parse_policy
 from boxthirding.session import AskTell, Session
 from boxthirding.types import Label, Policy
+
+if TYPE_CHECKING:
+    from boxthirding.find.shared import Place, Shared
 
 
 def find_best(  # noqa: PLR0913  # two that are needed, and an option for each way to use them
@@ -31,6 +34,7 @@ def find_best(  # noqa: PLR0913  # two that are needed, and an option for each w
     seed: int = 0,
     direction: str = "maximize",
     on_error: str = "raise",
+    study: "Place | None" = None,
     progress: bool = True,
 ) -> Found:
     """Find the best arm by evaluating arms within a budget; Ctrl-C or a deadline returns the best so far.
@@ -50,11 +54,17 @@ def find_best(  # noqa: PLR0913  # two that are needed, and an option for each w
     An iterator of arms, and a coroutine that blocks the loop, run in the calling thread: Ctrl-C breaks them off, but a
     deadline is looked at only when they are done.
 
-    `policy` is Box Thirding unless given, as an object or as a SPEC such as "sh" or "b3:reuse=topup"; `seed` decides
-    the order of arms and examples. When an evaluation raises, or returns no finite number, `on_error="raise"` lets
-    those under way finish and raises `EvaluationFailed`, whose `found` is the best so far; "withdraw" tries again, and
-    withdraws the arm after three failures in a row. With `progress`, the plan, and in the end what was spent, are
-    printed to stderr.
+    `policy` is `b3auto`, or the study's own, unless given, as an object or as a SPEC such as "sh" or "b3:reuse=topup";
+    `seed` decides the order of arms and examples. When an evaluation raises, or returns no finite number,
+    `on_error="raise"` lets those under way finish and raises `EvaluationFailed`, whose `found` is the best so far;
+    "withdraw" tries again, and withdraws the arm after three failures in a row. With `progress`, the plan, and in the
+    end what was spent, are printed to stderr.
+
+    With `study`, the path of an SQLite file or another URL that `open_study` takes, or a pair of that and a name
+    ("main" unless given), the run is kept there: the same call goes on where it was after Ctrl-C, a crash or a kill,
+    and several processes may make it at once. `budget` then counts the pulls of the whole study; `cost`, `seconds` and
+    failures count in the call that has them. Arms, policy, seed and direction must stay the same. Nothing is handed out
+    while the study is paused, and the call waits; once it is closed, it returns.
 
     >>> found = find_best(["ann", "bob", "cid"], {"ann": 0.1, "bob": 0.9, "cid": 0.5}.get, budget=20, progress=False)
     >>> found.best
@@ -64,9 +74,13 @@ def find_best(  # noqa: PLR0913  # two that are needed, and an option for each w
     crew = engine(_task(evaluate, examples, seed), workers, executor, on_error)
     crew.refuse_running_loop("find_best_async(…)")
     chosen = _policy(policy, limits)
-    session = _session(arms, chosen, seed, direction)
-    search, conclude = begin(session, crew, limits, policy=chosen, progress=progress)
-    return crew.carry_out(search, conclude)
+    if study is None:
+        session = _session(arms, chosen, seed, direction)
+        return crew.carry_out(*begin(session, crew, limits, policy=session.policy, progress=progress))
+    with _shared(study, arms, chosen, seed, direction, limits) as shared:
+        return crew.carry_out(
+            *begin(shared.study, crew, limits, policy=shared.study.policy, progress=progress, shared=shared)
+        )
 
 
 async def find_best_async(  # noqa: PLR0913  # the same
@@ -83,6 +97,7 @@ async def find_best_async(  # noqa: PLR0913  # the same
     seed: int = 0,
     direction: str = "maximize",
     on_error: str = "raise",
+    study: "Place | None" = None,
     progress: bool = True,
 ) -> Found:
     """Do what `find_best` does from a running event loop; a plain function runs in threads, so the loop goes on.
@@ -94,30 +109,51 @@ async def find_best_async(  # noqa: PLR0913  # the same
     limits = _limits(budget, cost, seconds)
     crew = engine(_task(evaluate, examples, seed), workers, executor, on_error)
     chosen = _policy(policy, limits)
-    session = _session(arms, chosen, seed, direction)
-    search, conclude = begin(session, crew, limits, policy=chosen, progress=progress)
-    return await carry_out(crew, search, conclude)
+    if study is None:
+        session = _session(arms, chosen, seed, direction)
+        return await carry_out(crew, *begin(session, crew, limits, policy=session.policy, progress=progress))
+    with _shared(study, arms, chosen, seed, direction, limits) as shared:
+        return await carry_out(
+            crew, *begin(shared.study, crew, limits, policy=shared.study.policy, progress=progress, shared=shared)
+        )
 
 
 def begin(
-    session: AskTell, crew: Engine, limits: Limits, *, policy: Policy | None, progress: bool
+    session: AskTell,
+    crew: Engine,
+    limits: Limits,
+    *,
+    policy: Policy | None,
+    progress: bool,
+    shared: "Shared | None" = None,
 ) -> tuple[Search, Callable[[], Found]]:
     """Print the plan; return the search for a session's best arm, and what makes the result of it."""
     shown = Progress(wanted=progress)
     if progress:
         shown.say(*plan(limits, session.screening(1).arms, crew.workers, policy))
+        if shared is not None:
+            shown.say(shared.greeting())
     history: list[tuple[int, Label]] = []
+    account = Account(limits, others=shared)
 
     def told() -> None:
         best = session.recommend()
         if best is not None and (not history or history[-1][1] != best.label):
             history.append((session.pulls, best.label))
-        shown.update(search.account.pulls, limits, session)
+        shown.update(account.pulls + account.others.made, limits, session)
 
-    search = Search(session, Account(limits), workers=crew.workers, on_error=crew.on_error, told=told)
+    def patient(room: bool) -> bool:  # noqa: FBT001  # the one thing that a search knows
+        reason = "" if shared is None else shared.reason_to_wait(room=room)
+        shown.say_once(reason)
+        return bool(reason)
+
+    source = session if shared is None else shared
+    search = Search(source, account, workers=crew.workers, on_error=crew.on_error, told=told, patient=patient)
 
     def conclude() -> Found:
-        found = Found(session, search, crew, history)
+        found = Found(session, search, crew, history, None if shared is None else shared.payloads())
+        if shared is not None:
+            shared.live_as_long_as(found)
         best = found.recommendation
         answer = "No result" if best is None else f"Best: {named(best.label)}, {measured(best.mean, best.pulls)}"
         shown.say(f"{answer}; {found.account()[0]}.", *found.account()[1:])
@@ -127,12 +163,34 @@ def begin(
     return search, conclude
 
 
-def _session(arms: int | Iterable[Any] | Mapping[Label, Any], policy: Policy, seed: int, direction: str) -> Session:
-    arms = Breakable(arms) if isinstance(arms, Iterator) else arms
+def _session(
+    arms: int | Iterable[Any] | Mapping[Label, Any], policy: Policy | None, seed: int, direction: str
+) -> Session:
     try:
-        return Session(arms, policy, seed=seed, direction=direction)
+        return Session(_breakable(arms), policy, seed=seed, direction=direction)
     except ArmsUnavailable as error:  # from the first arm
         raise unavailable(error) from error.__cause__
+
+
+def _shared(
+    study: "Place",
+    arms: int | Iterable[Any] | Mapping[Label, Any],
+    policy: Policy | None,
+    seed: int,
+    direction: str,
+    limits: Limits,
+) -> "Shared":
+    from boxthirding.find.shared import Shared  # noqa: PLC0415  # most programs do not keep a study
+
+    try:
+        return Shared(study, _breakable(arms), policy, seed=seed, direction=direction, limit=limits.pulls)
+    except ArmsUnavailable as error:
+        raise unavailable(error) from error.__cause__
+
+
+def _breakable(arms: int | Iterable[Any] | Mapping[Label, Any]) -> int | Iterable[Any] | Mapping[Label, Any]:
+    """Let Ctrl-C break off arms that come from an iterator."""
+    return Breakable(arms) if isinstance(arms, Iterator) else arms
 
 
 def _limits(budget: int | None, cost: float | None, seconds: float | None) -> Limits:
@@ -147,9 +205,10 @@ def _task(evaluate: Callable[..., Any], examples: Sequence[Any] | Examples | Non
     return Task(evaluate, Examples(examples, seed))
 
 
-def _policy(policy: Policy | str | None, limits: Limits) -> Policy:
+def _policy(policy: Policy | str | None, limits: Limits) -> Policy | None:
+    """Return what was asked for; None is the session's default, or what the study has."""
     if policy is None:
-        return BoxThirding()
+        return None
     if isinstance(policy, str):
         return parse_policy(policy, budget=limits.pulls)
     if isinstance(policy, type) or not hasattr(policy, "rule"):

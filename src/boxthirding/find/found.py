@@ -1,6 +1,6 @@
 """What `find_best` returns: the best arm, why it stopped, what it spent, and how to measure the winner afresh."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
@@ -10,7 +10,7 @@ from boxthirding.find.budget import Account, Limits, Spending, counted
 from boxthirding.find.confirm import Confirmation, FreshPulls
 from boxthirding.find.engine import Engine
 from boxthirding.find.plan import measured, named
-from boxthirding.find.search import BUDGET, DEADLINE, ERROR, FINISHED, INTERRUPTED, Search
+from boxthirding.find.search import BUDGET, CLOSED, DEADLINE, ERROR, FINISHED, INTERRUPTED, Search
 from boxthirding.session import AskTell, Recommendation
 from boxthirding.types import Label
 
@@ -22,6 +22,7 @@ _REASONS: Final = {
     INTERRUPTED: "interrupted",
     FINISHED: "the policy has finished",
     NO_ARMS: "no arm is left",
+    CLOSED: "the study is closed",
     ERROR: "an error ended it",
 }
 _RUNNERS_UP = 3
@@ -34,11 +35,18 @@ class Found:
     `best` is the arm as it was given to `find_best`, `label` its label; both are None if no evaluation gave a result.
     """
 
-    def __init__(self, session: AskTell, search: Search, engine: Engine, history: list[tuple[int, Label]]) -> None:
+    def __init__(
+        self,
+        session: AskTell,
+        search: Search,
+        engine: Engine,
+        history: list[tuple[int, Label]],
+        arms: Mapping[Label, Any] | None = None,
+    ) -> None:
         self.session = session
         self.recommendation: Recommendation | None = session.recommend()
         self.stopped: str = ERROR if search.error is not None else search.stopped or INTERRUPTED
-        """budget, deadline, interrupted, finished, no arms left, or error."""
+        """budget, deadline, interrupted, finished, no arms left, closed (the study was), or error."""
         if self.stopped == FINISHED and self.recommendation is None:
             self.stopped = NO_ARMS
         self.spending: Spending = search.account.spending(search.abandoned)
@@ -47,12 +55,13 @@ class Found:
         self.last_failure = search.last_failure
         """What went wrong in the last evaluation that failed; empty if none did."""
         self._search, self._engine = search, engine
+        self._arms = arms  # of a study: those that are not their own labels
 
     @property
     def best(self) -> Any:
         """The best arm as it was given, or None if there is no result."""
         label = self.label
-        return None if label is None else self._search.payloads.get(label, label)
+        return None if label is None else self.arm(label)
 
     @property
     def label(self) -> Label | None:
@@ -66,9 +75,11 @@ class Found:
 
     def arm(self, label: Label) -> Any:
         """Return the arm of a label as it was given."""
-        if label not in self._search.payloads:
+        if label in self._search.payloads:
+            return self._search.payloads[label]
+        if self._arms is None or self.session.why(label).pulls == 0:  # else it was evaluated before, in the same study
             raise UnknownLabel(f"label {label!r} was never evaluated in this search")
-        return self._search.payloads[label]
+        return self._arms.get(label, label)
 
     def top(self, k: int) -> list[Recommendation]:
         """Return the k best arms, the recommended one first."""
@@ -128,11 +139,11 @@ class Found:
     def _confirming(self, k: int, pulls: int) -> tuple[Search, Callable[[], Confirmation]]:
         """Return a search for fresh pulls, and what makes a confirmation of it."""
         whole("pulls", pulls, least=2)
-        best = [arm.label for arm in self.session.top(whole("k", k, least=1))]
+        best = self.session.top(whole("k", k, least=1))
         if not best:
             raise InvalidInput("there is nothing to confirm: no evaluation gave a result")
-        first = max(self._search.handed.get(label, 0) for label in best)
-        fresh = FreshPulls([(label, self._search.payloads.get(label, label)) for label in best], first, pulls)
+        first = max(max(arm.pulls, self._search.handed.get(arm.label, 0)) for arm in best)
+        fresh = FreshPulls([(arm.label, self.arm(arm.label)) for arm in best], first, pulls)
         search = Search(fresh, Account(Limits()), workers=self._engine.workers, on_error=self._engine.on_error)
         examples = self._engine.task.examples
         seen = 0 if examples is None else max(0, pulls - max(0, len(examples) - first))

@@ -62,6 +62,11 @@ def plan(limits: Limits, n_arms: int | None, workers: int, policy: Policy | None
         expected = forecast(policy, n_arms, limits.pulls)
         met, times = counted(expected.met, "arm"), counted(expected.finalist, "time")
         lines = [f"{sentence}: about {met} will be met, the finalist pulled about {times}."]
+        if policy.squares:  # it learns the noise, and goes by it
+            all_met = counted(min(limits.pulls, n_arms or limits.pulls), "arm")
+            lines = [
+                f"{sentence}: about {met} will be met if scores are mostly noise, up to {all_met} if they have none."
+            ]
         if expected.spent < limits.pulls:
             lines.append(f"Policy {policy.name} ends after {counted(expected.spent, 'pull')}.")
     planned = getattr(policy, "budget", None)
@@ -83,6 +88,13 @@ class Progress:
         self._wanted = wanted and sys.stderr is not None  # a program without a console has none
         self._live = self._wanted and sys.stderr.isatty()
         self._next = 0.0
+        self._last = ""
+
+    def say_once(self, line: str) -> None:
+        """Print a line, unless it is empty or was the last of these."""
+        if line and line != self._last:
+            self.say(line)
+        self._last = line
 
     def say(self, *lines: str) -> None:
         """Print lines."""

@@ -1,0 +1,197 @@
+"""What each rule of b3auto is worth: the policy beside variants of it that lack or change one rule.
+
+`python -m benchmarks.ablation --data DIR` prints a Markdown table: regret relative to `prose`, which is told σ, as
+geometric means over groups of cells, with the half width of the 95 % interval. Only the problems that the rules were
+chosen on are looked at. A variant is the text of the policy's own file with some lines replaced, so that it is compiled
+like any policy; a line that is no longer there is an error.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+
+from boxthirding.policies import adaptive_box_thirding, parse_policy
+from boxthirding.policies.box_thirding import FRESH, POOL
+from boxthirding.report.leaderboard.comparing import Ratio, paired
+from boxthirding.report.leaderboard.suites import Cell, Group, Problem, problems_of, suite_named
+from boxthirding.sim import simulate
+from boxthirding.types import Floats, Policy
+
+SOURCE = Path(adaptive_box_thirding.__file__).read_text(encoding="utf-8")
+
+Regrets = dict[Cell, Floats]
+
+_NUMBER = "{}: Final = {}"
+_SHRUNK = """        known = n + facts[RATIO] * facts[RATIO]
+        shrunk = facts[CENTRE] + (state.score[arm] - facts[CENTRE]) * (n / known)
+        state.score[arm] = shrunk - CAUTION * facts[SIGMA] / math.sqrt(known)
+"""
+_MEET = """    state.luck[arm] = advance(state.ties)
+    state.out[arm] = 0
+    state.finalist[arm] = 0
+    state.new_squares[arm] = 0.0
+"""
+_BASE_UPDATES = (
+    ("arrange, commit, introduce", "arrange, commit, introduce, raise_base"),
+    ("    TOP,\n", "    TOP,\n    WAITING,\n"),
+    # Without noise every cost is 1, and boxes would go on for ever without a pull.
+    ("if scalars[ALL_MET] == 0:\n", "if scalars[ALL_MET] == 0 or state.facts[SIGMA] > 0.0:\n"),
+    ("        if all_met == 1:\n", "        if all_met == 1 and scalars[READY] + scalars[WAITING] == 0:\n"),
+    ("            return WAIT, NONE, 0\n", "            raise_base(state)\n            continue\n"),
+    (_MEET, "    if state.pulls[arm] == 0:\n" + _MEET.replace("    state", "        state")),
+)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """The policy with some of its text replaced; each old text must stand in the file exactly once."""
+
+    rule: str
+    """The number of the rule in the policy's docstring."""
+    name: str
+    replaced: tuple[tuple[str, str], ...] = ()
+
+
+def constant(name: str, before: str, after: str) -> tuple[str, str]:
+    """Return the replacement that gives a constant of the file another value."""
+    return _NUMBER.format(name, before), _NUMBER.format(name, after)
+
+
+VARIANTS = (
+    Variant("", "full"),
+    Variant("1", "growth 2", (("GEOMETRIC_GROWTH ** np.arange", "2.0 ** np.arange"),)),
+    Variant("2", "every lift pulls afresh", (("scalars[REUSE] = TOPUP", f"scalars[REUSE] = {FRESH}"),)),
+    Variant("2", "pooled, not topped up", (("scalars[REUSE] = TOPUP", f"scalars[REUSE] = {POOL}"),)),
+    Variant(
+        "3", "no pulls for the sake of σ", (("too_few_repeats(state.noise, scalars[TOLD], scalars[OUT])", "False"),)
+    ),
+    Variant(
+        "4",
+        "t₀ = 0.3 if there is noise",
+        (constant("EFFORT_AT_ONE", "0.22", "0.3"), constant("EFFORT_POWER", "0.6", "0.0")),
+    ),
+    Variant(
+        "4",
+        "t₀ = 0.6 if there is noise",
+        (constant("EFFORT_AT_ONE", "0.22", "0.6"), constant("EFFORT_POWER", "0.6", "0.0")),
+    ),
+    Variant("4", "ρ = 5 if there is noise", (("        set_ratio(state)\n", ""),)),
+    Variant("5", "no final", (constant("EARNED", "1", "0"),)),
+    Variant("5", "final of all levels", (constant("DEPTH", "4", "1_000"),)),
+    Variant("6", "no rotation", (("min(1 << scalars[TURN], state.weight[root])", "state.weight[root]"),)),
+    Variant(
+        "7",
+        "never clear",
+        (("        if is_clear(state):\n            scalars[CREDIT] = 0\n            return NONE\n", ""),),
+    ),
+    Variant("8", "boxes stay open: base updates", _BASE_UPDATES),
+    Variant(
+        "8",
+        "never all arms in the final",
+        (
+            (" or state.scalars[ALL_MET] == 1:\n        seat", ":\n        seat"),
+            (
+                "(scalars[ALL_MET] == 1 or state.place[arm] // WIDTH >= scalars[FLOOR])",
+                "state.place[arm] // WIDTH >= scalars[FLOOR]",
+            ),
+        ),
+    ),
+    Variant("8", "upper bound + 1σ/√n for all", (constant("UPPER_OF_ALL", "2.0", "1.0"),)),
+    Variant(
+        "9",
+        "answer by lower bound - 1σ/√n",
+        ((_SHRUNK, "        state.score[arm] -= 1.0 * facts[SIGMA] / math.sqrt(n)\n"),),
+    ),
+    Variant(
+        "9",
+        "answer by lower bound - 2σ/√n",
+        ((_SHRUNK, "        state.score[arm] -= 2.0 * facts[SIGMA] / math.sqrt(n)\n"),),
+    ),
+    Variant("9", "answer by posterior mean", (constant("CAUTION", "1.0", "0.0"),)),
+    Variant("9", "answer by plain mean", ((_SHRUNK, "        state.score[arm] = mean(state, arm)\n"),)),
+    Variant("10", "fits at doublings only", (("max(1, scalars[TOLD] // 4)", "scalars[TOLD]"),)),
+)
+
+
+def main(arguments: Sequence[str]) -> str | None:
+    """Print the table, a row when it is measured; return what is wrong, or None."""
+    asked = _options(arguments)
+    chosen = [one for one in VARIANTS if asked.only in one.name]
+    if not chosen:
+        return f"no variant is named like {asked.only}: there are {', '.join(one.name for one in VARIANTS)}"
+    problems = problems_of(suite_named("selection"), asked.data)
+    reference = measured(problems, asked, None)
+    columns: dict[str, list[Cell]] = {}
+    for cell in reference:
+        rich = cell.group is Group.RICH
+        columns.setdefault(f"{cell.arms}, T = {cell.budget:,}" if rich else cell.group.value, []).append(cell)
+    print(
+        f"Relative to prose told σ; {asked.replicates:,} replicates, seed {asked.seed}; ± half of the 95 % interval.\n"
+    )
+    print(f"| rule | variant | {' | '.join(columns)} |\n|---|---|{'---|' * len(columns)}", flush=True)
+    for variant in chosen:
+        regrets = measured(problems, asked, policy_of(variant))
+        ratios = (_ratio(regrets, reference, cells) for cells in columns.values())
+        print(f"| {variant.rule} | {variant.name} | {' | '.join(map(_in_words, ratios))} |", flush=True)
+    return None
+
+
+def _options(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.ablation", description="What each rule of b3auto is worth."
+    )
+    parser.add_argument("--data", type=Path, metavar="DIR", help="a folder with 893.csv; else the embedded captions")
+    parser.add_argument("--replicates", type=int, default=1_000, metavar="R")
+    parser.add_argument("--seed", type=int, default=0, metavar="S")
+    parser.add_argument("--only", default="", metavar="WORD", help="only variants whose name contains this")
+    return parser.parse_args(arguments)
+
+
+def policy_of(variant: Variant) -> Policy:
+    """Return the policy of a variant, from the text of the file with its replacements."""
+    text = SOURCE
+    for old, new in variant.replaced:
+        if text.count(old) != 1:
+            raise ValueError(f"{variant.name!r} replaces {old!r}, which the policy's file has {text.count(old)} times")
+        text = text.replace(old, new)
+    module = ModuleType(f"{__name__}: {variant.name}".replace(".", ","))  # a dot would make it a package's
+    sys.modules[module.__name__] = module  # where a dataclass looks its annotations up
+    exec(compile(text, f"<{module.__name__}>", "exec"), module.__dict__)  # noqa: S102  # our own text
+    policy: Policy = module.AdaptiveBoxThirding()
+    return policy
+
+
+def measured(problems: Sequence[Problem], asked: argparse.Namespace, policy: Policy | None) -> Regrets:
+    """Run a policy, or else PROSE told σ, on every problem; return its regrets by cell, [R] each."""
+    found: Regrets = {}
+    for problem in problems:
+        run = simulate(
+            problem.instance,
+            problem.model,
+            policy or parse_policy("prose", sigma=problem.model.sigma),
+            budget=max(problem.budgets),
+            checkpoints=problem.budgets,
+            replicates=asked.replicates,
+            seed=asked.seed,
+        )
+        found |= {cell: run.regret[:, place] for place, cell in enumerate(problem.cells)}
+    return found
+
+
+def _ratio(regrets: Regrets, reference: Regrets, cells: Sequence[Cell]) -> Ratio:
+    ours, theirs = (np.stack([one[cell] for cell in cells], axis=1) for one in (regrets, reference))
+    return paired(ours, theirs)
+
+
+def _in_words(ratio: Ratio) -> str:
+    low, high = ratio.interval(0.95)
+    return f"{ratio.value:.3f} ± {(high - low) / 2:.3f}"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

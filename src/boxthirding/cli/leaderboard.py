@@ -1,0 +1,168 @@
+"""`boxthirding leaderboard`: all policies over a named suite of problems, relative to the best."""
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from boxthirding.cli.simulate import INTERRUPTED
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from boxthirding.report.leaderboard.board import Board, Score
+    from boxthirding.report.leaderboard.run import Leaderboard
+
+_DEFAULT_OUT: Final = Path("leaderboard")
+
+
+@click.command()
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=_DEFAULT_OUT,
+    show_default=True,
+    metavar="DIR",
+    help="Where everything goes; what was simulated there before is used again.",
+)
+@click.option("--suite", default="standard", show_default=True, metavar="NAME", help="standard, selection or heldout.")
+@click.option("--quick", is_flag=True, help="50 replicates instead of 1,000: coarse, in about a minute.")
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="A folder with caption contests: 893.csv, 872.csv, 830.csv. Those that are there are used.",
+)
+@click.option("--replicates", type=int, metavar="R", help="Replicates of every policy in every cell.")
+@click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="The same seed gives the same board.")
+@click.option(
+    "--policy",
+    "specs",
+    multiple=True,
+    metavar="SPEC",
+    help="Compare these policies instead of all; may be repeated.",
+)
+@click.option("--against", metavar="SPEC", help="Relative to this policy instead of the best of each cell.")
+@click.pass_context
+def leaderboard(
+    ctx: click.Context,
+    *,
+    out: Path,
+    suite: str,
+    quick: bool,
+    data: Path | None,
+    replicates: int | None,
+    seed: int,
+    specs: tuple[str, ...],
+    against: str | None,
+) -> None:
+    """Compare all policies over a fixed suite of problems.
+
+    It writes the standings as Markdown, JSON and a picture: regret relative to the best in each cell, with paired
+    intervals. Stopped half way, it goes on where it was when it is run again.
+    """
+    from boxthirding import _compile
+    from boxthirding.cli.watching import watched
+    from boxthirding.errors import InvalidInput, SimulationFailed
+    from boxthirding.report.leaderboard.run import Leaderboard
+    from boxthirding.sim import Interrupted
+
+    if quick and replicates is not None:
+        raise InvalidInput(f"--replicates is {replicates} and --quick says how many, too: leave one out")
+    asked = Leaderboard.asked(
+        out, suite=suite, policies=specs, against=against, quick=quick, data=data, replicates=replicates, seed=seed
+    )
+    if not _compile.available():
+        click.echo("Note: without Numba this takes hours: pip install 'boxthirding[sim]'", err=True)
+    try:
+        with watched(asked.settings, lambda *_: None) as forecast:
+            runs = asked.simulated(forecast)
+    except Interrupted as stop:
+        done, wanted = sum(run.replicates for run in stop.runs), sum(one.replicates for one in asked.settings)
+        click.echo(
+            f"Interrupted: {done:,} of {wanted:,} replicates are saved; run the same command to go on.", err=True
+        )
+        ctx.exit(INTERRUPTED)
+    except SimulationFailed as failure:
+        raise click.ClickException(str(failure)) from failure
+    try:
+        board = asked.written(runs)
+    except OSError as problem:
+        raise click.ClickException(
+            f"{problem.filename or out} could not be written ({problem.strerror or problem}); what was simulated is "
+            "saved: make room and run the same command again"
+        ) from problem
+    _report(asked, board)
+
+
+def _report(asked: "Leaderboard", board: "Board") -> None:
+    """Print the standings, and where to read more."""
+    from rich.console import Console
+
+    facts = asked.facts
+    console = Console(highlight=False, markup=False)
+    console.print(f"Suite {facts.suite.name}: regret relative {facts.reference}", style="bold")
+    console.print(f"{len(board.cells)} cells, {board.replicates:,} replicates in each, seed {facts.seed}")
+    console.print()
+    console.print(_table(board, console.width))
+    console.print()
+    console.print("geometric means ± half the 95 % interval, paired by replicate; 1 is as good")
+    console.print("told: T the budget, σ the noise, H the hardness")
+    if any(not score.whole for score in board.scores.values()):
+        console.print("* of the cells in which the policy can run; – in none of them")
+    if facts.missing:
+        console.print(f"left out, because --data has no file of them: contests {', '.join(facts.missing)}")
+    console.print(f"The page: {asked.file('md')}", soft_wrap=True)
+
+
+def _table(board: "Board", width: int) -> "Table":
+    """Return the standings; a SPEC is broken where the figures leave it too little room."""
+    from rich import box
+    from rich.table import Table
+
+    from boxthirding.report.leaderboard.facts import group_name
+
+    heads = ["told", *(group_name(group).replace(" ", "\n").replace("-", "-\n") for group in board.groups)]
+    rows = [
+        [entrant.marks, *(_in_short(board.scores.get((entrant.spec, group))) for group in board.groups)]
+        for entrant in board.ranking
+    ]
+    widths = [
+        max(map(len, [*head.split("\n"), *column])) for head, column in zip(heads, zip(*rows, strict=True), strict=True)
+    ]
+    room = width - sum(widths) - len(widths)  # a space between columns
+    table = Table(box=box.SIMPLE_HEAD, padding=0, pad_edge=False, show_edge=False)
+    table.add_column("policy", overflow="fold")
+    for place, head in enumerate(heads):
+        table.add_column(head, justify="right" if place else "left", no_wrap=True, vertical="top")
+    for entrant, row in zip(board.ranking, rows, strict=True):
+        table.add_row(_broken(entrant.spec, room), *row)
+    return table
+
+
+def _broken(spec: str, room: int) -> str:
+    """Break a SPEC that is too long after a colon or a comma.
+
+    >>> _broken("sh:growth=1.7,mode=paper", 16).split()
+    ['sh:growth=1.7,', 'mode=paper']
+    """
+    lines = [""]
+    for part in re.findall("[^:,]+[:,]?", spec):
+        if len(lines[-1] + part) > room:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(filter(None, lines))
+
+
+def _in_short(score: "Score | None") -> str:
+    """Write a score into few columns, as 1.04±.02, with a mark where some cells are missing."""
+    from boxthirding.report.leaderboard.markdown import CANNOT_RUN, number
+
+    if score is None:
+        return CANNOT_RUN + " "
+    low, high = score.ratio.interval(0.95)
+    value = number(score.ratio.value)
+    decimals = len(value.partition(".")[2])
+    half = f"{(high - low) / 2:.{decimals}f}"
+    return f"{value}±{half[1:] if half.startswith('0.') else half}{' ' if score.whole else '*'}"

@@ -1,0 +1,263 @@
+"""`boxthirding study`: what is shown, exported and changed, on a screen of 80 columns."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from boxthirding import open_study
+from boxthirding.cli.commands import cli
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    return tmp_path
+
+
+def study(*arguments):
+    return CliRunner().invoke(cli, ["study", *arguments])
+
+
+def done(*arguments):
+    ended = study(*arguments)
+    assert ended.exit_code == 0, ended.output
+    return ended.stdout
+
+
+def refused(*arguments):
+    ended = study(*arguments)
+    assert (ended.exit_code, ended.stdout) == (2, ""), ended.output
+    (line,) = ended.stderr.splitlines()
+    return line
+
+
+def made(url="run.db", name="main", *, arms=300, policy="b3", rounds=20, batch=10):
+    """Make a study; the reward of an arm is its place among the labels."""
+    labels = [f"C{number:04d}" for number in range(arms)] if isinstance(arms, int) else list(arms)
+    reward = {label: place / len(labels) for place, label in enumerate(labels)}
+    with open_study(url, name, arms=labels, policy=policy, holder="us") as opened:
+        for _ in range(rounds):
+            opened.tell_all([(ticket, reward[ticket.label]) for ticket in opened.ask(batch)])
+    return labels
+
+
+# show
+
+
+def test_a_study_is_shown_with_its_boxes_its_best_arms_and_the_screening():
+    made()
+    with open_study("run.db", "main", holder="plate.csv") as opened:
+        opened.ask(3)
+        best = opened.recommend()
+        top = opened.boxes()[-1]
+    lines = done("show", "run.db").splitlines()
+    assert lines[:3] == [
+        "Study main: open",
+        "policy b3, seed 0, maximize; 300 arms",
+        "200 pulls; 3 tickets out: plate.csv has 3",
+    ]
+    head = lines.index("")
+    assert lines[head + 1].split() == ["level", "boxes", "dropped"]
+    levels = [line.split()[0] for line in lines[head + 2 : lines.index("", head + 1)]]
+    assert levels == [str(level) for level in range(top.level, -1, -1)]
+    assert lines[head + 2].split()[1] == f"[{top.arms[0].label}]"
+    row = next(line for line in lines if line.startswith(str(best.label)))
+    assert row.split() == [best.label, f"{best.mean:.4g}", f"{best.pulls:,}", str(best.level)]
+    assert " 300 arms could still be returned; a top-1 % arm is among them with" in done("show", "run.db")
+
+
+@pytest.mark.parametrize("policy", ["b3", "b3auto", "us"])
+@pytest.mark.parametrize("labels", ["short", "long", "wide"])
+def test_a_study_of_thousands_of_arms_fits_the_screen(policy, labels):
+    from rich.cells import cell_len
+
+    text = {
+        "short": "{}",
+        "long": "the caption of which the number is {}\nor so",
+        "wide": "犬が話す{}と猫が笑う話です",
+    }[labels]
+    made(arms=[text.format(number) for number in range(3000)], policy=policy, rounds=15, batch=150)
+    shown = done("show", "run.db")
+    assert max(map(cell_len, shown.splitlines())) <= 80
+    assert ("dropped" in shown) == policy.startswith("b3")
+    assert len(shown.splitlines()) < 40
+
+
+def test_the_final_of_b3auto_is_drawn_as_such():
+    made(policy="b3auto", arms=300, rounds=100)
+    with open_study("run.db", "main") as opened:
+        (final,) = [box for box in opened.boxes() if box.level is None]
+        best = opened.recommend().label
+    (row,) = [line for line in done("show", "run.db").splitlines() if line.startswith("final")]
+    assert row.split()[1].strip("[]") == best
+    assert (f"+{len(final.arms) - 3}" in row) == (len(final.arms) > 3)
+
+
+def test_a_study_without_results_is_shown():
+    made(rounds=0)
+    assert done("show", "run.db").splitlines()[-2:] == ["", "No result yet."]
+
+
+def test_a_study_for_a_program():
+    made()
+    shown = json.loads(done("show", "run.db", "--json"))
+    with open_study("run.db", "main") as opened:
+        assert shown["best"] == opened.recommend()._asdict()
+        assert len(shown["boxes"]) == len(opened.boxes())
+        assert shown["screening"]["probability"] == opened.screening(0.01).probability
+    assert [shown[key] for key in ("name", "status", "policy", "arms", "pulls", "out")] == [
+        *("main", "open", "b3", 300, 200, 0),
+    ]
+    assert len(shown["top"]) == 5
+
+
+def test_who_has_tickets_is_said():
+    made(rounds=1)
+    for name in "abcdefg":
+        with open_study("run.db", "main", holder=name) as opened:
+            (ticket,) = opened.ask()
+    with open_study("run.db", "main") as opened:
+        opened.fail(ticket)
+    shown = " ".join(done("show", "run.db").split())
+    assert "7 tickets out: a has 1, b has 1, c has 1, d has 1, e has 1, 1 other holder 1, 1 failed and will be" in shown
+
+
+# list, and which study is meant
+
+
+def test_the_studies_of_a_database_are_listed():
+    made(name="one", rounds=2)
+    made(name="two", policy="us", arms=["a long label of a single arm that goes on and on", "other"], rounds=3)
+    with open_study("run.db", "two") as opened:
+        opened.close()
+    head, _, one, two = done("list", "run.db").splitlines()
+    assert head.split() == ["study", "status", "policy", "best", "so", "far", "mean", "pulls", "out", "arms"]
+    assert (one.split()[:3], one.split()[-3:]) == (["one", "open", "b3"], ["20", "0", "300"])
+    assert two.split()[:3] == ["two", "closed", "us"]
+    rows = [json.loads(line) for line in done("list", "run.db", "--json").splitlines()]
+    assert [(row["name"], row["status"], row["pulls"]) for row in rows] == [("one", "open", 20), ("two", "closed", 30)]
+    assert done("list", "none.db") == "none.db has no studies.\n"
+    assert not Path("none.db").exists()
+
+
+def test_which_study_is_meant():
+    made(name="only", rounds=1)
+    assert done("show", "run.db").startswith("Study only: ")
+    made(name="second", rounds=1)
+    assert "run.db has 2 studies: say which with --name (only, second)" in refused("show", "run.db")
+    assert done("show", "run.db", "--name", "second").startswith("Study second: ")
+    made(name="main", rounds=1)
+    assert done("show", "run.db").startswith("Study main: ")
+    assert "there is no study 'fourth'" in refused("show", "run.db", "--name", "fourth")
+
+
+@pytest.mark.parametrize("command", ["show", "ask", "export", "pause", "resume", "close"])
+def test_a_study_that_is_not_there_is_refused(command):
+    assert "run.db has no studies: is that the right place?" in refused(command, "run.db")
+    assert not Path("run.db").exists()
+    Path("run.db").write_text("not a database, though it is as long as a header of one would have to be\n" * 20)
+    assert "run.db is not an SQLite database" in refused(command, "run.db")
+
+
+# export
+
+
+def test_events_are_exported_as_rows():
+    made(rounds=2, batch=3)
+    with open_study("run.db", "main", holder="them") as opened:
+        (ticket,) = opened.ask()
+        opened.fail(ticket)
+        opened.ask()
+        opened.add(["N1", "N2"])
+        opened.withdraw("N2")
+    rows = list(csv.DictReader(io.StringIO(done("export", "run.db"))))
+    assert list(rows[0]) == ["seq", "at", "event", "ticket", "arm", "pull", "holder", "reward"]
+    kinds = [row["event"] for row in rows]
+    assert kinds == [
+        "created",
+        *(["asked"] * 3 + ["told"] * 3) * 2,
+        "asked",
+        "failed",
+        "reissued",
+        *["added"] * 2,
+        "withdrawn",
+    ]
+    told = [row for row in rows if row["event"] == "told"]
+    assert [row["ticket"] for row in told] == list("012345")
+    assert all(float(row["reward"]) == int(row["arm"][1:]) / 300 and row["holder"] == "us" for row in told)
+    assert [row["arm"] for row in rows[-3:]] == ["N1", "N2", "N2"]
+    assert rows[0]["at"].startswith("20")
+
+
+def test_events_are_exported_as_json_lines():
+    made(rounds=2, batch=3)
+    done("export", "run.db", "--out", "events.jsonl")
+    lines = [json.loads(line) for line in Path("events.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [line["event"] for line in lines] == ["created", *["asked", "told", "told", "told"] * 2]
+    assert [line["seq"] for line in lines] == list(range(1, 10))
+    assert lines[0]["policy"] == "b3"
+    assert done("export", "run.db", "--format", "jsonl") == Path("events.jsonl").read_text(encoding="utf-8")
+    done("export", "run.db", "--out", "events.csv")
+    assert Path("events.csv").read_text(encoding="utf-8") == done("export", "run.db")
+
+
+def test_an_export_that_cannot_be_written_leaves_nothing_behind(folder):
+    made(rounds=1)
+    ended = study("export", "run.db", "--out", "nowhere/events.csv")
+    assert (ended.exit_code, "nowhere/events.csv could not be written" in ended.stderr) == (1, True)
+    assert not list(folder.glob("*part"))
+
+
+# What changes a study
+
+
+def test_arms_come_and_go():
+    made()
+    Path("new.csv").write_text("arm,mass\nN1,1\nN2,2\n", encoding="utf-8")
+    assert done("add", "run.db", "new.csv").startswith("2 arms added.\nStudy main: 200 pulls")
+    assert done("withdraw", "run.db", "N1").startswith("N1 is withdrawn.\n")
+    with open_study("run.db", "main") as opened:
+        assert (opened.why("N1").place, opened.why("N2").place) == ("withdrawn", "in the pool")
+
+
+def test_an_arm_that_is_a_number_can_be_withdrawn():
+    with open_study("run.db", "main", arms=5):
+        pass
+    done("withdraw", "run.db", "3")
+    with open_study("run.db", "main") as opened:
+        assert opened.why(3).place == "withdrawn"
+
+
+BAD_CHANGES = {
+    "an arm that is there": (["add", "run.db", "there.txt"], "label 'C0001' is there already"),
+    "no file of arms": (["add", "run.db", "gone.txt"], "gone.txt cannot be read"),
+    "an arm that is not there": (["withdraw", "run.db", "nobody"], "label 'nobody' does not exist"),
+    "a number that is not there": (["withdraw", "run.db", "7"], "label 7 does not exist"),
+    "an arm that is gone": (["withdraw", "run.db", "C0000"], "label 'C0000' is withdrawn already"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_CHANGES)
+def test_bad_changes_are_refused_and_change_nothing(case):
+    made()
+    done("withdraw", "run.db", "C0000")
+    Path("there.txt").write_text("new\nC0001\n", encoding="utf-8")
+    before = done("export", "run.db")
+    arguments, fragment = BAD_CHANGES[case]
+    assert fragment in refused(*arguments)
+    assert done("export", "run.db") == before
+
+
+def test_a_study_is_paused_resumed_and_closed():
+    made()
+    assert done("pause", "run.db").startswith("Paused: no tickets until it is resumed.\nStudy main: 200 pulls")
+    assert done("show", "run.db").startswith("Study main: paused")
+    assert done("resume", "run.db").startswith("Resumed.\n")
+    assert done("close", "run.db").startswith("Closed for good: no more tickets.\n")
+    for arguments in (["resume", "run.db"], ["pause", "run.db"], ["withdraw", "run.db", "C0001"]):
+        assert "study 'main' is closed" in refused(*arguments)

@@ -1,0 +1,282 @@
+"""`boxthirding study ask` and `tell`: plates go out and come back, whole or not at all."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from boxthirding import open_study
+from boxthirding.cli.commands import cli
+
+HEADER = ["ticket", "arm", "pull", "reward"]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """Start in a folder with arms, on a screen of 80 columns."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    Path("arms.csv").write_text("compound,mass\n" + "".join(f"C{i:03d},{i}\n" for i in range(200)), encoding="utf-8")
+    return tmp_path
+
+
+def study(*arguments):
+    return CliRunner().invoke(cli, ["study", *arguments])
+
+
+def done(*arguments):
+    ended = study(*arguments)
+    assert ended.exit_code == 0, ended.output
+    return ended.stdout
+
+
+def refused(*arguments):
+    """Run what must be refused; return the last line of what is said."""
+    ended = study(*arguments)
+    assert ended.exit_code == 2, ended.output
+    *before, last = ended.stderr.splitlines()
+    assert last.startswith("Error: ")
+    return "\n".join(before), last
+
+
+def plate(name="plate.csv", number=6, **rewards):
+    """Ask for a plate and fill it in: 0.5 everywhere, but for the rewards that are given by row."""
+    done("ask", "screen.db", "--arms", "arms.csv", "-n", str(number), "--out", name)
+    rows = read(name)
+    for place, row in enumerate(rows[1:]):
+        row[3] = rewards.get(f"row{place}", "0.5")
+    write(name, rows)
+    return rows
+
+
+def read(name):
+    return list(csv.reader(Path(name).read_text(encoding="utf-8").splitlines()))
+
+
+def write(name, rows):
+    Path(name).write_text("".join(",".join(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def events():
+    with open_study("screen.db", "main") as opened:
+        return [entry.event for entry in opened.events()]
+
+
+# Plates go out
+
+
+def test_the_first_plate_makes_the_study_and_later_ones_go_on():
+    printed = done("ask", "screen.db", "--arms", "arms.csv", "-n", "96", "--out", "plate-1.csv", "--seed", "3")
+    assert printed.splitlines() == [
+        "plate-1.csv: 96 tickets for 96 arms. Fill in the column reward, then",
+        "  boxthirding study tell screen.db plate-1.csv",
+    ]
+    rows = read("plate-1.csv")
+    assert rows[0] == HEADER
+    assert [row[0] for row in rows[1:]] == [str(number) for number in range(96)]
+    assert all(row[1].startswith("C") and row[2:] == ["0", ""] for row in rows[1:])
+    done("ask", "screen.db", "-n", "4", "--out", "plate-2.csv")
+    assert [row[0] for row in read("plate-2.csv")[1:]] == ["96", "97", "98", "99"]
+    with open_study("screen.db", "main") as opened:
+        assert (opened.seed, {lent.holder for lent in opened.lent()}) == (3, {"plate-1.csv", "plate-2.csv"})
+
+
+def test_tickets_can_be_printed_for_a_person_and_for_a_program():
+    first = done("ask", "screen.db", "--arms", "arms.csv", "-n", "2").splitlines()
+    assert first[0] == ",".join(HEADER)
+    assert first[2].startswith("1,C")
+    tickets = [json.loads(line) for line in done("ask", "screen.db", "-n", "2", "--json").splitlines()]
+    assert [list(ticket) for ticket in tickets] == [["ticket", "arm", "pull"]] * 2
+    assert [ticket["ticket"] for ticket in tickets] == [2, 3]
+
+
+def test_a_plate_that_was_lost_is_given_again():
+    plate(number=3)
+    lost = read("plate.csv")
+    Path("plate.csv").unlink()
+    ended = study("ask", "screen.db", "-n", "5", "--out", "plate.csv")
+    assert [row[:3] for row in read("plate.csv")] == [row[:3] for row in lost]
+    assert "3 tickets instead of 5: these are the open ones of plate.csv" in ended.stderr
+    again = [
+        json.loads(line) for line in done("ask", "screen.db", "-n", "3", "--holder", "plate.csv", "--json").splitlines()
+    ]
+    assert [ticket["ticket"] for ticket in again] == [0, 1, 2]
+
+
+def test_a_plate_that_is_there_is_not_overwritten():
+    plate()
+    before = Path("plate.csv").read_bytes()
+    assert "plate.csv, which is there already: tell it first" in refused("ask", "screen.db", "--out", "plate.csv")[1]
+    assert Path("plate.csv").read_bytes() == before
+    assert len(events()) == 2
+
+
+def test_a_plate_that_cannot_be_written_is_there_when_it_can(folder):
+    plate()
+    assert "there is no folder" in refused("ask", "screen.db", "--out", "nowhere/plate.csv")[1]
+    Path(".second.csv.part").mkdir()  # in the way of what is being written
+    ended = study("ask", "screen.db", "-n", "2", "--out", "second.csv")
+    assert (ended.exit_code, "give the same command again" in ended.stderr) == (1, True)
+    Path(".second.csv.part").rmdir()
+    done("ask", "screen.db", "-n", "2", "--out", "second.csv")
+    assert [row[0] for row in read("second.csv")[1:]] == ["6", "7"]
+    assert {path.name for path in folder.glob("*.csv")} == {"arms.csv", "plate.csv", "second.csv"}
+
+
+def test_nothing_is_handed_out_while_a_study_is_paused():
+    plate()
+    done("pause", "screen.db")
+    ended = study("ask", "screen.db", "--out", "second.csv")
+    assert (ended.exit_code, Path("second.csv").exists()) == (0, False)
+    assert "0 tickets instead of 1: the study is paused" in ended.stderr
+
+
+def test_a_policy_that_waits_says_so():
+    done("ask", "screen.db", "--arms", "arms.csv", "--policy", "sh:budget=20", "-n", "9", "--out", "one.csv")
+    ended = study("ask", "screen.db", "-n", "9", "--out", "two.csv")
+    assert "instead of 9: the policy waits for results" in ended.stderr
+
+
+BAD_ASKS = {
+    "no arms": (["other.db"], ["other.db has no studies", "--arms FILE"]),
+    "no such name": (["screen.db", "--name", "other"], ["no study 'other'", "'main'"]),
+    "other arms": (["screen.db", "--arms", "few.txt"], ["arm 'C000' at position 0, not 'x'"]),
+    "another policy": (["screen.db", "--policy", "us"], ["policy b3auto, not us"]),
+    "another seed": (["screen.db", "--seed", "5"], ["seed 0, not 5"]),
+    "another direction": (["screen.db", "--direction", "minimize"], ["direction maximize, not minimize"]),
+    "another lease": (["screen.db", "--lease", "60"], ["lease None, not 60"]),
+    "a lease of 0": (["new.db", "--arms", "few.txt", "--lease", "0"], ["lease is 0", "above 0"]),
+    "no tickets": (["screen.db", "-n", "0"], ["-n is 0", "at least 1"]),
+    "two outputs": (["screen.db", "--out", "x.csv", "--json"], ["leave one out"]),
+    "an unknown policy": (["new.db", "--arms", "few.txt", "--policy", "best"], ["policy is 'best'"]),
+    "a policy that lacks its budget": (["new.db", "--arms", "few.txt", "--policy", "sh"], ["sh must be told budget"]),
+    "no such file": (["new.db", "--arms", "gone.csv"], ["gone.csv cannot be read"]),
+    "a file that is no database": (["arms.csv"], ["arms.csv is not an SQLite database"]),
+    "a URL that is none": (["ftp://x"], ["url is 'ftp://x'"]),
+}
+
+
+@pytest.mark.parametrize("case", BAD_ASKS)
+def test_bad_questions_are_refused_and_change_nothing(case):
+    plate()
+    Path("few.txt").write_text("x\ny\n", encoding="utf-8")
+    before = events()
+    arguments, fragments = BAD_ASKS[case]
+    _, line = refused("ask", *arguments)
+    for fragment in fragments:
+        assert fragment in line
+    assert events() == before
+    assert not Path("new.db").exists() or "few.txt" in arguments
+
+
+# Plates come back
+
+
+def test_a_plate_that_was_filled_in_is_told():
+    plate(row2="0.9", row4="")
+    told, how = done("tell", "screen.db", "plate.csv").splitlines()
+    assert told == "plate.csv: 5 results told; 1 row without a reward left open."
+    best = read("plate.csv")[3][1]
+    assert how == f"Study main: 5 pulls, 1 ticket out; best so far {best}, 0.9 over 1 pull."
+    assert [event.reward for event in events()[2:]] == [0.5, 0.5, 0.9, 0.5, 0.5]
+
+
+def test_told_for_a_program():
+    plate(row1="")
+    printed = json.loads(done("tell", "screen.db", "plate.csv", "--json"))
+    assert (printed["told"], printed["empty"], printed["bad"]) == (5, 1, [])
+    assert printed["good"][0] == {"line": 2, "ticket": 0, "reward": 0.5}
+
+
+def test_columns_may_stand_in_any_order_and_others_beside_them():
+    rows = plate()
+    text = "reward,well,ticket\n" + "".join(f"{row[3]},A{place},{row[0]}\n" for place, row in enumerate(rows[1:]))
+    Path("plate.csv").write_text("\ufeff" + text, encoding="utf-8")  # as a spreadsheet may write it
+    assert "6 results told" in done("tell", "screen.db", "plate.csv")
+
+
+BAD_ROWS = {
+    "a ticket that is unknown": ("77", "C001", "0.5", "ticket 77 was never handed out by this study"),
+    "a ticket that is told": ("0", None, "0.5", "ticket 0 was told already, 0.25: the first answer counts"),
+    "a ticket that is void": ("1", None, "0.5", "ticket 1 is void: its arm was withdrawn"),
+    "a ticket that is no number": ("A7", "C001", "0.5", "the ticket is 'A7', but must be a whole number"),
+    "a ticket below 0": ("-1", "C001", "0.5", "the ticket is '-1', but must be a whole number"),
+    "a ticket twice": ("3", None, "0.6", "ticket 3 stands on line 5 already"),
+    "another arm": ("2", "C999", "0.5", "'C999': is this the file of another study?"),
+    "a reward that is no number": ("2", None, "high", "the reward is 'high', but must be a finite number"),
+    "a reward that is not finite": ("2", None, "inf", "the reward is 'inf', but must be a finite number"),
+    "a reward beyond all measure": ("2", None, "1e200", "the reward is '1e200', but must be a finite number"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_ROWS)
+def test_one_bad_row_keeps_all_from_being_told(case):
+    rows = plate()
+    arms = {row[0]: row[1] for row in rows[1:]}
+    with open_study("screen.db", "main") as opened:
+        opened.tell(0, 0.25)
+        opened.withdraw(arms["1"])
+    ticket, arm, reward, reason = BAD_ROWS[case]
+    good = [row for row in rows[1:] if row[0] in "345"]
+    write("plate.csv", [HEADER, *[["2", arms["2"], "0", ""]] * 3, *good, [ticket, arm or arms[ticket], "0", reward]])
+    before = events()
+    said, line = refused("tell", "screen.db", "plate.csv")
+    (where,) = [text for text in said.splitlines() if reason in text]
+    assert where.startswith("plate.csv, line 8: ")
+    assert "Good rows: lines 5-7.\nWithout a reward: 3 rows." in said
+    assert line.endswith("has 1 bad row, so nothing was told: correct it, or give --skip-bad to tell the 3 good rows")
+    assert events() == before
+    ended = study("tell", "screen.db", "plate.csv", "--skip-bad")
+    assert (ended.exit_code, "3 results told; 3 rows without a reward left open" in ended.stdout) == (0, True)
+    assert reason in ended.stderr
+    assert len(events()) == len(before) + 3
+
+
+def test_a_plate_told_twice_is_refused_the_second_time():
+    plate()
+    done("tell", "screen.db", "plate.csv")
+    before = events()
+    said, line = refused("tell", "screen.db", "plate.csv")
+    assert said.count("was told already") == 6
+    assert line.endswith("has 6 bad rows, so nothing was told: correct it")
+    printed = json.loads(study("tell", "screen.db", "plate.csv", "--json").stdout)
+    assert (printed["told"], len(printed["bad"])) == (0, 6)
+    assert events() == before
+
+
+BAD_FILES = {
+    "other columns": ("well,value\nA1,3\n", ["has the columns well, value", "must have ticket and reward"]),
+    "semicolons": ("ticket;arm;pull;reward\n0;a;0;1\n", ["must have ticket and reward"]),
+    "no rows": ("ticket,reward\n", ["no rows"]),
+    "nothing": ("", ["is empty"]),
+    "a ragged row": ("ticket,reward\n0,1,2\n", ["3 cells"]),
+    "a column twice": ("ticket,reward,reward\n0,1,2\n", ["more than one column 'reward'"]),
+}
+
+
+@pytest.mark.parametrize("case", BAD_FILES)
+def test_a_file_that_is_no_plate_is_refused(case):
+    plate()
+    before = events()
+    text, fragments = BAD_FILES[case]
+    Path("bad.csv").write_text(text, encoding="utf-8")
+    _, line = refused("tell", "screen.db", "bad.csv")
+    for fragment in fragments:
+        assert fragment in line
+    assert events() == before
+
+
+def test_many_bad_rows_are_counted():
+    rows = plate(number=40)
+    write("plate.csv", [HEADER, *[[str(1000 + place), "x", "0", "1"] for place in range(len(rows))]])
+    said, _ = refused("tell", "screen.db", "plate.csv")
+    assert (len(said.splitlines()), "and 21 more bad rows; --json names them all" in said) == (21, True)
+
+
+def test_results_are_taken_when_the_study_is_closed():
+    plate()
+    done("close", "screen.db")
+    assert "6 results told" in done("tell", "screen.db", "plate.csv")
+    assert "is closed" in refused("ask", "screen.db")[1]

@@ -1,0 +1,136 @@
+"""The board and what is written of it, from regrets that were made up."""
+
+import json
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+
+from boxthirding.report.leaderboard.board import Board
+from boxthirding.report.leaderboard.entrants import Entrant
+from boxthirding.report.leaderboard.facts import Facts, as_json
+from boxthirding.report.leaderboard.markdown import number, page
+from boxthirding.report.leaderboard.picture import draw
+from boxthirding.report.leaderboard.suites import Cell, Group, Suite
+from boxthirding.report.style import rendered
+
+SPREAD = np.tile([-0.01, 0.01], 50)
+SMALL = Cell(Group.NOISY, "captions", "gaussian:0.5", 500)
+LARGE = Cell(Group.NOISY, "captions", "gaussian:0.5", 1_000)
+SILENT = Cell(Group.QUIET, "captions", "none", 1_000)
+MEANS = {  # with 0.001 added, 0.1 and so on
+    "b3": {SMALL: 0.199, LARGE: 0.099, SILENT: 0.049},
+    "us": {SMALL: 0.399, LARGE: 0.399, SILENT: 0.024},
+    "sh": {LARGE: 0.049, SILENT: 0.099},
+    "prose": {SMALL: 0.099, LARGE: 0.099, SILENT: 0.199},
+}
+FACTS = Facts(Suite("tiny", "three cells", ()), ("872",), seed=7, command="boxthirding leaderboard --suite tiny")
+
+
+def board(against=None):
+    regrets = {(cell, spec): mean + SPREAD for spec, cells in MEANS.items() for cell, mean in cells.items()}
+    return Board((SMALL, LARGE, SILENT), tuple(map(Entrant.of, MEANS)), regrets, against)
+
+
+def test_each_cell_has_its_best():
+    assert board().references == {SMALL: "prose", LARGE: "sh", SILENT: "us"}
+    assert set(board("b3").references.values()) == {"b3"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "group", "value", "ran"),
+    [
+        ("b3", None, 2, 3),
+        ("b3", Group.NOISY, 2, 2),
+        ("us", Group.NOISY, 32**0.5, 2),
+        ("us", Group.QUIET, 1, 1),
+        ("sh", None, 2, 2),
+        ("prose", None, 16 ** (1 / 3), 3),
+    ],
+)
+def test_a_score_is_a_geometric_mean_over_the_cells_that_a_policy_ran_in(spec, group, value, ran):
+    score = board().scores[spec, group]
+    assert score.ratio.value == pytest.approx(value)
+    assert (score.ran, score.whole) == (ran, spec != "sh")
+
+
+def test_relative_to_one_policy_that_one_is_1_everywhere():
+    scores = board("b3").scores
+    assert {scores["b3", group].ratio.value for group in board().groups} == {1.0}
+    assert scores["us", Group.QUIET].ratio.value == pytest.approx(0.5)
+
+
+def test_those_that_ran_everywhere_come_first_each_by_its_score():
+    assert [entrant.spec for entrant in board().ranking] == ["b3", "prose", "us", "sh"]
+
+
+def test_groups_without_a_cell_are_not_there():
+    assert board().groups == [None, Group.NOISY, Group.QUIET]
+
+
+def test_the_worst_cell_is_that_of_the_largest_ratio():
+    cell, ratio = board().worst("us")
+    assert (cell, ratio.value) == (LARGE, pytest.approx(8))
+
+
+def test_the_json_has_every_figure():
+    found = json.loads(json.dumps(as_json(board(), FACTS)))
+    assert (found["suite"], found["seed"], found["replicates"]) == ("tiny", 7, 100)
+    assert (found["against"], found["added"], found["missing_contests"]) == ("best", 0.001, ["872"])
+    assert [(one["policy"], one["told"]) for one in found["policies"]] == [
+        ("b3", []),
+        ("prose", ["sigma"]),
+        ("us", []),
+        ("sh", ["budget"]),
+    ]
+    b3 = found["policies"][0]["groups"]["all"]
+    assert (b3["ratio"], b3["ran"], b3["cells"]) == (pytest.approx(2), 3, 3)
+    assert b3["interval_99"][0] < b3["interval_95"][0] < 2 < b3["interval_95"][1] < b3["interval_99"][1]
+    first = found["cells"][0]
+    assert (first["budget"], first["reference"], first["cannot_run"]) == (500, "prose", ["sh"])
+    assert first["policies"]["b3"]["regret_mean"] == pytest.approx(0.199)
+    assert first["policies"]["b3"]["regret_se"] == pytest.approx(0.001, rel=0.01)
+    assert "sh" not in first["policies"]
+
+
+def test_the_page_has_the_standings_the_marks_and_every_problem():
+    text = page(board(), FACTS, "board.png")
+    rows = {line.split("|")[1].strip(): line for line in text.split("### ")[0].splitlines() if line.startswith("| `")}
+    assert list(rows) == ["`b3`", "`prose`", "`us`", "`sh`"]
+    assert "| σ | 2.52" in rows["`prose`"]
+    assert "| T | 2.00" in rows["`sh`"]
+    assert "2 of 3" in rows["`sh`"]
+    assert "8.00: captions, gaussian:0.5, T = 1,000" in rows["`us`"]
+    noisy, silent = text.split("### ")[1:]
+    assert noisy.startswith("captions, gaussian:0.5\n")
+    assert "| policy | told | T = 500 | T = 1,000 |" in noisy
+    assert "| mean regret of the best |  | 0.0990 | 0.0490 |" in noisy
+    assert "| `sh` | T | – | **1** |" in noisy
+    assert silent.startswith("captions, none\n")
+    assert "contest 872" in text
+    assert "![Relative regret of every policy](board.png)" in text
+
+
+def test_a_policy_that_cannot_be_told_from_the_best_is_marked():
+    regrets = {(SMALL, "b3"): 0.1 + SPREAD, (SMALL, "us"): 0.1002 - SPREAD, (SMALL, "asha"): 0.2 + SPREAD}
+    text = page(Board((SMALL,), tuple(map(Entrant.of, ("b3", "us", "asha"))), regrets), FACTS, "p.png")
+    problem = text.split("### ")[1]
+    assert "| `us` |  | 1.00 (0.964 to 1.04) = |" in problem
+    assert not any(line.endswith("= |") for line in problem.splitlines() if "asha" in line)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.05, "0.0500"), (0.9996, "1.00"), (9.996, "10.0"), (999.4, "999"), (999.6, "1,000")]
+)
+def test_numbers_have_three_digits(value, text):
+    assert number(value) == text
+
+
+def test_the_picture_has_a_row_for_each_policy_and_a_panel_for_each_group():
+    svg = rendered(draw(board(), FACTS), "svg")
+    ET.fromstring(svg)  # noqa: S314  # our own text: is it well-formed?
+    text = svg.decode()
+    for words in ("b3", "prose  [σ]", "sh  [T]", "all (3)", "noisy (2)", "quiet (1)", "told nothing", "suite tiny"):
+        assert words in text
+    assert "data-rich" not in text
+    assert rendered(draw(board(), FACTS), "svg") == svg
