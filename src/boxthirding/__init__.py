@@ -52,6 +52,7 @@ __version__ = "0.1.0"
 __all__ = [
     "POLICIES",
     "UCBE",
+    "AdaptiveBoxThirding",
     "AlreadyTold",
     "ArmWithdrawn",
     "ArmsUnavailable",

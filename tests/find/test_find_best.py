@@ -54,7 +54,7 @@ def test_every_way_to_name_a_policy_works(policy):
 
 def test_one_worker_takes_the_decisions_of_a_session_that_is_driven_by_hand():
     means, by_hand, seen = np.random.default_rng(1).random(50), [], []
-    session = Session(50, BoxThirding(), seed=7)
+    session = Session(50, seed=7)
     for _ in range(300):
         (ticket,) = session.ask()
         by_hand.append(ticket.label)
@@ -385,7 +385,7 @@ def test_an_iterator_that_raises_at_once_is_refused():
 
 
 def test_the_plan_and_what_was_spent_go_to_stderr(capsys):
-    found = find_best(5513, float, budget=2_000, workers=1)
+    found = find_best(5513, float, budget=2_000, workers=1, policy="b3")
     printed = capsys.readouterr()
     assert printed.out == ""
     plan, end = printed.err.splitlines()
@@ -395,6 +395,20 @@ def test_the_plan_and_what_was_spent_go_to_stderr(capsys):
         f"Best: {found.label}, mean {mean:.4g} over {pulls} pulls; spent 2,000 of 2,000 pulls, 0 left, in "
     )
     assert end.endswith(" s; the budget is spent.")
+
+
+@pytest.mark.parametrize("n_arms", [3, 1000])
+def test_what_depends_on_the_noise_is_a_range_in_the_plan(n_arms, capsys):
+    met = []
+    for sigma in (0.0, 100.0):
+        noise = np.random.default_rng(0)
+        found = find_best(n_arms, lambda arm, s=sigma, noise=noise: arm + s * noise.normal(), budget=700, **QUIET)
+        met.append(sum(found.session.why(arm).pulls > 0 for arm in range(n_arms)))
+    find_best(n_arms, float, budget=700)
+    plan = capsys.readouterr().err.splitlines()[0]
+    fewest, most = (int(number.replace(",", "")) for number in re.findall(r"([\d,]+) arms (?:will|if)", plan))
+    assert fewest * 0.7 <= met[1] <= met[0] <= most
+    assert most - 10 <= met[0]
 
 
 @pytest.mark.parametrize("policy", ["b3", "us", "sh"])
@@ -430,7 +444,7 @@ def test_too_many_workers_are_advised_against(capsys):
         ({"cost": 5}, 10, "10 arms, a total cost of 5, 1 worker."),
         ({"seconds": 0.01}, 10, "10 arms, at most 0.01 s, 1 worker."),
         ({"cost": 5, "seconds": 60}, 10, "10 arms, a total cost of 5, at most 60 s, 1 worker."),
-        ({"budget": 5}, iter(range(9)), "arms from an iterator, 5 pulls, 1 worker: about 3 arms will be met"),
+        ({"budget": 5}, iter(range(9)), "arms from an iterator, 5 pulls, 1 worker: about 4 arms will be met"),
     ],
 )
 def test_the_plan_says_what_is_known(limits, arms, plan, capsys):
@@ -470,7 +484,7 @@ def test_a_terminal_gets_a_line_that_is_kept_up_to_date(monkeypatch, capsys):
 
 
 def test_the_repr_is_worth_reading():
-    found = find_best(5513, lambda arm: -arm / 1000, budget=1_000, **QUIET)
+    found = find_best(5513, lambda arm: -arm / 1000, budget=1_000, policy="b3", **QUIET)
     first, then, spent, screening, advice = repr(found).splitlines()
     label, mean, pulls, level = found.recommendation
     assert first == f"Found {label}: mean {mean:.4g} over {pulls} pulls, at level {level}"

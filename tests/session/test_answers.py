@@ -18,7 +18,7 @@ from boxthirding.theory import candidates_at
 
 class TestAnswers:
     def test_before_a_result_there_is_none(self):
-        session = Session(["a", "b"])
+        session = Session(["a", "b"], "b3")
         session.ask(2)
         assert session.recommend() is None
         assert session.top(5) == []
@@ -31,7 +31,7 @@ class TestAnswers:
 
     def test_the_worked_example_of_the_paper(self):
         rewards = {0: 0.2, 1: 0.9, 2: 0.5, 3: 1.0}
-        session = Session(5)
+        session = Session(5, "b3")
         numbers = {}
         for _ in range(6):
             (ticket,) = session.ask()
@@ -42,7 +42,7 @@ class TestAnswers:
         assert best.mean == pytest.approx(0.9)
 
     def test_top_has_the_recommended_arm_first_and_goes_down_the_levels(self):
-        session = Session(200, seed=3)
+        session = Session(200, "b3", seed=3)
         pull(session, 500, lambda ticket: ticket.label / 256)
         top = session.top(20)
         assert top[0] == session.recommend()
@@ -69,7 +69,7 @@ class TestAnswers:
         assert [row._replace(mean=-row.mean) for row in down.top(10)] == up.top(10)
 
     def test_minimize_finds_the_least(self):
-        session = Session(["slow", "fast"], direction="minimize")
+        session = Session(["slow", "fast"], "b3", direction="minimize")
         pull(session, 40, lambda ticket: {"slow": 9.0, "fast": 2.0}[ticket.label])
         assert session.recommend().label == "fast"
         assert session.recommend().mean == 2.0
@@ -105,7 +105,7 @@ class TestWhy:
 
     @pytest.fixture
     def session(self):
-        session = Session([f"arm {i}" for i in range(9)])
+        session = Session([f"arm {i}" for i in range(9)], "b3")
         self.label = {}
         for _ in range(20):
             (ticket,) = session.ask()
@@ -165,7 +165,7 @@ class TestWhy:
         assert "waiting to be pulled again at level 1" in {session.why(self.label[i]).place for i in (0, 1, 3, 6)}
 
     def test_an_arm_nobody_has_met(self):
-        session = Session(10)
+        session = Session(10, "b3")
         label = next(label for label in range(10) if label != session.ask()[0].label)
         assert str(session.why(label)) == f"{label}: not pulled yet; in the pool"
 
@@ -191,7 +191,7 @@ class TestWhy:
 
 class TestScreening:
     def test_the_candidate_set_at_every_budget_of_the_rules(self):
-        session = Session(5_513, seed=8)
+        session = Session(5_513, "b3", seed=8)
         rng = np.random.default_rng(8)
         found = {}
         for budget in (6, 10, 20, 100, 500, 1_000, 5_000, 10_000):
@@ -208,7 +208,7 @@ class TestScreening:
         )
 
     def test_with_few_candidates_the_sentence_has_three_digits(self):
-        session = Session(100)
+        session = Session(100, "b3")
         pull(session, 6)
         assert str(session.screening(0.1)) == (
             "3 of 100 arms could still be returned; a top-10 % arm is among them with probability 0.273"
@@ -219,7 +219,7 @@ class TestScreening:
         candidates = set()
         for seed in range(200):
             rng = np.random.default_rng(seed)
-            session = Session(60, seed=0)  # the same order in every run, and so the same candidates
+            session = Session(60, "b3", seed=0)  # the same order in every run, and so the same candidates
             pull(session, 100, lambda _, rng=rng: float(rng.normal()))
             assert session.screening(0.1).candidates == 33
             candidates.add(session.recommend().label)
@@ -231,17 +231,17 @@ class TestScreening:
         assert session.screening(0.4).probability == 1
 
     def test_before_the_first_result_nobody_may_be(self):
-        assert str(Session(10).screening(0.1)).startswith("0 of 10 arms")
+        assert str(Session(10, "b3").screening(0.1)).startswith("0 of 10 arms")
 
     def test_with_an_iterator_there_is_no_end(self):
-        session = Session(iter(range(10**6)))
+        session = Session(iter(range(10**6)), "b3")
         pull(session, 100)
         screening = session.screening(0.05)
         assert screening.probability == pytest.approx(1 - 0.95**33)
         assert str(screening) == "33 arms could still be returned; a top-5 % arm is among them with probability 0.816"
 
     def test_withdrawn_arms_are_not_counted(self):
-        session = Session(100, seed=2)
+        session = Session(100, "b3", seed=2)
         pull(session, 20)
         session.withdraw(session.recommend().label)
         unmet = next(label for label in range(100) if session.why(label).place == "in the pool")
@@ -252,7 +252,7 @@ class TestScreening:
 class TestScreeningBeyondTheFirstBase:
     @pytest.mark.parametrize("n_arms", [1, 2, 4, 5, 7, 9, 27, 60])
     def test_the_candidates_are_those_of_the_theory_also_after_base_updates(self, n_arms):
-        session = Session(n_arms, seed=3)
+        session = Session(n_arms, "b3", seed=3)
         rng = random.Random(n_arms)
         checkpoints = range(1, 16 * n_arms + 20)
         for found in candidates_at(BoxThirding(), n_arms, checkpoints):
@@ -264,7 +264,7 @@ class TestScreeningBeyondTheFirstBase:
         # but for one seed in 150,000; where certainty is said, in all of them.
         said, held = 0.0, 0
         for seed in range(600):
-            session = Session(5, seed=seed)
+            session = Session(5, "b3", seed=seed)
             rng = random.Random(seed)
             for _ in range(9):
                 (ticket,) = session.ask()
@@ -274,7 +274,7 @@ class TestScreeningBeyondTheFirstBase:
         assert abs(held - said) <= 4.5 * (600 / 4) ** 0.5
 
     def test_the_recommended_arm_is_a_candidate_when_no_first_box_holds_an_arm(self):
-        session = Session(["a", "b", "c"], seed=1)
+        session = Session(["a", "b", "c"], "b3", seed=1)
         for _ in range(5):
             (ticket,) = session.ask()
             session.tell(ticket, "abc".index(ticket.label))

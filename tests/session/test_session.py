@@ -71,7 +71,7 @@ class TestArms:
 
     def test_an_iterator_is_drawn_one_ahead_at_the_most(self):
         given = []
-        session = Session(given.append(i) or i for i in range(1_000))
+        session = Session((given.append(i) or i for i in range(1_000)), "b3")
         pull(session, 20)
         assert len(given) == 11  # rule by rule: ten arms are introduced by then
 

@@ -253,7 +253,7 @@ class TestPolicies:
             place.open(arms=3, policy=Mine())
 
     def test_another_version_of_a_policy_is_refused(self, place, monkeypatch):
-        place.open(arms=3)
+        place.open(arms=3, policy="b3")
         monkeypatch.setattr(BoxThirding, "version", 2, raising=False)
         with pytest.raises(
             UnreadableData, match=r"version 1 of policy b3, but here is version 2.*open it with boxthirding"

@@ -251,7 +251,7 @@ class TestSharing:
         assert study.top(2)[0] == study.recommend()
         assert study.boxes()
         assert 0 < float(study.screening(0.5)) <= 1
-        assert repr(study) == "<Study 'study' of policy b3>"
+        assert repr(study) == "<Study 'study' of policy b3auto>"
         assert (study.seed, study.direction, study.patience, study.lease) == (0, "maximize", 3, None)
 
     def test_threads_share_a_study(self, place):

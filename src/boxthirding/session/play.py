@@ -10,7 +10,7 @@ import numpy as np
 
 from boxthirding._checks import whole
 from boxthirding.errors import InvalidInput, TicketRefused
-from boxthirding.policies import BoxThirding, parse_policy
+from boxthirding.policies import AdaptiveBoxThirding, parse_policy
 from boxthirding.policies.records import record_of
 from boxthirding.session.labels import Labels
 from boxthirding.session.protocol import Ticket
@@ -237,7 +237,7 @@ class Play:
 def as_policy(policy: Policy | str | None) -> Policy:
     """Return a policy given as such, as a SPEC, or not at all."""
     if policy is None:
-        return BoxThirding()
+        return AdaptiveBoxThirding()
     if isinstance(policy, str):
         return parse_policy(policy)
     if isinstance(policy, type) or not hasattr(policy, "rule"):
