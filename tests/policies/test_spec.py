@@ -115,7 +115,7 @@ def test_a_whole_number_is_an_integer():
         ("bucb:sigma=1,delta=0.5", ["delta is 0.5", "(0, 1/e)"]),
         ("bucb:sigma=-1", ["sigma is -1", "at least 0"]),
         ("prose:sigma=1,beta=0", ["beta is 0", "above 0"]),
-        ("prose:sigma=loud", ["sigma=loud", "number"]),
+        ("prose:sigma=loud", ["sigma is 'loud'", "number", "estimated"]),
         ("prose:gamma=1", ["'gamma'", "sigma, beta"]),
         ("asha:growth=3", ["growth is 3", "(1, 2]"]),
     ],
