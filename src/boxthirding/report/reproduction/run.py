@@ -1,6 +1,5 @@
 """The whole reproduction: simulate or go on, decide the claims, draw, and write the page."""
 
-import os
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +9,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
 
-from boxthirding.errors import InvalidInput, ResultsRefused
+from boxthirding.errors import ResultsRefused
+from boxthirding.report.folders import check_folder, make_folder
 from boxthirding.report.plots import check_matplotlib
 from boxthirding.report.reproduction.ahead import compiled_ahead
 from boxthirding.report.reproduction.claims import CLAIMS, Claim, Finding, Verdict
@@ -71,7 +71,7 @@ class Reproduction:
         scale = scale_of(quick=quick, replicates=replicates)
         contest = find_contest(data)
         check_matplotlib()
-        _check_folder(out)
+        check_folder(out)
         made = (figure_cases, table_cases, bound_cases)
         cases = {case.key: case for make in made for case in make(contest, scale)}
         return cls(out, contest, scale, cases, _command(quick=quick, data=data, replicates=replicates))
@@ -95,10 +95,7 @@ class Reproduction:
 
     def simulated(self, progress: Progress | None = None) -> list[Run]:
         """Simulate what the folder does not hold yet."""
-        try:
-            self.out.mkdir(parents=True, exist_ok=True)
-        except OSError as problem:
-            raise _no_folder(self.out, problem) from None
+        make_folder(self.out)
         try:
             with compiled_ahead(self.settings):
                 return sweep(self.settings, results=self.out / RESULTS, progress=progress)
@@ -141,24 +138,6 @@ class Reproduction:
         return Page(
             self.contest.description, scale, findings, pictures, drawn, self.command, {**_versions(), "seed": str(SEED)}
         )
-
-
-def _check_folder(out: Path) -> None:
-    """Refuse a folder that nothing can be written to, before anything is simulated."""
-    try:
-        if out.exists() and not out.is_dir():
-            raise InvalidInput(f"--out is {str(out)!r}, but that is a file: give a folder")
-        there = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
-        writable = there.is_dir() and os.access(there, os.W_OK | os.X_OK)
-    except OSError as problem:
-        raise _no_folder(out, problem) from None
-    if not writable:
-        raise InvalidInput(f"--out is {str(out)!r}, but {str(there)!r} may not be written: give another folder")
-
-
-def _no_folder(out: Path, problem: OSError) -> InvalidInput:
-    reason = problem.strerror or problem
-    return InvalidInput(f"--out is {str(out)!r}, but cannot be a folder ({reason}): give another one")
 
 
 def _command(*, quick: bool, data: Path | None, replicates: int | None) -> str:
