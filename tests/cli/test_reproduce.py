@@ -150,7 +150,7 @@ def test_a_file_for_a_folder_is_refused(tmp_path, refused):
 
 
 def test_a_folder_that_may_not_be_written_is_refused(tmp_path, refused, monkeypatch):
-    monkeypatch.setattr("boxthirding.report.reproduction.run.os.access", lambda *_: False)
+    monkeypatch.setattr("boxthirding.report.folders.os.access", lambda *_: False)
     assert "may not be written: give another folder" in refused("--out", tmp_path / "new")
     assert list(tmp_path.iterdir()) == []
 
