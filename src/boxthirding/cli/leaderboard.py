@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from boxthirding.cli.simulate import INTERRUPTED
+from boxthirding.cli.reporting import refuse_both, simulated, writing
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -62,37 +62,15 @@ def leaderboard(
     It writes the standings as Markdown, JSON and a picture: regret relative to the best in each cell, with paired
     intervals. Stopped half way, it goes on where it was when it is run again.
     """
-    from boxthirding import _compile
-    from boxthirding.cli.watching import watched
-    from boxthirding.errors import InvalidInput, SimulationFailed
     from boxthirding.report.leaderboard.run import Leaderboard
-    from boxthirding.sim import Interrupted
 
-    if quick and replicates is not None:
-        raise InvalidInput(f"--replicates is {replicates} and --quick says how many, too: leave one out")
+    refuse_both(quick=quick, replicates=replicates)
     asked = Leaderboard.asked(
         out, suite=suite, policies=specs, against=against, quick=quick, data=data, replicates=replicates, seed=seed
     )
-    if not _compile.available():
-        click.echo("Note: without Numba this takes hours: pip install 'boxthirding[sim]'", err=True)
-    try:
-        with watched(asked.settings, lambda *_: None) as forecast:
-            runs = asked.simulated(forecast)
-    except Interrupted as stop:
-        done, wanted = sum(run.replicates for run in stop.runs), sum(one.replicates for one in asked.settings)
-        click.echo(
-            f"Interrupted: {done:,} of {wanted:,} replicates are saved; run the same command to go on.", err=True
-        )
-        ctx.exit(INTERRUPTED)
-    except SimulationFailed as failure:
-        raise click.ClickException(str(failure)) from failure
-    try:
+    runs = simulated(ctx, asked)
+    with writing(out):
         board = asked.written(runs)
-    except OSError as problem:
-        raise click.ClickException(
-            f"{problem.filename or out} could not be written ({problem.strerror or problem}); what was simulated is "
-            "saved: make room and run the same command again"
-        ) from problem
     _report(asked, board)
 
 

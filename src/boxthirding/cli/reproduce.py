@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from boxthirding.cli.simulate import INTERRUPTED
+from boxthirding.cli.reporting import refuse_both, simulated, writing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,34 +46,13 @@ def reproduce(ctx: click.Context, *, out: Path, quick: bool, data: Path | None, 
     It writes a page, index.html, with every figure, both tables and every claim; the figures also as PNG, SVG and CSV.
     Stopped half way, it goes on where it was when it is run again.
     """
-    from boxthirding import _compile
-    from boxthirding.cli.watching import watched
-    from boxthirding.errors import InvalidInput, SimulationFailed
     from boxthirding.report.reproduction.run import Reproduction
-    from boxthirding.sim import Interrupted
 
-    if quick and replicates is not None:
-        raise InvalidInput(f"--replicates is {replicates} and --quick says how many, too: leave one out")
+    refuse_both(quick=quick, replicates=replicates)
     planned = Reproduction.planned(out, quick=quick, data=data, replicates=replicates)
-    if not _compile.available():
-        click.echo("Note: without Numba this takes hours: pip install 'boxthirding[sim]'", err=True)
-    try:
-        with watched(planned.settings, lambda *_: None) as forecast:
-            runs = planned.simulated(forecast)
-    except Interrupted as stop:
-        done, asked = sum(run.replicates for run in stop.runs), sum(one.replicates for one in planned.settings)
-        click.echo(f"Interrupted: {done:,} of {asked:,} replicates are saved; run the same command to go on.", err=True)
-        ctx.exit(INTERRUPTED)
-    except SimulationFailed as failure:
-        raise click.ClickException(str(failure)) from failure
-    try:
-        with _telling() as tell:
-            outcome = planned.written(runs, tell)
-    except OSError as problem:
-        raise click.ClickException(
-            f"{problem.filename or out} could not be written ({problem.strerror or problem}); what was simulated is "
-            "saved: make room and run the same command again"
-        ) from problem
+    runs = simulated(ctx, planned)
+    with writing(out), _telling() as tell:
+        outcome = planned.written(runs, tell)
     _report(outcome)
 
 

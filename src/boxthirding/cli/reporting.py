@@ -1,0 +1,62 @@
+"""What the commands that write a report share: simulate or go on, then write, and say what to do if that fails."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import click
+
+from boxthirding.cli.simulate import INTERRUPTED
+from boxthirding.errors import InvalidInput, SimulationFailed
+
+if TYPE_CHECKING:
+    from boxthirding.sim import Progress, Run, Setting
+
+
+class Report(Protocol):
+    """A report whose simulations are saved in its folder."""
+
+    @property
+    def settings(self) -> "list[Setting]":
+        """Everything that is simulated."""
+
+    def simulated(self, progress: "Progress | None" = None) -> "list[Run]":
+        """Simulate what the folder does not hold yet."""
+
+
+def refuse_both(*, quick: bool, replicates: int | None) -> None:
+    """Refuse two options that say how many replicates there are."""
+    if quick and replicates is not None:
+        raise InvalidInput(f"--replicates is {replicates} and --quick says how many, too: leave one out")
+
+
+def simulated(ctx: click.Context, report: Report) -> "Sequence[Run]":
+    """Simulate under a progress bar; stopped by Ctrl-C, say how far it came and leave."""
+    from boxthirding import _compile
+    from boxthirding.cli.watching import watched
+    from boxthirding.sim import Interrupted
+
+    if not _compile.available():
+        click.echo("Note: without Numba this takes hours: pip install 'boxthirding[sim]'", err=True)
+    try:
+        with watched(report.settings, lambda *_: None) as forecast:
+            return report.simulated(forecast)
+    except Interrupted as stop:
+        done, asked = sum(run.replicates for run in stop.runs), sum(one.replicates for one in report.settings)
+        click.echo(f"Interrupted: {done:,} of {asked:,} replicates are saved; run the same command to go on.", err=True)
+        ctx.exit(INTERRUPTED)
+    except SimulationFailed as failure:
+        raise click.ClickException(str(failure)) from failure
+
+
+@contextmanager
+def writing(out: Path) -> Iterator[None]:
+    """Say what to do when a report cannot be written to its folder."""
+    try:
+        yield
+    except OSError as problem:
+        raise click.ClickException(
+            f"{problem.filename or out} could not be written ({problem.strerror or problem}); what was simulated is "
+            "saved: make room and run the same command again"
+        ) from problem
