@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from boxthirding.cli.commands import cli
 from boxthirding.errors import SimulationFailed
-from boxthirding.report.leaderboard import run as leaderboard
+from boxthirding.report import folders
 from boxthirding.report.leaderboard.run import Leaderboard
 from boxthirding.report.leaderboard.suites import SUITES, Arms, Group, Part, Suite
 from boxthirding.sim import Interrupted
@@ -149,7 +149,7 @@ def test_ctrl_c_says_what_is_saved_and_how_to_go_on(tmp_path, monkeypatch):
     def stop(*_, **__):
         raise Interrupted
 
-    monkeypatch.setattr(leaderboard, "sweep", stop)
+    monkeypatch.setattr(folders, "sweep", stop)
     result = run(*SMALL, "--out", tmp_path)
     assert result.exit_code == 130
     assert result.stderr.startswith("Interrupted: 0 of ")
@@ -161,7 +161,7 @@ def test_a_full_disk_is_an_error_of_one_line(tmp_path, monkeypatch):
     def full(*_, **__):
         raise SimulationFailed("results.jsonl cannot be written (No space left on device)")
 
-    monkeypatch.setattr(leaderboard, "sweep", full)
+    monkeypatch.setattr(folders, "sweep", full)
     result = run(*SMALL, "--out", tmp_path)
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr == "Error: results.jsonl cannot be written (No space left on device)\n"

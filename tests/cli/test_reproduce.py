@@ -7,6 +7,7 @@ from click.testing import CliRunner
 
 from boxthirding.cli.commands import cli
 from boxthirding.errors import SimulationFailed
+from boxthirding.report import folders
 from boxthirding.report.reproduction import run as reproduction
 from boxthirding.report.reproduction.claims import CLAIMS
 from boxthirding.report.reproduction.run import Reproduction
@@ -94,7 +95,7 @@ def test_ctrl_c_says_what_is_saved_and_how_to_go_on(tmp_path, monkeypatch):
     def stop(*_, **__):
         raise Interrupted
 
-    monkeypatch.setattr(reproduction, "sweep", stop)
+    monkeypatch.setattr(folders, "sweep", stop)
     result = run(*SMALL, "--out", tmp_path)
     assert result.exit_code == 130
     assert result.stderr.startswith("Interrupted: 0 of ")
@@ -106,7 +107,7 @@ def test_a_full_disk_is_an_error_of_one_line(tmp_path, monkeypatch):
     def full(*_, **__):
         raise SimulationFailed("results.jsonl cannot be written (No space left on device)")
 
-    monkeypatch.setattr(reproduction, "sweep", full)
+    monkeypatch.setattr(folders, "sweep", full)
     result = run(*SMALL, "--out", tmp_path)
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr == "Error: results.jsonl cannot be written (No space left on device)\n"
@@ -116,7 +117,7 @@ def test_a_page_that_cannot_be_written_leaves_what_was_simulated(tmp_path, monke
     def full(*_, **__):
         raise OSError(28, "No space left on device", "figures")
 
-    monkeypatch.setattr(reproduction, "sweep", lambda *_, **__: [])
+    monkeypatch.setattr(folders, "sweep", lambda *_, **__: [])
     monkeypatch.setattr(Reproduction, "written", full)
     result = run(*SMALL, "--out", tmp_path)
     assert (result.exit_code, result.stdout) == (1, "")

@@ -2,8 +2,8 @@ import time
 
 import pytest
 
-from boxthirding.report.reproduction import ahead
-from boxthirding.report.reproduction.ahead import compiled_ahead
+from boxthirding.report import ahead
+from boxthirding.report.ahead import compiled_ahead
 from boxthirding.rewards import Gaussian, equal
 from boxthirding.sim import Setting
 

@@ -1,9 +1,15 @@
-"""The folder that a report is written to, checked before anything is simulated for it."""
+"""The folder that a report is written to: checked before anything is simulated for it, and what is saved in it."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
-from boxthirding.errors import InvalidInput
+from boxthirding.errors import InvalidInput, ResultsRefused
+from boxthirding.report.ahead import compiled_ahead
+from boxthirding.sim import Progress, Run, Setting, sweep
+
+RESULTS: Final = "results.jsonl"
 
 
 def check_folder(out: Path) -> None:
@@ -19,12 +25,17 @@ def check_folder(out: Path) -> None:
         raise InvalidInput(f"--out is {str(out)!r}, but {str(there)!r} may not be written: give another folder")
 
 
-def make_folder(out: Path) -> None:
-    """Make a folder and those above it, unless they are there."""
+def simulated_in(out: Path, settings: Sequence[Setting], progress: Progress | None) -> list[Run]:
+    """Simulate what the folder does not hold yet; make it, and those above it, unless they are there."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
         raise _no_folder(out, problem) from None
+    try:
+        with compiled_ahead(settings):
+            return sweep(settings, results=out / RESULTS, progress=progress)
+    except ResultsRefused as refusal:
+        raise ResultsRefused(f"{refusal}; here that means another --out") from None
 
 
 def _no_folder(out: Path, problem: OSError) -> InvalidInput:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from boxthirding._checks import whole
-from boxthirding.errors import InvalidInput, ResultsRefused
-from boxthirding.report.folders import check_folder, make_folder
+from boxthirding.errors import InvalidInput
+from boxthirding.report.folders import check_folder, simulated_in
 from boxthirding.report.leaderboard.board import Board
 from boxthirding.report.leaderboard.entrants import DEFAULT, Planned, entrants_of, plan
 from boxthirding.report.leaderboard.facts import Facts, as_json
@@ -17,11 +17,9 @@ from boxthirding.report.leaderboard.markdown import page
 from boxthirding.report.leaderboard.picture import draw
 from boxthirding.report.leaderboard.suites import missing_contests, problems_of, suite_named
 from boxthirding.report.plots import check_matplotlib
-from boxthirding.report.reproduction.ahead import compiled_ahead
 from boxthirding.report.style import rendered
-from boxthirding.sim import Progress, Run, Setting, sweep
+from boxthirding.sim import Progress, Run, Setting
 
-RESULTS: Final = "results.jsonl"
 NAME: Final = "leaderboard"
 """Of the page, the picture and the JSON, each with its own ending."""
 
@@ -77,12 +75,7 @@ class Leaderboard:
 
     def simulated(self, progress: Progress | None = None) -> list[Run]:
         """Simulate what the folder does not hold yet."""
-        make_folder(self.out)
-        try:
-            with compiled_ahead(self.settings):
-                return sweep(self.settings, results=self.out / RESULTS, progress=progress)
-        except ResultsRefused as refusal:
-            raise ResultsRefused(f"{refusal}; here that means another --out") from None
+        return simulated_in(self.out, self.settings, progress)
 
     def written(self, runs: Sequence[Run], step: Callable[[str], None] = lambda _: None) -> Board:
         """Compare, and write the page, the JSON and the picture; `step` hears what is being done."""

@@ -9,10 +9,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
 
-from boxthirding.errors import ResultsRefused
-from boxthirding.report.folders import check_folder, make_folder
+from boxthirding.report.folders import check_folder, simulated_in
 from boxthirding.report.plots import check_matplotlib
-from boxthirding.report.reproduction.ahead import compiled_ahead
 from boxthirding.report.reproduction.claims import CLAIMS, Claim, Finding, Verdict
 from boxthirding.report.reproduction.contest import Contest, find_contest
 from boxthirding.report.reproduction.evidence import Evidence
@@ -32,10 +30,9 @@ from boxthirding.report.reproduction.plan import (
     table_cases,
 )
 from boxthirding.report.reproduction.writing import claims_csv, write_figures
-from boxthirding.sim import Progress, Run, Setting, error_split, sweep
+from boxthirding.sim import Progress, Run, Setting, error_split
 from boxthirding.sim.chunks import Chunk, run_chunk
 
-RESULTS: Final = "results.jsonl"
 PAGE: Final = "index.html"
 CLAIMS_FILE: Final = "claims.csv"
 FIGURES: Final = "figures"
@@ -95,12 +92,7 @@ class Reproduction:
 
     def simulated(self, progress: Progress | None = None) -> list[Run]:
         """Simulate what the folder does not hold yet."""
-        make_folder(self.out)
-        try:
-            with compiled_ahead(self.settings):
-                return sweep(self.settings, results=self.out / RESULTS, progress=progress)
-        except ResultsRefused as refusal:
-            raise ResultsRefused(f"{refusal}; here that means another --out") from None
+        return simulated_in(self.out, self.settings, progress)
 
     def written(self, runs: Sequence[Run], step: Callable[[str], None] = lambda _: None) -> Outcome:
         """Decide the claims, draw the figures and write the page; `step` hears what is being done."""
