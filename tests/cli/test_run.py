@@ -371,7 +371,7 @@ def test_a_signal_prints_the_best_so_far_and_leaves_nothing_running(folder, work
         while len(hanging := list(folder.glob("pid-*"))) < int(workers):
             assert process.poll() is None
         process.send_signal(sent)
-        output, errors = process.communicate(timeout=120)
+        output, errors = process.communicate(timeout=600)
     assert (process.returncode, errors) == (code, "")
     if as_json:
         printed = json.loads(output)
@@ -473,7 +473,7 @@ def kept(folder):
 
 
 def ended(process):
-    output, errors = process.communicate(timeout=120)
+    output, errors = process.communicate(timeout=600)
     return process.returncode, output, errors
 
 

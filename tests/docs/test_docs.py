@@ -60,7 +60,7 @@ def test_what_a_page_shows_runs_and_prints_what_it_says(page, tmp_path, monkeypa
 def run(command, output, where):
     arguments = shlex.split(command)[1:]
     ended = subprocess.run(
-        [sys.executable, "-m", "boxthirding", *arguments], capture_output=True, text=True, check=False, timeout=120
+        [sys.executable, "-m", "boxthirding", *arguments], capture_output=True, text=True, check=False, timeout=600
     )
     assert ended.returncode == 0, f"{where}: {command}\n{ended.stderr}"
     check(output, ended.stdout, f"{where}: {command}")

@@ -18,7 +18,7 @@ def run(name, folder, *arguments):
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=600,
     )
     assert ended.returncode == 0, ended.stderr
     return ended.stdout

@@ -71,7 +71,7 @@ def test_an_executor_of_threads_evaluates_and_stays_open(threads):
 
 
 def test_so_many_evaluations_are_in_flight_as_the_executor_has_workers(threads):
-    together = threading.Barrier(3, timeout=60)  # breaks unless three wait at the same time
+    together = threading.Barrier(3, timeout=600)  # breaks unless three wait at the same time
 
     def evaluate(arm):
         together.wait()

@@ -168,7 +168,7 @@ def test_one_worker_is_the_calling_thread():
 
 
 def test_several_workers_are_threads_that_run_side_by_side():
-    together = threading.Barrier(4, timeout=60)  # breaks unless four evaluations wait at the same time
+    together = threading.Barrier(4, timeout=600)  # breaks unless four evaluations wait at the same time
     lock, now, most = threading.Lock(), [0], [0]
 
     def evaluate(arm):
@@ -241,7 +241,7 @@ def test_an_error_ends_the_run_and_nothing_is_lost():
 
 
 def test_what_is_under_way_when_an_evaluation_fails_still_counts():
-    failed, others = threading.Event(), threading.Barrier(3, timeout=60)
+    failed, others = threading.Event(), threading.Barrier(3, timeout=600)
 
     def evaluate(arm):
         others.wait()

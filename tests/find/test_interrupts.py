@@ -52,7 +52,7 @@ def test_ctrl_c_in_the_calling_thread_breaks_off_the_evaluation():
 
 @pytest.mark.parametrize("kind", ["plain", "coroutine"])
 def test_ctrl_c_does_not_wait_for_what_hangs(kind):
-    release, hanging = threading.Event(), threading.Barrier(3, action=press, timeout=60)
+    release, hanging = threading.Event(), threading.Barrier(3, action=press, timeout=600)
     calls = itertools.count()
 
     def plain(arm):
@@ -84,12 +84,12 @@ def test_ctrl_c_breaks_off_an_iterator_of_arms(kind, options):
     def arms():
         yield from range(6)
         press()
-        time.sleep(60)
+        time.sleep(600)
         pytest.fail("went on")
 
     begun = time.monotonic()
     found = find_best(arms(), {"plain": float, "coroutine": coroutine}[kind], budget=1000, **options, **QUIET)
-    assert time.monotonic() - begun < 50
+    assert time.monotonic() - begun < 500
     assert (found.stopped, found.best is not None) == ("interrupted", True)
     assert found.session.pulls == found.spending.pulls
     if "workers" not in options:  # else it may wait for what was under way
@@ -104,7 +104,7 @@ def test_ctrl_c_breaks_off_a_coroutine_that_blocks_the_loop():
         await asyncio.sleep(0)
         if next(calls) == 20:
             threading.Timer(0.3, press).start()
-            time.sleep(60)  # noqa: ASYNC251  # the point
+            time.sleep(600)  # noqa: ASYNC251  # the point
             pytest.fail("went on")
         return arm
 
@@ -338,14 +338,14 @@ def test_a_program_prints_its_best_so_far_after_ctrl_c_and_ends(kind, workers):
     with started(kind, budget=1000, workers=workers) as process:
         assert process.stdout.readline() == "ready\n"
         process.send_signal(signal.SIGINT)
-        output, _ = process.communicate(timeout=120)
+        output, _ = process.communicate(timeout=600)
     assert json.loads(output) == ["interrupted", True, True]
     assert process.returncode == 0
 
 
 def test_a_program_ends_although_evaluations_hang_in_its_threads():
     with started("plain", budget=1000, seconds=1, workers=3) as process:
-        output, _ = process.communicate(timeout=120)
+        output, _ = process.communicate(timeout=600)
     assert output.startswith("ready\n")
     assert json.loads(output.splitlines()[1]) == ["deadline", True, True]
     assert process.returncode == 0

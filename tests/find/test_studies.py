@@ -377,7 +377,7 @@ def started(name, last, **options):
 
 
 def ended(process):
-    output, _ = process.communicate(timeout=120)
+    output, _ = process.communicate(timeout=600)
     assert process.returncode == 0
     return json.loads(output)
 

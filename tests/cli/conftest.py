@@ -1,0 +1,13 @@
+import math
+
+import pytest
+
+from boxthirding.cli import watching
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_lines_now_and_then():
+    """What is printed on stderr must not depend on how busy the machine is; test_watching.py sees the lines."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(watching, "EVERY", math.inf)
+        yield
