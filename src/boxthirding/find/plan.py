@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from boxthirding.find.budget import Limits, counted
+from boxthirding.policies.arrays import interpreted
 from boxthirding.session import AskTell
 from boxthirding.types import GROW, NONE, Label, Policy
 
@@ -32,21 +33,23 @@ class Forecast(NamedTuple):
 def forecast(policy: Policy, n_arms: int | None, budget: int) -> Forecast:
     """Rehearse a policy on pure noise: what Box Thirding pulls, and when, does not depend on the rewards."""
     state = policy.new(budget if n_arms is None else n_arms, seed=0, capacity=64)
+    seen = interpreted(policy, state)
     noise = np.random.default_rng(0)
     pulls: Counter[int] = Counter()
     left = budget
     while left:
-        job, arm, times = policy.rule.ask(state)
+        job, arm, times = policy.rule.ask(seen)
         if job == GROW:
             state = policy.grow(state)
+            seen = interpreted(policy, state)
         elif job < 0:
             break
         else:
             times = min(int(times), left)
-            policy.rule.tell(state, job, times, float(noise.normal(0, math.sqrt(times))), float(times))
+            policy.rule.tell(seen, job, times, float(noise.normal(0, math.sqrt(times))), float(times))
             pulls[int(arm)] += times
             left -= times
-    best = int(policy.rule.recommend(state))
+    best = int(policy.rule.recommend(seen))
     return Forecast(len(pulls), 0 if best == NONE else pulls[best], budget - left)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from boxthirding._checks import whole
 from boxthirding.errors import InvalidInput, TicketRefused
 from boxthirding.policies import AdaptiveBoxThirding, parse_policy
+from boxthirding.policies.arrays import interpreted
 from boxthirding.policies.records import record_of
 from boxthirding.session.labels import Labels
 from boxthirding.session.protocol import Ticket
@@ -54,7 +55,7 @@ class Play:
         n_arms = self._labels.available()
         if n_arms == 0:
             raise InvalidInput("the iterator gave no arm, but at least one is needed")
-        self._state = self.policy.new(n_arms, seed, _CAPACITY)
+        self._hold(self.policy.new(n_arms, seed, _CAPACITY))
         self._record = record_of(self.policy)
         self._tickets = Tickets(origin)
         self._told = 0
@@ -80,10 +81,10 @@ class Play:
         while self._left == 0:
             if self._labels.open_ended:
                 self._state.scalars[N_ARMS] = self._labels.available()
-            job, arm, times = self.policy.rule.ask(self._state)
+            job, arm, times = self.policy.rule.ask(self._seen)
             self._record.note(self._state, self._told)
             if job == GROW:
-                self._state = self.policy.grow(self._state)
+                self._hold(self.policy.grow(self._state))
             elif job < 0:
                 return None
             else:
@@ -131,7 +132,7 @@ class Play:
         self._totals[arm] += value
         if self._failed:
             self._failed.pop(arm, None)
-        self.policy.rule.tell(self._state, out.job, 1, value, value * value)
+        self.policy.rule.tell(self._seen, out.job, 1, value, value * value)
 
     def fail(self, ticket: int | Ticket) -> None:
         """Note that a ticket could not be evaluated: it is issued again, unless its arm has lost our patience."""
@@ -211,12 +212,16 @@ class Play:
         self._tickets.load(saved.part("tickets"), self._labels.label)
         self._record.load(saved.part("record"))
         spent = {name: np.zeros(shape, np.int64) for name, shape in facts["spent"].items()}
-        self._state = type(self._state)(**saved.part("state"), **spent)
+        self._hold(type(self._state)(**saved.part("state"), **spent))
         self._job, self._arm, self._left = facts["job"]
         self._told = facts["told"]
         self._counts, self._totals, self._handed = (own[name].tolist() for name in ("counts", "totals", "handed"))
         self._failed = dict(own["failed"].tolist())
         self._withdrawn = set(own["withdrawn"].tolist())
+
+    def _hold(self, state: Any) -> None:
+        """Play on with a state: its arrays are for records and files, `_seen` is for the rule."""
+        self._state, self._seen = state, interpreted(self.policy, state)
 
     def _meet(self, arm: int) -> None:
         """Give an arm its label when its number is first needed."""
@@ -231,7 +236,7 @@ class Play:
         if self._arm == arm:
             self._left = 0
         self._tickets.close_all_of(arm)
-        self.policy.rule.drop(self._state, arm)
+        self.policy.rule.drop(self._seen, arm)
 
 
 def as_policy(policy: Policy | str | None) -> Policy:

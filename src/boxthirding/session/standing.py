@@ -78,7 +78,7 @@ class Standing(Play):
         return Screening(chance, candidates, arms, share)
 
     def _best(self) -> int:
-        arm = int(self.policy.rule.recommend(self._state))
+        arm = int(self.policy.rule.recommend(self._seen))
         if arm == NONE:  # no job has ended yet: an arm with a result, if there is one (S12)
             told = (i for i, count in enumerate(self._counts) if count and i not in self._withdrawn)
             return next(told, NONE)
