@@ -147,6 +147,24 @@ class TestHolders:
         assert [ticket.id for ticket in place.open().ask(2)] == [6, 7]
         assert place.open("ann").ask(3) == tickets
 
+    def test_a_limit_counts_the_results_and_tickets_of_everybody(self, place):
+        ann, bob = place.open("ann", arms=20), place.open("bob")
+        tickets = ann.ask(5, limit=3)
+        assert (len(tickets), bob.ask(limit=3), len(bob.ask(5, limit=4))) == (3, [], 1)
+        ann.tell(tickets[0], 0.5)
+        assert bob.ask(limit=4) == []
+        ann.withdraw(tickets[1].label)  # its ticket is void, and leaves room for another
+        assert len(ann.ask(9, limit=4)) == 1
+
+    def test_a_limit_holds_back_no_ticket_that_is_out_already(self, place):
+        tickets = place.open("ann", arms=20).ask(3)
+        ann = place.open("ann")
+        assert ann.ask(9, limit=0) == tickets
+        ann.fail(tickets[2])
+        assert place.open("bob").ask(9, limit=0) == tickets[2:]
+        with pytest.raises(InvalidInput, match="limit is -1, but must be at least 0"):
+            ann.ask(limit=-1)
+
     def test_without_a_name_everybody_is_somebody_new(self, place):
         place.open(arms=20)
         assert place.open().holder != place.open().holder

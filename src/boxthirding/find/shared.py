@@ -95,11 +95,11 @@ class Shared:
     def ask(self, n: int = 1) -> list[Ticket]:
         """Return up to n tickets: those left behind, then new ones, but none beyond the budget of the whole study."""
         tickets, self._spare = self._spare[:n], self._spare[n:]
-        while len(tickets) < n and (more := self.study.ask(n - len(tickets))):
+        while len(tickets) < n and (more := self.study.ask(n - len(tickets), limit=self._limit)):
             tickets += more
         if not tickets:
             return []
-        # Two processes may have seen the last free place at once: the tickets with the larger numbers wait.
+        # More may have been left behind than this budget has room for: the tickets with the larger numbers wait.
         out = sorted(lent.ticket.id for lent in self.study.lent() if lent.holder is not None)
         allowed = set(out if self._limit is None else out[: max(0, self._limit - self.study.pulls)])
         self._spare += [ticket for ticket in tickets if ticket.id in out and ticket.id not in allowed]

@@ -35,8 +35,8 @@ class Desk:
             ticket for ticket, held in fold.held.items() if held.holder == self.holder and ticket not in self._in_hand
         ]
 
-    def ask(self, fold: Fold, n: int, now: float, record: Callable[[Event], None]) -> list[Ticket]:
-        """Return up to n tickets: what is decided has happened, and is recorded."""
+    def ask(self, fold: Fold, n: int, fresh: int, now: float, record: Callable[[Event], None]) -> list[Ticket]:
+        """Return up to n tickets, up to `fresh` of them new: what is decided has happened, and is recorded."""
         self.keep_up(fold)
         if self._left_behind:
             own = [ticket for ticket in self._left_behind if fold.is_held(ticket, self.holder)]
@@ -44,9 +44,10 @@ class Desk:
             if own:
                 return self._reissued(fold, own[:n], now, record)
         tickets = self._reissued(fold, [*islice(overdue(fold, now), n)], now, record)
+        fresh = min(fresh, n - len(tickets))
         may_have_more = not fold.is_short or (self.supply is not None and fold.play.open_ended)
-        if len(tickets) < n and may_have_more:
-            self._deal(fold, n - len(tickets), tickets, now, record)
+        if fresh > 0 and may_have_more:
+            self._deal(fold, fresh, tickets, now, record)
         return tickets
 
     def keep_up(self, fold: Fold) -> None:

@@ -115,13 +115,16 @@ class Study:
         """How many tickets are out, those to be issued again included."""
         return self._scribe.look(lambda fold: fold.play.waiting)
 
-    def ask(self, n: int = 1) -> list[Ticket]:
+    def ask(self, n: int = 1, *, limit: int | None = None) -> list[Ticket]:
         """Return up to n tickets; none while the study is paused, or when the policy needs a result first.
 
-        A holder that has come back gets its own open tickets, and nothing else until it has had them all.
+        A holder that has come back gets its own open tickets, and nothing else until it has had them all. With a
+        `limit`, no new ticket is made when results and open tickets of the whole study number as many.
         """
         whole("the number of tickets", n, least=1)
-        tickets = self._scribe.do(lambda: self._ask(n))
+        if limit is not None:
+            whole("limit", limit, least=0)
+        tickets = self._scribe.do(lambda: self._ask(n, limit))
         self._desk.handed_out(tickets)
         return tickets
 
@@ -218,9 +221,12 @@ class Study:
     def __repr__(self) -> str:
         return f"<Study {self.name!r} of policy {self._created.policy}>"
 
-    def _ask(self, n: int) -> list[Ticket]:
+    def _ask(self, n: int, limit: int | None) -> list[Ticket]:
         fold, now = self._scribe.fold, self._now_open()
-        return [] if fold.status == PAUSED else self._desk.ask(fold, n, now, self._scribe.record)
+        if fold.status == PAUSED:
+            return []
+        fresh = n if limit is None else min(n, limit - fold.play.pulls - fold.play.waiting)
+        return self._desk.ask(fold, n, fresh, now, self._scribe.record)
 
     def _tell_all(self, pairs: list[tuple[int | Ticket, float]]) -> list[int]:
         play, now = self._scribe.fold.play, self._clock()
