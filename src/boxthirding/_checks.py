@@ -2,6 +2,7 @@
 
 import math
 import operator
+import sys
 from typing import Final
 
 import numpy as np
@@ -11,9 +12,14 @@ from boxthirding.errors import InvalidInput
 MOST: Final = 2**53
 """The largest whole number that is exact as a float too."""
 
+LARGEST_FLOAT: Final = sys.float_info.max
+"""What is larger is infinite as a float."""
+
 
 def whole(name: str, value: object, least: int) -> int:
     """Return a whole number that is at least `least`, or refuse it by name."""
+    if isinstance(value, bool):
+        raise InvalidInput(f"{name} is {value}, but must be a whole number")
     try:
         number = operator.index(value)  # type: ignore[arg-type]  # the point is to find out
     except TypeError:
@@ -27,10 +33,18 @@ def whole(name: str, value: object, least: int) -> int:
 
 def not_negative(name: str, value: object) -> None:
     """Refuse by name what is not a finite number of at least 0."""
-    if not (is_number(value) and 0 <= value < math.inf):  # type: ignore[operator]  # it is a number
+    if not (is_finite(value) and value >= 0):  # type: ignore[operator]  # it is a number
         raise InvalidInput(f"{name} is {value!r}, but must be a finite number of at least 0")
 
 
 def is_number(value: object) -> bool:
     """Tell whether a value is a real number; True and False are not."""
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
+def is_finite(value: object) -> bool:
+    """Tell whether a value is a real number that a float can hold, which an int of 400 digits is not."""
+    try:
+        return is_number(value) and math.isfinite(value)  # type: ignore[arg-type]  # it is a number
+    except OverflowError:
+        return False

@@ -85,10 +85,11 @@ class EstimatingProseReference(ProseReference):
         return sum(len(rewards) - 1 for rewards in self.rewards.values())
 
     def ask(self):
-        """One repeat of the best arm by 4 pulls, two by 8, three by 16; else PROSE."""
+        """One repeat of the best arm by 4 pulls, two by 8, three by 16, any pull in flight counted; else PROSE."""
         told = sum(self.told.values())
-        if told >= 2 ** (self.repeats() + 2):
-            arm = self.recommend()
+        in_flight = sum(self.asked[arm] - self.told[arm] for arm in self.luck if arm not in self.withdrawn)
+        arm = self.recommend()
+        if told >= 2 ** (self.repeats() + in_flight + 2) and arm is not None:
             self.t += 1
             self.asked[arm] += 1
             return arm, arm, 1

@@ -13,7 +13,7 @@ from reference_ucbe import UcbeReference, phase_starts
 
 import boxthirding as b3
 from boxthirding.errors import InvalidInput
-from boxthirding.policies.ucbe import UCBE, oracle_hardness
+from boxthirding.policies.ucbe import ASKED, LARGEST, UCBE, oracle_hardness, renew_indices
 from boxthirding.rewards import Gaussian, captions, from_csv
 from boxthirding.testing import PolicyContract
 
@@ -62,9 +62,8 @@ def test_phases_that_can_be_checked_by_hand(n_arms, budget, phases):
 @example(n_arms=4, budget=42)
 def test_phases_are_those_of_the_reference(n_arms, budget):
     begin, k = UCBE(budget).phases(n_arms).tolist()
-    expected = {
-        start: k for k, start in enumerate(phase_starts(n_arms, budget)) if start < budget
-    }  # the last one counts
+    expected = {start: k for k, start in enumerate(phase_starts(n_arms, budget))}  # the last one counts
+    assert max(expected) < budget
     assert dict(zip(begin, k, strict=True)) == expected
 
 
@@ -164,15 +163,46 @@ def test_the_adaptive_exploration_by_hand():
 
 
 @pytest.mark.parametrize("gap", [0.0, 5e-324, 1e-200])
-def test_a_tied_best_arm_leaves_nothing_to_explore(gap):
-    live = Jobs(UCBE(3), 2)
-    assert exploration_after(live, [0.0, gap]) == 0.0
+@pytest.mark.parametrize("others", [[], [-1.0], [-1.0] * 50])
+def test_a_tied_best_arm_leaves_nothing_to_explore(gap, others):
+    rewards = [0.0, gap, *others]
+    live = Jobs(UCBE(len(rewards) + 1), len(rewards))  # the last phase, of all gaps, begins when everybody has a pull
+    assert exploration_after(live, rewards) == 0.0
+
+
+@pytest.mark.parametrize("budget", [10**11, 2**53])
+@pytest.mark.parametrize("exploration", ["adaptive", ("oracle", 40.0), 1.0])
+def test_memory_grows_with_the_arms_met_and_not_with_the_budget(budget, exploration):
+    live, reference = pair(5, budget, exploration, seed=0)
+    assert_same_run(live, reference, 100, "continuous", seed=1)
+    assert sum(array.nbytes for array in live.state) < 10_000
+
+
+@pytest.mark.parametrize("pulls", [14, 15, 16, 40, 300])
+def test_a_new_exploration_reaches_every_arm_however_many_pulls_it_has(pulls):
+    # 15 arms: a square root is kept for each n while the largest n is below 15, and none from there on.
+    live = Jobs(UCBE(400), 15)
+    told(live, *range(15))
+    state = live.state
+    state.n[0], state.scalars[LARGEST], state.exploration[0] = pulls, pulls, 7.0
+    renew_indices(state)
+    assert state.indices.tolist() == [arm + math.sqrt(7.0 / n) for arm, n in enumerate(state.n.tolist())]
+
+
+def test_an_exploration_beyond_floats_asks_for_no_withdrawn_arm():
+    for policy in (UCBE(10**6, "oracle", hardness=1e-310), UCBE(2**53)):
+        live = Jobs(policy, 3)
+        told(live, 1.0, 9e149, -9e149)
+        live.state.scalars[ASKED] = policy.budget - 1
+        live.drop(1)
+        assert {live.ask()[1] for _ in range(20)} == {0, 2}
 
 
 def test_the_oracle():
     assert oracle_hardness(np.array([0.5, 1.0, 0.0])) == 4 + 4 + 1
     assert oracle_hardness(np.array([0.5, 1.0, 1.0])) == math.inf
     assert oracle_hardness(np.array([0.5])) == math.inf
+    assert oracle_hardness(np.array([1e-200, 0.0])) == math.inf
     assert UCBE(39, "oracle", hardness=9.0).new(3, 0, 8).exploration[0] == pytest.approx(25 / 9)
     assert UCBE(2, "oracle", hardness=9.0).new(3, 0, 8).exploration[0] == 0.0
     assert UCBE(39, "oracle", hardness=math.inf).new(3, 0, 8).exploration[0] == 0.0
@@ -203,17 +233,20 @@ def test_reset_starts_the_same_run_again(exploration):
     [
         ({"budget": 0}, ["budget is 0", "at least 1"]),
         ({"budget": 2.5}, ["2.5", "whole number"]),
+        ({"budget": True}, ["budget is True", "whole number"]),
         ({"budget": 9, "exploration": "bold"}, ["'bold'", "adaptive, oracle or a number"]),
         ({"budget": 9, "exploration": -1.0}, ["-1.0", "at least 0"]),
         ({"budget": 9, "exploration": math.inf}, ["inf", "finite"]),
         ({"budget": 9, "exploration": math.nan}, ["nan", "finite"]),
         ({"budget": 9, "exploration": None}, ["None", "number"]),
+        ({"budget": 9, "exploration": 10**400}, ["exploration is 1000", "finite"]),
         ({"budget": 9, "exploration": True}, ["True", "number"]),
         ({"budget": 9, "exploration": "oracle"}, ["hardness is None", "H₁"]),
         ({"budget": 9, "exploration": "oracle", "hardness": 0.0}, ["hardness is 0.0", "H₁"]),
         ({"budget": 9, "exploration": "oracle", "hardness": -2}, ["hardness is -2", "H₁"]),
         ({"budget": 9, "exploration": "oracle", "hardness": math.nan}, ["hardness is nan", "H₁"]),
         ({"budget": 9, "exploration": "oracle", "hardness": "9"}, ["hardness is '9'", "H₁"]),
+        ({"budget": 9, "exploration": "oracle", "hardness": 10**400}, ["hardness is 1000", "H₁"]),
         ({"budget": 9, "hardness": 9.0}, ["hardness is 9.0", "exploration=oracle"]),
         ({"budget": 9, "exploration": 2.0, "hardness": 9.0}, ["hardness is 9.0", "exploration=oracle"]),
     ],

@@ -69,6 +69,15 @@ def test_the_bound_on_brackets_against_simulation(budget, sigma):
     assert bound < 1
 
 
+def test_the_bound_on_brackets_by_hand():
+    # Two arms, 31 pulls: the last finished run of the one bracket is a round of 8 pulls each. With ε/4 = 0.2, theorem
+    # 4.10 gives 3 exp(-0.2² · 8 / 8σ²) inside, and two means off by more than 0.1 have 2 · 2 exp(-8 · 0.1² / 2σ²).
+    assert bracketing_bound(2, 31, 1, 0.8, sigma=0.05) == pytest.approx(7 * math.exp(-16))
+    # Four arms, 13 pulls: the first bracket, of two, has had a run of 2 pulls each; it misses the best of four half the
+    # time.
+    assert bracketing_bound(4, 13, 1, 0.8, sigma=0.05) == pytest.approx(0.5 + 7 * math.exp(-4))
+
+
 def test_without_noise_brackets_err_by_non_inclusion_alone():
     for pulls in (1, 50, 400):
         exact = candidates(BracketingSequentialHalving(), 30, pulls).non_inclusion(3)
@@ -146,7 +155,10 @@ def test_more_pulls_help():
         (lambda: uniform_bound(10, 0, 1, 0.5), "budget is 0, but must be at least 1"),
         (lambda: uniform_bound(10, 10, 0, 0.5), "good is 0, but must be at least 1"),
         (lambda: bracketing_bound(10, 1, 1, 0.5, sigma=0), "sigma is 0, but must be a finite number above 0"),
-        (lambda: box_thirding_bound(BoxThirding(reuse="pool"), 10, 10, 1, 0.5), "the statement needs reuse none"),
+        (
+            lambda: box_thirding_bound(BoxThirding(reuse="pool"), 10, 10, 1, 0.5),
+            "the statement needs b3 with reuse none",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused(call, message):

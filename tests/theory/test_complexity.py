@@ -125,7 +125,7 @@ def test_the_remedian_is_near_the_median_and_need_not_be_it():
         (lambda: sample_complexity(10, 11, 0.1, 0.1), "good is 11, but there are only 10 arms"),
         (lambda: sample_complexity(10, 1, 0.1, 1), r"delta is 1, but must lie in \(0, 1\)"),
         (lambda: remedian([]), "there is no value"),
-        (lambda: remedian([1, math.nan]), "a value is nan, but must be a number"),
+        (lambda: remedian([1, math.nan]), "a value is nan, but must be a finite number"),
         (lambda: remedian([1, 2], block=1), "block is 1, but must be at least 2"),
     ],
 )

@@ -14,7 +14,7 @@ from typing import ClassVar, Final, NamedTuple
 
 import numpy as np
 
-from boxthirding._checks import is_number, not_negative, whole
+from boxthirding._checks import is_finite, not_negative, whole
 from boxthirding._compile import kernel
 from boxthirding.errors import InvalidInput
 from boxthirding.policies.arrays import copied, zeros
@@ -230,7 +230,7 @@ class Prose:
                 raise InvalidInput(f"sigma is {self.sigma!r}, but must be a number of at least 0, or {ESTIMATED}")
         else:
             not_negative("sigma", self.sigma)
-        if not (is_number(self.beta) and 0 < self.beta < math.inf):
+        if not (is_finite(self.beta) and self.beta > 0):
             raise InvalidInput(f"beta is {self.beta!r}, but must be a finite number above 0")
 
     def new(self, n_arms: int, seed: int, capacity: int) -> State:

@@ -11,7 +11,7 @@ from typing import ClassVar, Final, NamedTuple
 
 import numpy as np
 
-from boxthirding._checks import is_number, not_negative, whole
+from boxthirding._checks import LARGEST_FLOAT, is_finite, not_negative, whole
 from boxthirding._compile import kernel
 from boxthirding.errors import InvalidInput
 from boxthirding.policies.arrays import copied, zeros
@@ -36,7 +36,7 @@ BLOCK: Final = 32
 
 
 class State(NamedTuple):
-    """K arms of room, T pulls, P phases."""
+    """K arms of room, P phases."""
 
     scalars: Ints
     ties: Ints  # [6]
@@ -52,7 +52,7 @@ class State(NamedTuple):
     luck: Ints  # [K] the larger one wins a tie
     best: Ints  # [K] the tournament of means
     boldest: Ints  # [K] and of indices
-    bonus: Floats  # [T + 1] √(a / n) for each n there was when the last phase began
+    bonus: Floats  # [K] √(a / n) for each n there was when a phase began, if they were fewer than arms
     counts: Ints  # [COUNTS] the means in order, as of the last phase
     ranked: Floats  # [K]
     moved: Ints  # [K]
@@ -157,13 +157,24 @@ def renew(state: State) -> None:
         scalars[PHASE] += 1
     if scalars[PHASE] > begun:
         k = state.phase[scalars[PHASE] - 1]
-        hardness = float(scalars[N_ARMS]) if k == 0 else worst_ratio(state, k)
-        state.exploration[0] = state.budget[0] / hardness
+        hardness = float(scalars[N_ARMS] if k == 0 else worst_ratio(state, k))
+        state.exploration[0] = min(float(state.budget[0]) / hardness, LARGEST_FLOAT)  # -∞ + ∞ would be no index
+        renew_indices(state)
+        play_all(state.boldest, 0, len(state.indices), state.indices, state.luck)
+
+
+@kernel
+def renew_indices(state: State) -> None:
+    """Give every arm the index of a new exploration."""
+    scalars = state.scalars
+    if scalars[LARGEST] < scalars[SEEN]:  # then a square root for each n costs less than one for each arm
         for n in range(1, scalars[LARGEST] + 1):
             state.bonus[n] = math.sqrt(state.exploration[0] / n)
         for arm in range(scalars[SEEN]):
             state.indices[arm] = state.mean[arm] + state.bonus[state.n[arm]]
-        play_all(state.boldest, 0, len(state.indices), state.indices, state.luck)
+    else:
+        for arm in range(scalars[SEEN]):
+            state.indices[arm] = state.mean[arm] + math.sqrt(state.exploration[0] / state.n[arm])
 
 
 @kernel
@@ -216,7 +227,7 @@ class UCBE:
         else:
             not_negative("exploration", self.exploration)
         if self.exploration == "oracle":
-            if not (is_number(self.hardness) and (self.hardness or 0) > 0):
+            if not _is_hardness(self.hardness):
                 raise InvalidInput(
                     f"hardness is {self.hardness!r}, but the oracle must be told H₁ > 0, the sum of 1 / gap²"
                 )
@@ -233,7 +244,8 @@ class UCBE:
         state.scalars[N_ARMS] = n_arms
         state.ties[:] = spawn(seed, 0, 1)[0, TIES]
         if self.exploration == "oracle":
-            state.exploration[0] = max(0.0, 25 / 36 * (self.budget - n_arms) / (self.hardness or math.inf))
+            spare = 25 / 36 * max(0, self.budget - n_arms)
+            state.exploration[0] = min(spare / float(self.hardness or math.inf), LARGEST_FLOAT)
         elif not isinstance(self.exploration, str):
             state.exploration[0] = self.exploration
         return state
@@ -257,13 +269,13 @@ class UCBE:
         log_bar = 0.5 + np.sum(1 / np.arange(2, n_arms + 1))
         each = np.ceil(np.maximum(0, self.budget - n_arms) / (log_bar * (n_arms + 1 - k)) - 1e-12).astype(np.int64)
         begin = np.concatenate([[0], np.cumsum(each) - each + (n_arms - k + 1) * each])  # t_0, t_1, …
-        until = np.append(begin[1:], self.budget)
-        return np.stack([begin, np.arange(n_arms)])[:, until > begin]
+        lasts = np.append(np.diff(begin) > 0, True)  # the last one begins before T: a ceiling adds less than 1
+        return np.stack([begin, np.arange(n_arms)])[:, lasts]
 
     def _empty(self, room: int, phases: Ints) -> State:
         single = {"scalars": _SCALARS, "counts": COUNTS, "exploration": 1, "budget": 1}
         by_phase = dict.fromkeys(("phase_at", "phase"), len(phases[0]))
-        state = zeros(State, room, **single, **by_phase, bonus=self.budget + 1)
+        state = zeros(State, room, **single, **by_phase)
         state.budget[0] = self.budget
         state.phase_at[:], state.phase[:] = phases
         reset(state)
@@ -275,4 +287,9 @@ def oracle_hardness(means: Floats) -> float:
     gaps = np.sort(means.max() - means)[1:]
     if len(gaps) == 0 or gaps[0] == 0:
         return math.inf
-    return float(np.sum(gaps**-2.0) + gaps[0] ** -2.0)
+    with np.errstate(over="ignore"):  # so near a tie that it is one
+        return float(np.sum(gaps**-2.0) + gaps[0] ** -2.0)
+
+
+def _is_hardness(value: float | None) -> bool:
+    return value == math.inf or (value is not None and is_finite(value) and value > 0)

@@ -18,6 +18,7 @@ from boxthirding.policies.bsh import BUDGET, KEPT, BracketingSequentialHalving
 from boxthirding.policies.records import BoxRecord
 from boxthirding.policies.sequential_halving import SequentialHalving
 from boxthirding.policies.uniform import Uniform
+from boxthirding.theory._ranges import several
 from boxthirding.theory.inclusion import non_inclusion
 from boxthirding.types import GROW, NONE, WAIT, Policy
 
@@ -74,8 +75,8 @@ def candidates_at(policy: Policy, n_arms: int, checkpoints: Iterable[int]) -> li
     >>> [found.size for found in candidates_at(BoxThirding(), 5_513, [6, 10, 20, 100])]
     [3, 6, 9, 33]
     """
-    whole("the number of arms", n_arms, least=1)
-    times = [whole("a checkpoint", pulls, least=0) for pulls in checkpoints]
+    n_arms = whole("the number of arms", n_arms, least=1)
+    times = [whole("a checkpoint", pulls, least=0) for pulls in several("checkpoints", checkpoints)]
     tracker = _tracker(policy)()
     state = policy.new(n_arms, seed=0, capacity=min(n_arms, 1024))
     found: dict[int, Candidates] = {}
@@ -91,7 +92,8 @@ def candidates_at(policy: Policy, n_arms: int, checkpoints: Iterable[int]) -> li
 def finished_runs(n_arms: int, pulls: int) -> list[tuple[int, int]]:
     """Return the size and the budget of the last finished run of every bracket of `bsh` that has finished one."""
     policy = BracketingSequentialHalving()
-    state = policy.new(whole("the number of arms", n_arms, least=1), seed=0, capacity=min(n_arms, 1024))
+    n_arms = whole("the number of arms", n_arms, least=1)
+    state = policy.new(n_arms, seed=0, capacity=min(n_arms, 1024))
     state, _ = _run(policy, state, _Finished(), 0, whole("pulls", pulls, least=0))
     opened = range(int(state.scalars[OPENED]))
     sizes = [int(state.start[b + 1] - state.start[b]) for b in opened]

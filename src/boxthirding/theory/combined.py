@@ -5,6 +5,7 @@ orders only; the factor that their Ω hides is `constant`. Where the proofs have
 """
 
 import math
+from fractions import Fraction
 
 from boxthirding._checks import whole
 from boxthirding.errors import InvalidInput
@@ -12,9 +13,10 @@ from boxthirding.policies.box_thirding import BoxThirding
 from boxthirding.policies.bsh import BracketingSequentialHalving
 from boxthirding.policies.sequential_halving import SequentialHalving
 from boxthirding.policies.uniform import Uniform
-from boxthirding.theory._ranges import capped, fraction, positive
+from boxthirding.schedules import KINDS
+from boxthirding.theory._ranges import capped, decay, fraction, positive, signal
 from boxthirding.theory.candidate_sets import candidates, finished_runs
-from boxthirding.theory.halving import halving_constant, level_shares, summed_halving_bound
+from boxthirding.theory.halving import halving_constant, level_shares, rounds_bound, summed_halving_bound
 
 
 def combined_order(policy: str, n_arms: int, budget: int, good: int, eps: float, *, constant: float = 1.0) -> float:
@@ -31,11 +33,11 @@ def combined_order(policy: str, n_arms: int, budget: int, good: int, eps: float,
     """
     if policy not in ("us", "bsh", "b3"):
         raise InvalidInput(f"policy is {policy!r}, but must be one of us, bsh, b3")
-    each = positive("constant", constant) * whole("budget", budget, least=2) / _arms(n_arms, good)
+    each = Fraction(positive("constant", constant)) * whole("budget", budget, least=2) / _arms(n_arms, good)
     if policy == "bsh":
-        each /= math.log(budget) ** 2
+        each /= Fraction(math.log(budget)) ** 2
     arms = n_arms if policy == "us" else 1
-    return capped(math.exp(-each * good) + arms * math.exp(-each * fraction("eps", eps) ** 2))
+    return capped(decay(each * good) + arms * decay(each * Fraction(fraction("eps", eps)) ** 2))
 
 
 def uniform_bound(n_arms: int, budget: int, good: int, eps: float, *, sigma: float = 1.0) -> float:
@@ -48,8 +50,8 @@ def uniform_bound(n_arms: int, budget: int, good: int, eps: float, *, sigma: flo
     True
     """
     found = candidates(Uniform(), _arms(n_arms, good), min(whole("budget", budget, least=1), n_arms))
-    exponent = max(1, budget // n_arms) * (fraction("eps", eps) / positive("sigma", sigma)) ** 2 / 32
-    return capped(found.non_inclusion(good) + found.size * math.exp(-exponent))
+    exponent = max(1, budget // n_arms) * signal(fraction("eps", eps), positive("sigma", sigma)) / 32
+    return capped(found.non_inclusion(good) + found.size * decay(exponent))
 
 
 def box_thirding_bound(
@@ -65,14 +67,15 @@ def box_thirding_bound(
     >>> box_thirding_bound(BoxThirding(), 1_000, 5_000, 20, 0.5, sigma=0.002) < 0.01
     True
     """
-    if policy.reuse != "none" or policy.schedule not in ("geometric", "linear"):
+    if getattr(policy, "reuse", None) != "none" or policy.schedule not in KINDS:
         raise InvalidInput(
-            f"the policy is {policy!r}, but the statement needs reuse none and the geometric or the linear schedule"
+            f"the policy is {policy!r}, but the statement needs b3 with reuse none and the geometric or the linear "
+            "schedule"
         )
     missed = candidates(policy, _arms(n_arms, good), budget).non_inclusion(good)
     constant = 2 * halving_constant(policy.growth, str(policy.schedule))  # a pair is compared: 1/4 instead of 1/8
-    exponent = constant * policy.effort * (fraction("eps", eps) / 2 / positive("sigma", sigma)) ** 2
-    return capped(missed + 3 * (exponent**-0.5 + 1) * math.exp(-exponent))
+    pulls = Fraction(constant) * Fraction(policy.effort)
+    return capped(missed + rounds_bound(pulls * signal(fraction("eps", eps), positive("sigma", sigma)) / 4))
 
 
 def bracketing_bound(n_arms: int, budget: int, good: int, eps: float, *, sigma: float = 1.0) -> float:
@@ -87,19 +90,19 @@ def bracketing_bound(n_arms: int, budget: int, good: int, eps: float, *, sigma: 
     """
     missed = candidates(BracketingSequentialHalving(), _arms(n_arms, good), budget).non_inclusion(good)
     each = fraction("eps", eps) / 4
-    positive("sigma", sigma)
+    exponent = signal(each, positive("sigma", sigma)) / 8
     inside, between = 0.0, 0.0
     for size, spent in finished_runs(n_arms, budget):
         pulls = SequentialHalving(spent).plan(size)
         shares = level_shares(len(pulls), growth=2.0)
         whole_eps = [share / sum(shares) for share in shares]  # so few rounds need not leave any of it unused
         inside = max(inside, summed_halving_bound(each, pulls, whole_eps, sigma=sigma))
-        between += 4 * math.exp(-pulls[-1] * (each / 2 / sigma) ** 2 / 2)  # two finalists, too high or too low
+        between += 4 * decay(pulls[-1] * exponent)  # two finalists, too high or too low by half of `each`
     return capped(missed + inside + between)
 
 
 def _arms(n_arms: int, good: int) -> int:
-    whole("the number of arms", n_arms, least=1)
-    if whole("good", good, least=1) > n_arms:
-        raise InvalidInput(f"good is {good}, but there are only {n_arms} arms")
-    return n_arms
+    arms = whole("the number of arms", n_arms, least=1)
+    if whole("good", good, least=1) > arms:
+        raise InvalidInput(f"good is {good}, but there are only {arms} arms")
+    return arms

@@ -1,13 +1,15 @@
 """How hard an instance is: its good arms and its complexities, and what no algorithm can do better."""
 
 import math
+import reprlib
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from boxthirding._checks import whole
+from boxthirding._checks import is_finite, whole
 from boxthirding.errors import InvalidInput
-from boxthirding.theory._ranges import fraction, positive
+from boxthirding.theory._ranges import decay, fraction, positive
 from boxthirding.types import Floats
 
 _SLACK = 1e-12  # a gap that is ε but for rounding is not below it
@@ -31,7 +33,8 @@ def complexity_h1(means: Any) -> float:
     gaps = _gaps(means)[1:]
     if len(gaps) == 0:
         return 0.0
-    return math.inf if gaps[0] == 0 else float(gaps[0] ** -2.0 + np.sum(gaps**-2.0))
+    with np.errstate(divide="ignore", over="ignore"):
+        return float(gaps[0] ** -2.0 + np.sum(gaps**-2.0))
 
 
 def complexity_h2(means: Any) -> float:
@@ -45,7 +48,8 @@ def complexity_h2(means: Any) -> float:
     gaps = _gaps(means)[1:]
     if len(gaps) == 0:
         return 0.0
-    return math.inf if gaps[0] == 0 else float(np.max(np.arange(2, len(gaps) + 2) * gaps**-2.0))
+    with np.errstate(divide="ignore", over="ignore"):
+        return float(np.max(np.arange(2, len(gaps) + 2) * gaps**-2.0))
 
 
 def lower_bound(h2: float, n_arms: int, budget: int, *, constant: float = 1.0) -> float:
@@ -57,15 +61,27 @@ def lower_bound(h2: float, n_arms: int, budget: int, *, constant: float = 1.0) -
     >>> lower_bound(100.0, 1_024, 1_000) == math.exp(-1)
     True
     """
-    if not h2 > 0:
-        raise InvalidInput(f"h2 is {h2!r}, but must be above 0")
+    if not ((is_finite(h2) and h2 > 0) or h2 == math.inf):
+        raise InvalidInput(f"h2 is {h2!r}, but must be above 0, a float or ∞")
     rounds = math.log2(whole("the number of arms", n_arms, least=2))
-    return math.exp(-positive("constant", constant) * whole("budget", budget, least=0) / (h2 * rounds))
+    exponent = Fraction(positive("constant", constant)) * whole("budget", budget, least=0) / Fraction(rounds)
+    return 1.0 if h2 == math.inf else decay(exponent / Fraction(float(h2)))
 
 
 def _gaps(means: Any) -> Floats:
     """Return the gaps to the best arm, smallest first; the first is 0."""
-    values = np.sort(np.asarray(means, float).ravel())[::-1]
-    if len(values) == 0 or not np.isfinite(values).all():
-        raise InvalidInput("the means must be finite numbers, at least one")
-    return np.asarray(values[0] - values, float)
+    values = _numbers(means)
+    if values is None or len(values) == 0 or not np.isfinite(values).all():
+        raise InvalidInput(f"the means are {reprlib.repr(means)}, but the means must be finite numbers, at least one")
+    values = np.sort(values)[::-1]
+    with np.errstate(over="ignore"):
+        return np.asarray(values[0] - values, float)
+
+
+def _numbers(means: Any) -> Floats | None:
+    """Return the numbers that were given, or None where there is something else among them."""
+    try:
+        given = np.asarray(means)
+        return given.astype(float).ravel() if given.dtype.kind in "iufO" else None  # no strings, True or complex ones
+    except (TypeError, ValueError, OverflowError):
+        return None

@@ -6,11 +6,12 @@ the paper has σ = 1.
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 
-from boxthirding._checks import whole
+from boxthirding._checks import is_number, whole
 from boxthirding.errors import InvalidInput
 from boxthirding.schedules import KINDS, Schedule
-from boxthirding.theory._ranges import capped, fraction, growth_below_2, positive
+from boxthirding.theory._ranges import capped, decay, fraction, growth_below_2, nearest, positive, several, signal
 
 
 def comparison_bound(gap: float, pulls: int, *, sigma: float = 1.0) -> float:
@@ -22,8 +23,7 @@ def comparison_bound(gap: float, pulls: int, *, sigma: float = 1.0) -> float:
     >>> comparison_bound(1.0, 8) == math.exp(-2)
     True
     """
-    positive("gap", gap)
-    return math.exp(-((gap / positive("sigma", sigma)) ** 2) * whole("pulls", pulls, least=1) / 4)
+    return decay(signal(positive("gap", gap), positive("sigma", sigma)) * whole("pulls", pulls, least=1) / 4)
 
 
 def round_bound(eps: float, pulls: int, *, sigma: float = 1.0) -> float:
@@ -34,8 +34,8 @@ def round_bound(eps: float, pulls: int, *, sigma: float = 1.0) -> float:
     >>> round_bound(0.5, 256) == 3 * math.exp(-8)
     True
     """
-    fraction("eps", eps)
-    return capped(3 * math.exp(-((eps / positive("sigma", sigma)) ** 2) * whole("pulls", pulls, least=1) / 8))
+    exponent = signal(fraction("eps", eps), positive("sigma", sigma)) * whole("pulls", pulls, least=1) / 8
+    return capped(3 * decay(exponent))
 
 
 def halving_constant(growth: float | None = None, schedule: str = "geometric") -> float:
@@ -60,9 +60,14 @@ def halving_bound(
     >>> round(halving_bound(0.5, 200, sigma=0.05), 5)
     0.00111
     """
-    used = halving_constant(growth, schedule)
-    exponent = used * (fraction("eps", eps) / positive("sigma", sigma)) ** 2 * positive("effort", effort)
-    return capped(3 * (exponent**-0.5 + 1) * math.exp(-exponent))
+    pulls = Fraction(halving_constant(growth, schedule)) * Fraction(positive("effort", effort))
+    return capped(rounds_bound(pulls * signal(fraction("eps", eps), positive("sigma", sigma))))
+
+
+def rounds_bound(exponent: Fraction) -> float:
+    """Return 3 (1/√a + 1) exp(-a); where a < 1 it is above 1, and 1 is returned."""
+    a = nearest(exponent)
+    return 1.0 if a < 1 else 3 * (a**-0.5 + 1) * math.exp(-a)
 
 
 def halving_effort(n_arms: int, budget: int, *, growth: float | None = None, schedule: str = "geometric") -> float:
@@ -76,11 +81,12 @@ def halving_effort(n_arms: int, budget: int, *, growth: float | None = None, sch
     (0, 1.0)
     """
     used = _growth(growth, schedule)
-    pulls = whole("budget", budget, least=1) / whole("the number of arms", n_arms, least=1)
+    arms = whole("the number of arms", n_arms, least=1)
+    pulls = whole("budget", budget, least=1) / arms
     if used == 2:  # noqa: PLR2004  # the critical growth
         if schedule != "geometric":
             raise InvalidInput(f"growth is {used}, but must lie in (1, 2) for the schedule {schedule}")
-        return max(0, (pulls - 2) / n_arms.bit_length())
+        return max(0, (pulls - 2) / arms.bit_length())
     return max(0, pulls * (1 - used / 2) ** (1 if schedule == "geometric" else 2) - 2)
 
 
@@ -93,9 +99,10 @@ def logarithmic_halving_bound(n_arms: int, budget: int, eps: float, *, sigma: fl
     >>> logarithmic_halving_bound(1_024, 10_240 * 100, 0.5, sigma=0.5) == 30 * math.exp(-12.5)
     True
     """
-    rounds = math.log2(max(2, whole("the number of arms", n_arms, least=1)))
-    each = whole("budget", budget, least=1) / (n_arms * rounds)
-    return capped(3 * rounds * math.exp(-((fraction("eps", eps) / positive("sigma", sigma)) ** 2) * each / 8))
+    arms = whole("the number of arms", n_arms, least=1)
+    rounds = math.log2(max(2, arms))
+    each = whole("budget", budget, least=1) / (arms * Fraction(rounds))
+    return capped(3 * rounds * decay(signal(fraction("eps", eps), positive("sigma", sigma)) * each / 8))
 
 
 def level_shares(
@@ -111,9 +118,10 @@ def level_shares(
     [0.057, 0.087, 0.099, 0.101]
     """
     whole("levels", levels, least=0)
+    extra = positive("eta", eta)
     if schedule == "polynomial":
-        power = 1 + positive("eta", eta) / 3
-        return [(level + 1) ** -power / _zeta(power) for level in range(levels)]
+        zeta = _zeta(extra)
+        return [(level + 1) ** -(1 + extra / 3) / zeta for level in range(levels)]
     root = _growth(growth, schedule) ** -0.5
     if schedule == "linear":
         return [(1 - root) * root**level for level in range(levels)]
@@ -128,13 +136,14 @@ def summed_halving_bound(eps: float, pulls: Sequence[int], shares: Sequence[floa
     >>> summed_halving_bound(0.5, [32, 128], [2 / 3, 1 / 3], sigma=0.25) < 6 * math.exp(-7)
     True
     """
-    if len(pulls) != len(shares):
-        raise InvalidInput(f"there are {len(shares)} shares, but must be as many as rounds: {len(pulls)}")
-    if min(shares, default=0.0) < 0 or sum(shares) > 1 + 1e-12:
-        raise InvalidInput(f"the shares are {list(shares)}, but must not be negative and sum to at most 1")
-    scale = (fraction("eps", eps) / positive("sigma", sigma)) ** 2 / 8
-    each = [whole("pulls", times, least=1) for times in pulls]
-    return capped(3 * sum(math.exp(-scale * p**2 * n) for p, n in zip(shares, each, strict=True)))
+    each = [whole("pulls", times, least=1) for times in several("pulls", pulls)]
+    parts = several("shares", shares)
+    if len(each) != len(parts):
+        raise InvalidInput(f"there are {len(parts)} shares, but must be as many as rounds: {len(each)}")
+    if not (all(is_number(part) and part >= 0 for part in parts) and sum(parts) <= 1 + 1e-12):
+        raise InvalidInput(f"the shares are {parts}, but must be numbers, none negative, that sum to at most 1")
+    scale = signal(fraction("eps", eps), positive("sigma", sigma)) / 8
+    return capped(3 * sum(decay(scale * Fraction(float(p)) ** 2 * n) for p, n in zip(parts, each, strict=True)))
 
 
 def growth_objective(growth: float, schedule: str = "geometric") -> float:
@@ -156,8 +165,8 @@ def _growth(growth: float | None, schedule: str) -> float:
     return Schedule(schedule, growth).growth or 0.0  # never 0: the schedule fills in its own
 
 
-def _zeta(power: float) -> float:
-    """Return ζ(x) for x > 1: the first terms, and Euler and Maclaurin for the rest."""
-    terms = 1000
-    rest = terms ** (1 - power) / (power - 1) - terms**-power / 2 + power * terms ** (-power - 1) / 12
+def _zeta(eta: float) -> float:
+    """Return ζ(1 + η/3): the first terms, and Euler and Maclaurin for the rest; ∞ if η is next to nothing."""
+    terms, power = 1000, 1 + eta / 3
+    rest = 3 * terms ** (-eta / 3) / eta - terms**-power / 2 + power * terms ** (-power - 1) / 12
     return float(sum(n**-power for n in range(1, terms + 1)) + rest)

@@ -2,7 +2,7 @@
 
 import math
 
-from boxthirding._checks import whole
+from boxthirding._checks import is_number, whole
 from boxthirding.errors import InvalidInput
 
 
@@ -15,7 +15,8 @@ def non_inclusion(n_arms: int, good: int, candidates: int) -> float:
     >>> non_inclusion(5_513, 55, 1_554) < 1e-7
     True
     """
-    few, many = sorted(_checked(n_arms, good, candidates))
+    n_arms, *both = _checked(n_arms, good, candidates)
+    few, many = sorted(both)
     if few + many > n_arms:
         return 0.0
     chance = 1.0
@@ -33,7 +34,7 @@ def non_inclusion_bound(n_arms: int, good: int, candidates: int) -> float:
     >>> non_inclusion_bound(10, 4, 7), non_inclusion_bound(100, 5, 20) == math.exp(-1)
     (0.0, True)
     """
-    good, candidates = _checked(n_arms, good, candidates)
+    n_arms, good, candidates = _checked(n_arms, good, candidates)
     if candidates + good > n_arms:
         return 0.0
     bound = math.exp(-candidates * good / n_arms)
@@ -50,14 +51,15 @@ def is_data_poor(n_arms: int, good: int, candidates: float) -> bool:
     (True, False)
     """
     _checked(n_arms, good, 0)
-    if not 0 <= candidates <= n_arms:
-        raise InvalidInput(f"candidates is {candidates}, but must lie between 0 and the number of arms, {n_arms}")
-    return candidates <= n_arms - good
+    if not (is_number(candidates) and 0 <= candidates <= n_arms):
+        raise InvalidInput(f"candidates is {candidates!r}, but must lie between 0 and the number of arms, {n_arms}")
+    return bool(candidates <= n_arms - good)
 
 
-def _checked(n_arms: int, good: int, candidates: int) -> tuple[int, int]:
-    whole("the number of arms", n_arms, least=1)
-    for name, value in {"good": good, "candidates": candidates}.items():
-        if whole(name, value, least=0) > n_arms:
-            raise InvalidInput(f"{name} is {value}, but there are only {n_arms} arms")
-    return good, candidates
+def _checked(n_arms: int, good: int, candidates: int) -> tuple[int, int, int]:
+    arms = whole("the number of arms", n_arms, least=1)
+    both = whole("good", good, least=0), whole("candidates", candidates, least=0)
+    for name, value in zip(("good", "candidates"), both, strict=True):
+        if value > arms:
+            raise InvalidInput(f"{name} is {value}, but there are only {arms} arms")
+    return arms, *both

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from statistics import median
 
-from boxthirding._checks import is_number, whole
+from boxthirding._checks import is_finite, whole
 from boxthirding.errors import InvalidInput
+from boxthirding.theory._ranges import several
 
 
 def remedian(values: Sequence[float], block: int = 3) -> float:
@@ -17,12 +18,12 @@ def remedian(values: Sequence[float], block: int = 3) -> float:
     4.8
     """
     whole("block", block, least=2)
-    for value in values:
-        if not is_number(value) or value != value:  # noqa: PLR0124  # NaN has no place in an order
-            raise InvalidInput(f"a value is {value!r}, but must be a number")
-    if not values:
+    level = several("values", values)
+    for value in level:
+        if not is_finite(value):
+            raise InvalidInput(f"a value is {value!r}, but must be a finite number")
+    if not level:
         raise InvalidInput("there is no value, but a remedian needs one at least")
-    level = list(values)
     while len(level) > 1:
         level = [median(level[i : i + block]) for i in range(0, len(level), block)]
     return float(level[0])

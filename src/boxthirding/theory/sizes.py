@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from boxthirding._checks import whole
+from boxthirding._checks import LARGEST_FLOAT, whole
 from boxthirding.errors import InvalidInput
 from boxthirding.schedules import GEOMETRIC_GROWTH
 from boxthirding.theory._ranges import growth_below_2, positive
@@ -70,6 +70,9 @@ def candidate_bounds(pulls: int, *, growth: float = GEOMETRIC_GROWTH, effort: fl
     """
     growth_below_2(growth)
     budget = whole("pulls", pulls, least=1) / positive("effort", effort)  # remark D.6: T(t₀) = t₀ T(1)
+
+    if budget > LARGEST_FLOAT / 8:  # the search would leave the floats
+        return Interval(math.inf, math.inf)
 
     def least_pulls(arms: int) -> float:
         return 2 * arms / (2 - growth) - 9 * _rest(arms, growth)
