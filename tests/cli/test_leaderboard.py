@@ -88,7 +88,10 @@ def test_the_standings_fit_into_80_columns(whole):
     assert rows["sh"].split()[1] == "T"
     assert "*" in rows["sr"]
     assert "*" not in rows["b3"]
-    assert lines[-2] == "left out, because --data has no file of them: contests 872"
+    assert "geometric means ± half the 95 % interval, paired by replicate" in lines
+    assert "told: T the budget" in lines
+    assert "1 is as good as the best of each cell, 2 is twice its regret" in lines
+    assert lines[-2] == "left out, as they need --data: contest 872"
     assert lines[-1].endswith("leaderboard.md")
 
 

@@ -1,5 +1,7 @@
 """`boxthirding plot`: pictures from saved results, with nothing run."""
 
+from pathlib import Path
+
 import pytest
 from click.testing import CliRunner
 
@@ -55,14 +57,6 @@ def test_what_is_common_is_the_heading_and_what_differs_the_label(tmp_path, monk
     seeds = drawn(monkeypatch, save(tmp_path / "seeds", usual("us"), usual("us", seed=1)), "--out", out)
     assert list(seeds["runs"]) == ["us, seed 0", "us, seed 1"]
     assert seeds["subtitle"] == "rewards gaussian:0.3, budget 60 pulls, 12 replicates"
-    mixed = save(tmp_path / "mixed", usual("us"), usual("us", Bernoulli()), usual("us", instance=equal(9)))
-    both = drawn(monkeypatch, mixed, "--out", out)
-    assert list(both["runs"]) == [
-        "us, captions, rewards gaussian:0.3",
-        "us, captions, rewards bernoulli",
-        "us, equal, rewards gaussian:0.3",
-    ]
-    assert both["title"] == "2 instances"
     crowd = drawn(monkeypatch, save(tmp_path / "crowd", usual("us", workers=3)), "--out", out)
     assert crowd["subtitle"].endswith("seed 0, 3 workers")
 
@@ -75,6 +69,63 @@ def test_some_policies_may_be_chosen(tmp_path, monkeypatch):
     ]
     result = run("plot", file, "--out", tmp_path / "p.png", "--policy", "bsh")
     assert (result.exit_code, result.stderr) == (2, f"Error: --policy is bsh, but {file} has us, b3, sh\n")
+
+
+def test_one_of_several_problems_must_be_chosen(tmp_path, monkeypatch):
+    other = Setting(captions(40), Gaussian(0.3), "us", 90, (5, 20), 12)
+    small = usual("us", instance=captions(9))
+    mixed = save(tmp_path / "r", usual("us"), usual("us", Bernoulli()), usual("b3", instance=equal(40)), other, small)
+    out = tmp_path / "p.png"
+
+    def refused(*chosen):
+        result = run("plot", mixed, "--out", out, *chosen)
+        assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1)
+        return result.stderr
+
+    assert refused() == (
+        f"Error: {mixed} has 5 problems, but a picture shows one: choose from --instance captions, equal; "
+        "--arms 40, 9; --rewards gaussian:0.3, bernoulli; --budget 60, 90\n"
+    )
+    assert "has 3 problems, but a picture shows one: choose from --arms 40, 9; --budget 60, 90" in refused(
+        "--policy", "us", "--rewards", "gaussian:0.3"
+    )
+    assert "--rewards is none, but what is left of" in refused("--rewards", "none")
+    assert "--budget is 90, but what is left of" in refused("--instance", "equal", "--budget", "90")
+    assert not out.exists()
+    for chosen, labels in {
+        ("--instance", "equal"): ["b3"],
+        ("--rewards", "bernoulli"): ["us"],
+        ("--budget", "90"): ["us"],
+        ("--arms", "9"): ["us"],
+    }.items():
+        assert list(drawn(monkeypatch, mixed, "--out", out, *chosen)["runs"]) == labels
+
+
+def test_more_curves_than_can_be_told_apart_are_refused(tmp_path, monkeypatch):
+    efforts = [f"b3:effort={k}" for k in range(1, 12)]
+    file, out = save(tmp_path / "r", *map(usual, efforts)), tmp_path / "p.png"
+    result = run("plot", file, "--out", out)
+    assert (result.exit_code, out.exists()) == (2, False)
+    assert "has 11 curves of this problem, but a picture shows at most 10: choose some with --policy" in result.stderr
+    some = [word for spec in efforts[:10] for word in ("--policy", spec)]
+    assert list(drawn(monkeypatch, file, "--out", out, *some)["runs"]) == efforts[:10]
+
+
+def test_a_full_disk_leaves_the_picture_that_was_there(tmp_path, monkeypatch):
+    file, out = save(tmp_path / "r", usual("us")), tmp_path / "p.png"
+    out.write_bytes(b"before")
+    real = Path.write_bytes
+
+    def full(path, content):
+        real(path, content[:100])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    result = run("plot", file, "--out", out)
+    assert result.exit_code == 1
+    assert result.stderr == f"Error: the plot {out} could not be written: No space left on device\n"
+    assert out.read_bytes() == b"before"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["p.png", "r"]
 
 
 def test_what_is_not_complete_is_drawn_as_far_as_it_is(tmp_path, monkeypatch):

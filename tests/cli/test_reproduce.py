@@ -9,7 +9,7 @@ from boxthirding.cli.commands import cli
 from boxthirding.errors import SimulationFailed
 from boxthirding.report import folders
 from boxthirding.report.reproduction import run as reproduction
-from boxthirding.report.reproduction.claims import CLAIMS
+from boxthirding.report.reproduction.claims import CLAIMS, Verdict
 from boxthirding.report.reproduction.run import Reproduction
 from boxthirding.sim import Interrupted
 
@@ -43,8 +43,11 @@ def files(out):
 def test_it_prints_every_verdict_and_where_the_page_is(whole):
     out, result = whole
     lines = result.stdout.splitlines()
-    assert len([line for line in lines if line.startswith(("holds", "does not hold"))]) == len(CLAIMS)
+    verdicts = tuple(verdict.value for verdict in Verdict)
+    assert len([line for line in lines if line.startswith(verdicts)]) == len(CLAIMS)
+    assert len([line for line in lines if line.startswith("too few to say")]) == sum(not one.exact for one in CLAIMS)
     assert lines[-2].startswith(f"Of {len(CLAIMS)} claims ")
+    assert lines[-2].endswith(" 16 have too few replicates to say.")
     assert lines[-1] == f"The page: {out / 'index.html'}"
     assert result.stderr == ""
 
@@ -71,7 +74,7 @@ def test_every_claim_is_in_the_csv_with_its_numbers(whole):
     with (whole[0] / "claims.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert {row["claim"] for row in rows} == {claim.key for claim in CLAIMS}
-    assert {row["verdict"] for row in rows} <= {"holds", "holds in part", "does not hold"}
+    assert {row["verdict"] for row in rows} <= {"holds", "holds in part", "does not hold", "too few to say"}
     assert all(float(row["standard_error"] or 0) >= 0 for row in rows)
 
 

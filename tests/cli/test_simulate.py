@@ -281,6 +281,7 @@ REFUSED = {
     "a value that is no number": ({"--policy": "b3:effort=much"}, ["effort=much", "number"]),
     "unknown rewards": ({"--rewards": "poisson"}, ["'poisson'", "gaussian:SIGMA", "bernoulli", "table:FILE.csv"]),
     "gaussian without sigma": ({"--rewards": "gaussian"}, ["'gaussian'", "write gaussian:0.25"]),
+    "a sigma without a square": ({"--rewards": "gaussian:3e159"}, ["sigma is 3e+159", "below 1e+150", "scale"]),
     "votes without counts": ({"--rewards": "votes"}, ["captions has no counts", "--means"]),
     "a table of other arms": ({"--rewards": "table:table.csv"}, ["1 arms", "captions has 50"]),
     "a table that is not there": ({"--rewards": "table:gone.csv"}, ["gone.csv cannot be read"]),

@@ -15,7 +15,7 @@ REAL = real_facts()
 
 
 def verdict(key, **world):
-    finding = BY_KEY[key].decide(evidence(**world))
+    finding = BY_KEY[key].finding(evidence(**world))
     assert finding.reason.endswith(".")
     assert finding.measured
     return finding.verdict
@@ -103,8 +103,12 @@ WORLDS = [
     ("candidate-bounds", {"facts": replace(PRINTED, candidates=REAL.candidates)}, IN_PART),
     ("exact-non-inclusion", {}, HOLDS),
     ("exact-non-inclusion", {"splits": {("poly", "us", 0.1): split_of(0.3, 0.9)}}, FAILS),
+    ("exact-non-inclusion", {"splits": {("poly", "us", 0.1): split_of(0.02, 1e-9)}}, FAILS),
+    ("exact-non-inclusion", {"splits": {("poly", "us", 0.1): split_of(0.98, 1.0)}}, FAILS),
+    ("exact-non-inclusion", {"splits": {("poly", "us", 0.1): split_of(0.0, 0.0)}}, HOLDS),
     ("one-exponent", world({("*", "b3"): 0.0}), HOLDS),
     ("one-exponent", world({("poly", "b3"): 0.0, ("*", "b3"): failing(0.5)}), IN_PART),
+    ("one-exponent", world({("equal", "b3"): failing(0.05), ("*", "b3"): 0.0}), IN_PART),  # five in a hundred
     ("one-exponent", world({("*", "b3"): 1.0}), FAILS),
     ("explicit-bounds", world({("*", ""): 0.0}), HOLDS),
     ("explicit-bounds", world({("*", ""): 1.0}), IN_PART),
@@ -123,6 +127,32 @@ def test_a_claim_is_decided_by_what_was_measured(key, world, expected):
     assert verdict(key, **world) is expected
 
 
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.key)
+def test_of_too_few_replicates_there_is_no_verdict_but_on_what_is_computed(claim):
+    world = evidence()
+    few = replace(world, cases={key: replace(case, replicates=19) for key, case in world.cases.items()})
+    enough = replace(world, cases={key: replace(case, replicates=20) for key, case in world.cases.items()})
+    assert (claim.finding(few).verdict is Verdict.TOO_FEW) is not claim.exact
+    assert claim.finding(enough) == claim.decide(enough)
+    assert claim.exact or claim.finding(few).reason.startswith("19 replicates are too few for a verdict")
+
+
+@pytest.mark.parametrize("claim", [claim for claim in CLAIMS if claim.exact], ids=lambda claim: claim.key)
+def test_what_is_computed_does_not_look_at_runs(claim):
+    assert claim.decide(replace(evidence(), runs={}, splits={}, cases={})) == claim.decide(evidence())
+
+
+def test_what_us_loses_has_the_standard_error_of_paired_replicates():
+    before, after = np.linspace(0.2, 0.4, REPLICATES), np.linspace(0.1, 0.3, REPLICATES)
+    rules = {("poly", "us"): lambda pulls: before if pulls == 100 else after}
+    measured = BY_KEY["uniform-stagnates"].decide(evidence(**world(rules))).measured
+    loss = next(one for one in measured if one.what == "Polynomial gaps: US loses").estimate
+    draw = np.random.default_rng(0)
+    shares = [after[rows].mean() / before[rows].mean() for rows in draw.integers(0, REPLICATES, (4_000, REPLICATES))]
+    assert loss.value == pytest.approx(100 * (1 - after.mean() / before.mean()), abs=1e-3)
+    assert loss.error == pytest.approx(100 * np.std(shares), rel=0.1)
+
+
 def test_every_claim_can_hold_and_can_fail():
     seen = {(key, expected is HOLDS) for key, _, expected in WORLDS}
     assert seen == {(claim.key, holds) for claim in CLAIMS for holds in (True, False)}
@@ -137,6 +167,12 @@ def test_claims_are_told_apart_and_told_in_full():
 def test_a_reason_names_where_a_claim_fails():
     finding = BY_KEY["lowest-when-noisy"].decide(evidence(**world({("poly", "bsh"): 0.001})))
     assert "6 of 7 noisy cases; not in Polynomial gaps" in finding.reason
+
+
+def test_the_reason_for_the_lower_bound_says_where_even_a_guess_beats_it():
+    cases = ("equal", "captions-gaussian-0.5")
+    finding = BY_KEY["lower-bound"].decide(evidence(**world({(case, "b3"): 0.0 for case in cases})))
+    assert "Some are, in Captions, high noise (σ = 0.5) and Equal gaps. In Equal gaps even a guess" in finding.reason
 
 
 def test_the_reason_for_the_baselines_says_which_do_better_than_printed():

@@ -3,8 +3,10 @@ import hashlib
 import pytest
 
 from boxthirding.errors import UnreadableData
-from boxthirding.report.reproduction import contest
-from boxthirding.report.reproduction.contest import FILE, SHA256, find_contest
+from boxthirding.report.contests import SHA256
+from boxthirding.report.reproduction.contest import find_contest
+
+FILE = "893.csv"
 
 SMALL = "caption,mean,votes,not_funny,somewhat_funny,funny\na,1,10,2,4,4\nb,1,10,6,3,1\nc,1,10,9,1,0\n"
 
@@ -18,7 +20,7 @@ def test_without_a_folder_the_captions_are_the_embedded_ones():
 
 def test_a_file_with_the_right_hash_is_the_contest_in_the_file_s_order(tmp_path, monkeypatch):
     (tmp_path / FILE).write_text(SMALL, encoding="utf-8")
-    monkeypatch.setattr(contest, "SHA256", hashlib.sha256(SMALL.encode()).hexdigest())
+    monkeypatch.setitem(SHA256, "893", hashlib.sha256(SMALL.encode()).hexdigest())
     found = find_contest(tmp_path)
     assert found.captions().means.tolist() == [0.8, 0.4, 0.1]
     assert found.captions(2).means.tolist() == [0.8, 0.4]
@@ -30,7 +32,7 @@ def test_another_file_is_refused_with_both_hashes_its_columns_and_what_to_do(tmp
     with pytest.raises(UnreadableData) as refusal:
         find_contest(tmp_path)
     message = str(refusal.value)
-    for text in (SHA256, hashlib.sha256(SMALL.encode()).hexdigest(), "caption,mean,votes", "leave --data out"):
+    for text in (SHA256["893"], hashlib.sha256(SMALL.encode()).hexdigest(), "caption,mean,votes", "leave --data out"):
         assert text in message
 
 

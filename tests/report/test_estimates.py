@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from boxthirding.report.reproduction.estimates import CLEARLY, Estimate
+from boxthirding.report.reproduction.estimates import BY_CHANCE, CLEARLY, Estimate, Share, at_least
 
 
 def test_a_mean_has_the_standard_error_of_its_values():
@@ -14,10 +14,40 @@ def test_a_mean_has_the_standard_error_of_its_values():
 
 
 def test_a_share_of_none_is_not_taken_for_certain():
-    found = Estimate.share(0, 100)
+    found = Share(0, 100).estimate
     assert found.value == 0
     assert 0.005 < found.error < 0.015
-    assert Estimate.share(50, 100).error == pytest.approx(0.05, rel=0.01)
+    assert Share(50, 100).estimate.error == pytest.approx(0.05, rel=0.01)
+
+
+def test_the_tail_of_a_binomial_law_is_that_of_a_slow_sum():
+    for hits, of, chance in ((0, 5, 0.3), (3, 10, 0.2), (10, 10, 0.9), (40, 1_000, 0.02), (1, 1_000, 1e-6)):
+        slow = sum(math.comb(of, k) * chance**k * (1 - chance) ** (of - k) for k in range(hits, of + 1))
+        assert at_least(hits, of, chance) == pytest.approx(slow, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("hits", "of", "bound", "above"),
+    [
+        (5, 100, 5.5e-12, True),  # whatever the error of five of a hundred
+        (1, 1_000, 5.5e-12, True),
+        (1, 1_000, 1e-5, False),  # one in a hundred times
+        (0, 100, 0.0, False),
+        (1, 100, 0.0, True),
+        (100, 100, 1.0, False),
+        (65, 100, 0.5, False),
+        (66, 100, 0.5, True),  # 3.2 standard errors
+    ],
+)
+def test_a_share_is_clearly_above_a_bound_that_hardly_ever_gives_as_many(hits, of, bound, above):
+    assert Share(hits, of).clearly_above(bound) is above
+    assert Share(of - hits, of).clearly_below(1 - bound) is above
+
+
+def test_a_share_beyond_a_bound_by_chance_is_rare():
+    runs = np.random.default_rng(1).binomial(200, 0.1, 20_000)
+    seen = sum(Share(int(hits), 200).clearly_above(0.1) for hits in range(201) for _ in range((runs == hits).sum()))
+    assert seen / 20_000 < BY_CHANCE + 4 * math.sqrt(BY_CHANCE / 20_000)
 
 
 def test_two_estimates_differ_clearly_beyond_three_combined_standard_errors():

@@ -1,4 +1,5 @@
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 import pytest
 from synthetic import as_printed, evidence
@@ -67,6 +68,14 @@ def test_a_table_s_caption_says_which_rows_come_out_as_printed():
     assert "BUCB come out clearly better than printed" in caption
     assert "BSH come out clearly worse than printed" in caption
     assert "B3, SH, r₀ = 1.7, SH, r₀ = 2 and UCB-E come out as printed" in caption
+
+
+def test_of_too_few_replicates_a_caption_does_not_judge_the_rows():
+    world = evidence()
+    few = replace(world, cases={key: replace(case, replicates=2) for key, case in world.cases.items()})
+    caption = table_picture(few, TABLES[0]).caption
+    assert "2 replicates are too few to say which rows come out as printed." in caption
+    assert "clearly" not in caption
 
 
 def test_the_split_of_errors_stands_in_its_data():

@@ -1,6 +1,7 @@
 """The board and what is written of it, from regrets that were made up."""
 
 import json
+from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -109,6 +110,52 @@ def test_the_page_has_the_standings_the_marks_and_every_problem():
     assert silent.startswith("captions, none\n")
     assert "contest 872" in text
     assert "![Relative regret of every policy](board.png)" in text
+
+
+@pytest.mark.parametrize(
+    ("facts", "words"),
+    [
+        (FACTS, "Left out, as they need --data: contest 872."),
+        (replace(FACTS, with_data=True), "Left out, because --data has no file of them: contest 872."),
+        (replace(FACTS, missing=("872", "830")), "Left out, as they need --data: contests 872 and 830."),
+    ],
+)
+def test_what_is_left_out_is_said_with_its_reason(facts, words):
+    assert words in page(board(), facts, "board.png").splitlines()
+
+
+def test_only_marks_that_occur_are_explained():
+    assert "Told: T, the budget; σ, the noise. A policy without" in page(board(), FACTS, "board.png")
+    regrets = {(SMALL, spec): 0.1 + SPREAD for spec in ("b3", "us")}
+    untold = Board((SMALL,), tuple(map(Entrant.of, ("b3", "us"))), regrets)
+    assert "No policy is told anything." in page(untold, FACTS, "board.png")
+    svg = rendered(draw(untold, FACTS), "svg").decode()
+    assert "<!-- told nothing -->" in svg
+    assert "cannot run" not in svg
+
+
+def test_the_legend_looks_as_what_is_drawn():
+    (legend,) = draw(board(), FACTS).legends
+    looks = {
+        line.get_label(): (line.get_marker(), line.get_color(), line.get_markerfacecolor())
+        for line in legend.legend_handles
+    }
+    points = {
+        (line.get_marker(), line.get_color(), line.get_markerfacecolor())
+        for axes in draw(board(), FACTS).axes
+        for line in axes.lines
+        if line.get_marker() in ("o", "D")
+    }
+    assert list(looks) == ["told nothing", "told T or σ", "cannot run in every cell"]
+    assert set(looks.values()) == points
+
+
+def test_the_mark_of_a_tie_goes_by_the_interval_that_is_printed():
+    regrets = {(SMALL, "b3"): 0.1 + SPREAD, (SMALL, "us"): 0.1046 - SPREAD}
+    text = page(Board((SMALL,), tuple(map(Entrant.of, ("b3", "us"))), regrets), FACTS, "p.png")
+    (row,) = (line for line in text.split("### ")[1].splitlines() if line.startswith("| `us`"))
+    assert float(row.split("(")[1].split(" ")[0]) > 1
+    assert not row.endswith("= |")
 
 
 def test_a_policy_that_cannot_be_told_from_the_best_is_marked():

@@ -1,9 +1,12 @@
 """Suites: what they hold, what a folder of contests adds to them, and what was kept apart."""
 
+import hashlib
+
 import numpy as np
 import pytest
 
 from boxthirding.errors import InvalidInput, UnreadableData
+from boxthirding.report.contests import SHA256
 from boxthirding.report.leaderboard.suites import (
     CONTESTS,
     SUITES,
@@ -13,16 +16,17 @@ from boxthirding.report.leaderboard.suites import (
     suite_named,
 )
 
+TEXT = "\n".join(["votes,somewhat_funny,funny", *(f"100,{k % 40},{k % 7}" for k in range(1_100)), ""])
+
 
 @pytest.fixture
-def contests(tmp_path):
-    """Make a folder with some contests, far smaller than the real ones."""
+def contests(tmp_path, monkeypatch):
+    """Make a folder with some contests, far smaller than the real ones, and taken for them."""
 
     def make(*numbers):
         for number in numbers:
-            rows = [f"100,{k % 40},{k % 7}" for k in range(1_100)]
-            text = "\n".join(["votes,somewhat_funny,funny", *rows, ""])
-            (tmp_path / f"{number}.csv").write_text(text, encoding="utf-8")
+            (tmp_path / f"{number}.csv").write_bytes(TEXT.encode())
+            monkeypatch.setitem(SHA256, number, hashlib.sha256(TEXT.encode()).hexdigest())
         return tmp_path
 
     return make
@@ -84,6 +88,13 @@ def test_contests_that_are_not_at_hand_are_left_out_and_named(contests):
 
 def test_a_folder_without_a_contest_is_refused(tmp_path):
     with pytest.raises(UnreadableData, match=r"none of 893\.csv, 872\.csv, 830\.csv: give one that has"):
+        problems_of(suite_named("standard"), tmp_path)
+
+
+@pytest.mark.parametrize("number", CONTESTS)
+def test_a_file_that_is_not_the_contest_of_its_name_is_refused(tmp_path, number):
+    (tmp_path / f"{number}.csv").write_text(TEXT, encoding="utf-8")
+    with pytest.raises(UnreadableData, match=rf"{number}\.csv has SHA-256 .* but must have SHA-256 {SHA256[number]}"):
         problems_of(suite_named("standard"), tmp_path)
 
 

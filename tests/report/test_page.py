@@ -4,7 +4,7 @@ from html.parser import HTMLParser
 
 from boxthirding.report.reproduction.claims import Claim, Finding, Measurement, Verdict
 from boxthirding.report.reproduction.estimates import Estimate
-from boxthirding.report.reproduction.figures.picture import Picture
+from boxthirding.report.reproduction.figures.picture import Picture, Reading
 from boxthirding.report.reproduction.page import Page
 
 VOID = {"meta", "img", "br"}
@@ -26,6 +26,19 @@ PAGE = Page(
     command="boxthirding reproduce --quick",
     made={"seed": "893"},
 )
+
+
+def test_too_few_replicates_are_counted_only_where_there_are():
+    assert "too few" not in PAGE.html()
+    few = replace(PAGE, findings=[*PAGE.findings, claim("four", Verdict.TOO_FEW)])
+    assert '<li class="soft"><strong>1</strong>? claim too few to say</li>' in few.html()
+
+
+def test_numbers_of_a_table_know_their_columns_where_these_do_not_fit():
+    table = Reading(("Policy", "Ours", "25 % & more"), [("B3", "0.1", "–")], "A note.")
+    html = replace(PAGE, sections={"A part": [replace(PICTURE, table=table)]}).html()
+    assert '<tr><td>B3</td><td class="number" data-label="Ours">0.1</td>' in html
+    assert '<td class="number" data-label="25 % &amp; more">–</td></tr>' in html
 
 
 class Balanced(HTMLParser):

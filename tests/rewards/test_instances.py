@@ -207,6 +207,7 @@ def test_a_path_that_is_no_file_is_refused(tmp_path):
         ({"means": 0.5}, r"means has the shape \(\)"),
         ({"means": ["a"]}, "but must be a sequence of numbers"),
         ({"means": [0.5, np.nan]}, "arm 2 has mean nan, but means must be finite"),
+        ({"means": [0.5, -1e150]}, r"arm 2 has mean -1e\+150, but means must be below 1e\+150 in size: scale them"),
         ({"means": [np.inf]}, "arm 1 has mean inf"),
         ({"means": [0.5], "counts": [[1, 2]]}, r"counts has the shape \(1, 2\)"),
         ({"means": [0.5], "counts": [[0.5, 1.0, 2.0]]}, "but must be whole numbers"),

@@ -84,6 +84,18 @@ def test_a_sigma_must_be_a_finite_number_of_at_least_zero(sigma):
         Gaussian(sigma)
 
 
+@pytest.mark.parametrize("make", [Gaussian, lambda sigma: parse_rewards(f"gaussian:{sigma}")])
+def test_a_sigma_whose_square_would_not_be_finite_is_refused(make):
+    with pytest.raises(InvalidInput, match=r"sigma is 3e\+159, but must be below 1e\+150: scale the means and"):
+        make(3e159)
+    assert make(9.9e149).sigma == 9.9e149
+
+
+def test_a_value_whose_square_would_not_be_finite_is_refused():
+    with pytest.raises(InvalidInput, match=r"arm 2 has value -1e\+150, but values must be below 1e\+150 in size"):
+        Table([[0.0], [-1e150]], [[1.0], [1.0]])
+
+
 @pytest.mark.parametrize("model", [Bernoulli(), Kumaraswamy()])
 @pytest.mark.parametrize("value", [-0.001, 1.5])
 def test_means_outside_the_unit_interval_are_refused_by_arm_and_value(model, value):

@@ -172,6 +172,16 @@ def test_an_arm_exactly_eps_from_the_best_is_eps_best():
     assert split.missed[-1] == 0
 
 
+def test_an_answer_exactly_eps_from_the_best_is_right():
+    means = [1.1, 1.0, 0.5]  # rounded, 1.1 - 1.0 is more than 0.1
+    assert means[0] - means[1] > 0.1
+    setting = Setting(Instance("edge", means), Gaussian(5.0), "us", 3, replicates=200)
+    (run,) = sweep([setting])
+    given = run.recommended[:, -1]
+    assert {0, 1, 2} == set(given.tolist())
+    assert error_split(setting, run, 0.1).confused.tolist() == [np.count_nonzero(given == 2)]
+
+
 @pytest.mark.parametrize("eps", [0, 1, -0.1, 1.5, float("nan"), "0.1", None])
 def test_eps_outside_its_range_is_refused(eps):
     setting = Setting(captions(20), Gaussian(0.3), "us", 20, replicates=2)

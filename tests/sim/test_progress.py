@@ -51,11 +51,29 @@ def test_a_policy_has_its_own_speed_and_another_one_that_of_those_known(clock):
 
 
 def test_what_runs_side_by_side_is_seen_in_the_clock(clock):
-    one = setting("us")
+    one = setting("us", replicates=15)
     forecast = Forecast([one], clock)
     clock.now += 2
     forecast.ended(one, 5, 8.0)  # four workers
+    clock.now += 2
+    forecast.ended(one, 5, 8.0)
     assert forecast.seconds_left() == pytest.approx(2)
+
+
+def test_compiling_is_no_part_of_what_a_replicate_takes(clock):
+    settings = [setting("us"), setting("b3")]
+    forecast = Forecast(settings, clock)
+    for one, waited in zip(settings, (60, 300), strict=True):
+        forecast.began(one)
+        clock.now += waited
+        assert forecast.seconds_left() in (None, pytest.approx(10))  # of b3, at the speed of us
+        for _ in range(5):
+            clock.now += 1
+            forecast.ended(one, 1, 1.0)
+        assert forecast.seconds_left() == pytest.approx(15 if one is settings[0] else 5)
+        clock.now += 5
+        forecast.ended(one, 5, 5.0)
+    assert forecast.seconds_left() == 0
 
 
 def test_what_was_saved_before_tells_the_speed_and_takes_no_time(clock):

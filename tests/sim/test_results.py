@@ -188,6 +188,8 @@ DAMAGE = {
     "rows of two lengths": b'{"chunk": 0, "first": 0, "recommended": [[1, 1, 1], [1]], "idle": [0, 0], "seconds": 0}',
     "a replicate below 0": b'{"chunk": 0, "first": -1, "recommended": [[1, 1, 1]], "idle": [0], "seconds": 0}',
     "no replicates": b'{"chunk": 0, "first": 0, "recommended": [], "idle": [], "seconds": 0}',
+    "one too many": b'{"chunk": 0, "first": 12, "recommended": [[1, 1, 1]], "idle": [0], "seconds": 0}',
+    "no replicates asked for": b'{"setting": 0, "replicates": 0}',
     "other means": b'{"means_sha256": "abc", "means": [0.5]}',
     "more of nothing": b'{"setting": 5, "replicates": 10}',
 }
@@ -200,6 +202,45 @@ def test_a_damaged_line_is_an_error_with_its_number(file, damage):
     refused(file, settings(), "line 6 is not what a sweep writes", UnreadableData)
     with pytest.raises(UnreadableData, match="line 6 is not what a sweep writes"):
         load(file)
+
+
+def test_a_replicate_that_is_there_twice_is_an_error(file):
+    lines = file.read_bytes().splitlines()
+    again = b'{"chunk": 0, "first": 1, "recommended": [[1, 1, 1], [1, 1, 1]], "idle": [0, 0], "seconds": 0}'
+    file.write_bytes(b"\n".join([*lines, again]) + b"\n")
+    words = rf"line {len(lines) + 1} is not what a sweep writes \(ValueError: some of its replicates are there already"
+    refused(file, settings(), words, UnreadableData)
+    file.write_bytes(b"\n".join([*lines[:4], again, *lines[4:]]) + b"\n")
+    with pytest.raises(UnreadableData, match="some of its replicates are there already"):
+        load(file)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("replicates", -1),
+        ("replicates", 0),
+        ("replicates", "12"),
+        ("arms", 41),
+        ("budget", "60"),
+        ("budget", 61),
+        ("checkpoints", [20, 5, 60]),
+        ("checkpoints", [5, 20]),
+        ("checkpoints", 60),
+        ("seed", -1),
+        ("workers", 0),
+        ("sigma", "much"),
+        ("instance", 7),
+        ("means_sha256", "abc"),
+        ("code_sha256", None),
+        ("weather", "fine"),
+    ],
+)
+def test_a_setting_with_a_value_that_cannot_be_is_an_error(file, name, value):
+    lines = file.read_text(encoding="utf-8").splitlines()
+    lines[2] = json.dumps(json.loads(lines[2]) | {name: value})
+    file.write_text("\n".join([*lines, ""]), encoding="utf-8")
+    refused(file, settings(), "line 3 is not what a sweep writes", UnreadableData)
 
 
 def test_what_cannot_be_read_is_refused(tmp_path):

@@ -5,7 +5,7 @@ import json
 import multiprocessing
 import os
 import signal
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 
@@ -329,6 +329,43 @@ def test_an_executor_that_is_shut_down_is_refused():
     pool.shutdown()
     with pytest.raises(SimulationFailed, match="the executor takes no work"):
         sweep(settings(["us"]), executor=pool)
+
+
+class Strange:
+    """An executor that gives what it likes."""
+
+    def __init__(self, given):
+        self.given = given
+
+    def submit(self, *_):
+        return self.given
+
+
+def done(result):
+    future = Future()
+    future.set_result(result)
+    return future
+
+
+@pytest.mark.parametrize(
+    ("executor", "words"),
+    [
+        ("x", "executor is 'x', but must take work: give a concurrent.futures.Executor"),
+        (Strange(None), "submit gave None, but must give a future: give a concurrent.futures.Executor"),
+        (Strange(done(None)), "the executor gave None, but must give what it was asked to compute: give a concurrent"),
+    ],
+    ids=["a text", "no future", "no result"],
+)
+def test_what_is_no_executor_is_refused(executor, words):
+    with pytest.raises(InvalidInput, match=words):
+        sweep(settings(["us"]), executor=executor)
+    with pytest.raises(InvalidInput, match=words):
+        plain(settings(["us"])[0], executor=executor)
+
+
+def test_an_executor_and_threads_are_refused():
+    with ThreadPoolExecutor(1) as pool, pytest.raises(InvalidInput, match="threads is 2, but the executor has its own"):
+        sweep(settings(["us"]), executor=pool, threads=2)
 
 
 def test_means_that_differ_in_the_last_bit_are_other_arms(tmp_path):

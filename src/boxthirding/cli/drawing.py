@@ -9,7 +9,7 @@ import click
 if TYPE_CHECKING:
     from boxthirding.sim import Description, Run
 
-_TOLD: Final = ("rewards", "budget", "replicates", "seed", "workers")
+_TOLD: Final = ("replicates", "seed", "workers")
 """What a subtitle tells where it is common to all, and a label where it is not."""
 
 
@@ -36,24 +36,22 @@ def subtitle(one: "Description", without: Collection[str] = ()) -> str:
 
 
 def draw(plot: Path, runs: Iterable[tuple["Description", "Run"]]) -> None:
-    """Write the picture of regret against pulls; whatever differs between settings stands beside the policy."""
+    """Write the picture of regret against pulls on one problem; what else differs stands beside the policy."""
     from boxthirding.report import plot_regret
 
     begun = [(one, run) for one, run in runs if run.replicates]
     drawn = [one for one, _ in begun]
-    titles = list(dict.fromkeys(map(title, drawn)))
     different = [name for name in _TOLD if len({getattr(one, name) for one in drawn}) > 1]
     named = {}
     for one, run in begun:
-        parts = [one.policy, *([one.instance] if len(titles) > 1 else [])]
-        parts += [f"{name} {getattr(one, name)}" for name in different]
+        parts = [one.policy, *(f"{name} {getattr(one, name)}" for name in different)]
         part = "" if run.replicates == one.replicates else f" ({counted(run.replicates, 'replicate')})"
         named[", ".join(parts) + part] = run
     try:
         plot_regret(
             plot,
             named,
-            title=titles[0] if len(titles) == 1 else f"{len(titles)} instances",
+            title=title(drawn[0]) if drawn else "",
             subtitle=subtitle(drawn[0], without=different) if drawn else "",
         )
     except OSError as problem:

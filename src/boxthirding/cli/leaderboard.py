@@ -78,6 +78,9 @@ def _report(asked: "Leaderboard", board: "Board") -> None:
     """Print the standings, and where to read more."""
     from rich.console import Console
 
+    from boxthirding.report.leaderboard.entrants import marks_used
+    from boxthirding.report.leaderboard.facts import IN_WORDS
+
     facts = asked.facts
     console = Console(highlight=False, markup=False)
     console.print(f"Suite {facts.suite.name}: regret relative {facts.reference}", style="bold")
@@ -85,12 +88,15 @@ def _report(asked: "Leaderboard", board: "Board") -> None:
     console.print()
     console.print(_table(board, console.width))
     console.print()
-    console.print("geometric means ± half the 95 % interval, paired by replicate; 1 is as good")
-    console.print("told: T the budget, σ the noise, H the hardness")
+    console.print(f"geometric means ± half the {IN_WORDS} interval, paired by replicate")
+    console.print(f"1 is as good as {facts.against or 'the best of each cell'}, 2 is twice its regret")
+    marks = ", ".join(f"{mark} {meant}" for mark, meant in marks_used(board.entrants).items())
+    if marks:
+        console.print(f"told: {marks}")
     if any(not score.whole for score in board.scores.values()):
         console.print("* of the cells in which the policy can run; – in none of them")
     if facts.missing:
-        console.print(f"left out, because --data has no file of them: contests {', '.join(facts.missing)}")
+        console.print(facts.left_out)
     console.print(f"The page: {asked.file('md')}", soft_wrap=True)
 
 
@@ -135,11 +141,12 @@ def _broken(spec: str, room: int) -> str:
 
 def _in_short(score: "Score | None") -> str:
     """Write a score into few columns, as 1.04±.02, with a mark where some cells are missing."""
+    from boxthirding.report.leaderboard.facts import LEVEL
     from boxthirding.report.leaderboard.markdown import CANNOT_RUN, number
 
     if score is None:
         return CANNOT_RUN + " "
-    low, high = score.ratio.interval(0.95)
+    low, high = score.ratio.interval(LEVEL)
     value = number(score.ratio.value)
     decimals = len(value.partition(".")[2])
     half = f"{(high - low) / 2:.{decimals}f}"

@@ -1,10 +1,22 @@
 """`boxthirding plot`: a picture from saved results, with nothing run again."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from boxthirding.cli.drawing import draw
+
+if TYPE_CHECKING:
+    from boxthirding.sim import Description, Run
+
+    Runs = list[tuple[Description, Run]]
+
+_PROBLEM: Final = ("instance", "arms", "rewards", "budget")
+"""What is the same for all curves of a picture."""
+
+_MOST_CURVES: Final = 10
+"""More cannot be told apart."""
 
 
 @click.command()
@@ -23,10 +35,15 @@ from boxthirding.cli.drawing import draw
     metavar="SPEC",
     help="Draw only this policy, as its SPEC was given; may be repeated.",
 )
-def plot(*, results: Path, out: Path, specs: tuple[str, ...]) -> None:
+@click.option("--instance", metavar="NAME", help="Draw only runs on this instance.")
+@click.option("--arms", type=int, metavar="N", help="Draw only runs with so many arms.")
+@click.option("--rewards", metavar="MODEL", help="Draw only runs with these rewards.")
+@click.option("--budget", type=int, metavar="T", help="Draw only runs of so many pulls.")
+def plot(*, results: Path, out: Path, specs: tuple[str, ...], **chosen: str | int | None) -> None:
     """Draw regret against pulls from RESULTS, a file that `simulate --results` wrote.
 
-    Nothing is run. What is not complete yet is drawn as far as it is.
+    A picture shows one problem: of a file with several, as `reproduce` and `leaderboard` write it, choose one. Nothing
+    is run. What is not complete yet is drawn as far as it is.
     """
     from boxthirding.errors import InvalidInput
     from boxthirding.report import check_plot_file
@@ -38,4 +55,41 @@ def plot(*, results: Path, out: Path, specs: tuple[str, ...]) -> None:
     for spec in specs:
         if spec not in known:
             raise InvalidInput(f"--policy is {spec}, but {results} has {', '.join(known) or 'none'}")
-    draw(out, [pair for pair in saved if not specs or pair[0].policy in specs])
+    drawn = [pair for pair in saved if not specs or pair[0].policy in specs]
+    for name, value in chosen.items():
+        drawn = _with(drawn, name, value, results)
+    _check_one_problem(drawn, results)
+    draw(out, drawn)
+
+
+def _with(runs: "Runs", name: str, value: str | int | None, results: Path) -> "Runs":
+    """Return the runs that have a value; all of them, if none is given."""
+    from boxthirding.errors import InvalidInput
+
+    found = [pair for pair in runs if value is None or getattr(pair[0], name) == value]
+    if runs and not found:
+        raise InvalidInput(f"--{name} is {value}, but what is left of {results} has {_values(runs, name)}")
+    return found
+
+
+def _check_one_problem(runs: "Runs", results: Path) -> None:
+    """Refuse what no picture can show: several problems, or more curves than can be told apart."""
+    from boxthirding.errors import InvalidInput
+
+    problems = {tuple(getattr(description, name) for name in _PROBLEM) for description, _ in runs}
+    if len(problems) > 1:
+        different = [
+            name for name, values in zip(_PROBLEM, zip(*problems, strict=True), strict=True) if len(set(values)) > 1
+        ]
+        ways = "; ".join(f"--{name} {_values(runs, name)}" for name in different)
+        raise InvalidInput(f"{results} has {len(problems)} problems, but a picture shows one: choose from {ways}")
+    if len(runs) > _MOST_CURVES:
+        raise InvalidInput(
+            f"{results} has {len(runs)} curves of this problem, but a picture shows at most {_MOST_CURVES}: choose "
+            f"some with --policy from {_values(runs, 'policy')}"
+        )
+
+
+def _values(runs: "Runs", name: str) -> str:
+    """List what there is to choose from."""
+    return ", ".join(map(str, dict.fromkeys(getattr(description, name) for description, _ in runs)))

@@ -73,8 +73,10 @@ def _report(outcome: "Outcome") -> None:
     """Print what came out, and where to read it."""
     from boxthirding.report.reproduction.claims import Verdict
 
+    width = max(len(verdict.value) for verdict in Verdict)
     for claim, finding in outcome.findings:
-        click.echo(f"{finding.verdict.value:<13}  {claim.title}")
-    counts = ", ".join(f"{outcome.count(verdict)} {verdict.of_many}" for verdict in Verdict)
+        click.echo(f"{finding.verdict.value:<{width}}  {claim.title}")
+    told = [verdict for verdict in Verdict if verdict is not Verdict.TOO_FEW or outcome.count(verdict)]
+    counts = ", ".join(f"{outcome.count(verdict)} {verdict.of_many}" for verdict in told)
     click.echo(f"\nOf {len(outcome.findings)} claims {counts}.")
     click.echo(f"The page: {outcome.page}")

@@ -71,6 +71,7 @@ class _OnTerminal(_Watcher):
 
     def began(self, setting: Setting) -> None:
         """Say that this may take a moment."""
+        super().began(setting)
         self._show(description=f"{self._labels[setting]}: compiling (first run only)")
 
     def ended(self, setting: Setting, replicates: int, seconds: float) -> None:

@@ -38,6 +38,18 @@ def simulated_in(out: Path, settings: Sequence[Setting], progress: Progress | No
         raise ResultsRefused(f"{refusal}; here that means another --out") from None
 
 
+def write_whole(path: Path, content: bytes | str) -> None:
+    """Write a file whole or not at all: a full disk leaves what was there before, and nothing half."""
+    path = path.resolve()  # so that a link stays one
+    aside = path.with_name(f".{os.getpid()}.part")
+    try:
+        aside.write_bytes(content.encode() if isinstance(content, str) else content)
+        aside.replace(path)
+    except OSError as problem:
+        aside.unlink(missing_ok=True)
+        raise OSError(problem.errno, problem.strerror, str(path)) from problem
+
+
 def _no_folder(out: Path, problem: OSError) -> InvalidInput:
     reason = problem.strerror or problem
     return InvalidInput(f"--out is {str(out)!r}, but cannot be a folder ({reason}): give another one")

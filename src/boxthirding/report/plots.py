@@ -10,6 +10,7 @@ import numpy as np
 
 from boxthirding.errors import InvalidInput, MissingExtra
 from boxthirding.report.curves import Curve, regret_figure
+from boxthirding.report.folders import write_whole
 from boxthirding.report.style import rendered
 from boxthirding.sim import Run
 
@@ -34,7 +35,7 @@ def check_plot_file(path: Path) -> str:
         raise InvalidInput(f"plot file is {str(path)!r}, but that is a folder: give the name of a file")
     if not path.parent.is_dir():
         raise InvalidInput(f"plot file is {str(path)!r}, but there is no folder {str(path.parent)!r}: make it first")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
+    if not (os.access(path.parent, os.W_OK) and (os.access(path, os.W_OK) or not path.exists())):
         raise InvalidInput(f"plot file is {str(path)!r}, but must be one that may be written")
     check_matplotlib()
     return ending
@@ -58,4 +59,4 @@ def plot_regret(path: str | Path, runs: Mapping[str, Run], *, title: str = "", s
     curves = [Curve.of(spec, run) for spec, run in runs.items() if run.replicates]
     if not curves:
         raise InvalidInput("there is nothing to plot: no policy has a complete replicate")
-    path.write_bytes(rendered(regret_figure(curves, title=title, subtitle=subtitle), ending))
+    write_whole(path, rendered(regret_figure(curves, title=title, subtitle=subtitle), ending))

@@ -23,6 +23,9 @@ from boxthirding.types import Floats, Ints
 ARMS: Final = 5513
 """The captions of contest 893, and the size of the paper's other instances."""
 
+TOO_LARGE: Final = 1e150
+"""Means, rewards and their noise must be smaller in size, as in a live session, so that their squares stay finite."""
+
 _ANSWERS = 3  # not funny, somewhat funny, funny
 _CONTEST: Final = ("votes", "somewhat_funny", "funny")
 _LABELS: Final = ("label", "caption")
@@ -160,6 +163,11 @@ def _checked_means(means: object) -> Floats:
     wrong = np.flatnonzero(~np.isfinite(array))
     if len(wrong):
         raise InvalidInput(f"arm {wrong[0] + 1} has mean {array[wrong[0]]}, but means must be finite")
+    large = np.flatnonzero(np.abs(array) >= TOO_LARGE)
+    if len(large):
+        raise InvalidInput(
+            f"arm {large[0] + 1} has mean {array[large[0]]}, but means must be below {TOO_LARGE:g} in size: scale them"
+        )
     return array
 
 

@@ -12,7 +12,7 @@ from boxthirding._checks import not_negative
 from boxthirding.errors import InvalidInput, UnreadableData
 from boxthirding.rewards.draws import BERNOULLI, DETERMINISTIC, GAUSSIAN, KUMARASWAMY, TABLE, Source
 from boxthirding.rewards.files import read_sheet
-from boxthirding.rewards.instances import Instance
+from boxthirding.rewards.instances import TOO_LARGE, Instance
 from boxthirding.types import Floats
 
 _VOTES = np.array([0.0, 0.5, 1.0])  # what "not funny", "somewhat funny" and "funny" are worth
@@ -43,6 +43,10 @@ class Gaussian:
 
     def __post_init__(self) -> None:
         not_negative("sigma", self.sigma)
+        if self.sigma >= TOO_LARGE:
+            raise InvalidInput(
+                f"sigma is {self.sigma!r}, but must be below {TOO_LARGE:g}: scale the means and the noise alike"
+            )
         object.__setattr__(self, "sigma", abs(float(self.sigma)))  # not -0.0
 
     @property
@@ -268,6 +272,10 @@ def _check_law(arm: int, values: Floats, probabilities: Floats) -> None:
             raise InvalidInput(
                 f"arm {arm + 1} has value {value} with probability {chance}, "
                 "but values must be finite numbers and probabilities finite and at least 0"
+            )
+        if abs(value) >= TOO_LARGE:
+            raise InvalidInput(
+                f"arm {arm + 1} has value {value}, but values must be below {TOO_LARGE:g} in size: scale them"
             )
     total = math.fsum(probabilities)
     if abs(total - 1) > _SLACK:

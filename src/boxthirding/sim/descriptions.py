@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 
@@ -11,7 +12,8 @@ from boxthirding.policies.ucbe import oracle_hardness
 from boxthirding.rewards import Source
 from boxthirding.types import Floats, Policy
 
-_DIGITS = 12  # of a digest, enough to tell two of them apart in a message
+DIGITS: Final = 12
+"""Of a digest, enough to tell two of them apart in a message."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +38,13 @@ class Description:
     """How many were asked for."""
     means_sha256: str
     rewards_sha256: str
+    code_sha256: str
+    """Of the rule, of the loop that plays it and of how rewards are drawn."""
     means: Floats = field(compare=False, repr=False)  # [N] what rewards are on average; regret is measured in these
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """What decides replicate k: all of it but for the names and for how many replicates there are."""
+        """What decides replicate k as long as the code is the same: all but names and how many replicates there are."""
         digests = (self.means_sha256, self.rewards_sha256, self.sigma)
         return self.policy, *digests, self.budget, self.checkpoints, self.seed, self.workers
 
@@ -83,11 +87,11 @@ def digest_of_rewards(source: Source) -> str:
 
 
 def _arms(one: Description) -> str:
-    return f"{one.instance} ({one.arms} arms, {one.source}, SHA-256 {one.means_sha256[:_DIGITS]}…)"
+    return f"{one.instance} ({one.arms} arms, {one.source}, SHA-256 {one.means_sha256[:DIGITS]}…)"
 
 
 def _rewards(one: Description) -> str:
-    return f"{one.rewards} (SHA-256 {one.rewards_sha256[:_DIGITS]}…)"
+    return f"{one.rewards} (SHA-256 {one.rewards_sha256[:DIGITS]}…)"
 
 
 def _listed(checkpoints: Iterable[int]) -> str:

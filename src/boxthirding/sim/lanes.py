@@ -5,13 +5,15 @@ import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
 from queue import SimpleQueue
-from typing import Generic, Self, TypeVar
+from typing import Final, Generic, Self, TypeVar
 
 from boxthirding._checks import whole
-from boxthirding.errors import BoxThirdingError, SimulationFailed
+from boxthirding.errors import BoxThirdingError, InvalidInput, SimulationFailed
 from boxthirding.sim.chunks import Chunk, Part, run_chunk
 
 Key = TypeVar("Key")
+
+_GIVE: Final = "give a concurrent.futures.Executor, such as a ProcessPoolExecutor"
 
 
 class Lanes(Generic[Key]):
@@ -22,6 +24,8 @@ class Lanes(Generic[Key]):
 
     def __init__(self, executor: Executor | None, threads: int | None) -> None:
         self.cores = whole("threads", threads, least=1) if threads is not None else os.cpu_count() or 1
+        if executor is not None:
+            _check_executor(executor, threads)
         self.ours = executor is None
         """Whether the lanes are threads of our own: then chunks' seconds are cut from the clock, and add up to it."""
         self._pool = ThreadPoolExecutor(self.cores) if executor is None else executor
@@ -65,6 +69,8 @@ class Lanes(Generic[Key]):
                 future = self._pool.submit(run_chunk, chunk)
             except RuntimeError as error:  # how executors say that they are broken or shut down
                 raise SimulationFailed(f"the executor takes no work: {_told(error)}") from error
+            if not hasattr(future, "add_done_callback"):
+                raise InvalidInput(f"the executor's submit gave {future!r}, but must give a future: {_GIVE}")
             self._running[future] = key, chunk
             # A queue: concurrent.futures.wait takes the locks of all futures, and Ctrl-C in there leaves them locked.
             future.add_done_callback(self._done.put)
@@ -72,7 +78,7 @@ class Lanes(Generic[Key]):
     def _result(self, future: Future[Part]) -> tuple[Key, Part]:
         key, chunk = self._running[future]
         try:
-            return key, future.result()
+            part = future.result()
         except BoxThirdingError:
             raise
         except (Exception, CancelledError) as error:
@@ -80,6 +86,16 @@ class Lanes(Generic[Key]):
             raise SimulationFailed(
                 f"replicates {chunk.first} to {last} of {chunk.task.policy} could not be run: {_told(error)}"
             ) from error
+        if not isinstance(part, Part):
+            raise InvalidInput(f"the executor gave {part!r}, but must give what it was asked to compute: {_GIVE}")
+        return key, part
+
+
+def _check_executor(executor: object, threads: int | None) -> None:
+    if not callable(getattr(executor, "submit", None)):
+        raise InvalidInput(f"executor is {executor!r}, but must take work: {_GIVE}")
+    if threads is not None:
+        raise InvalidInput(f"threads is {threads}, but the executor has its own: leave one of the two out")
 
 
 def _told(error: BaseException) -> str:

@@ -30,7 +30,8 @@ class Forecast(Progress):
     """Says how much of a sweep is done and how long the rest will take.
 
     The work of a replicate is its budget. A policy's speed is what was measured of it, or before that, of the others;
-    what runs side by side is seen in the clock.
+    what runs side by side is seen in the clock, which stands still while code is compiled, before the first replicates
+    of a setting.
     """
 
     def __init__(self, settings: "Iterable[Setting]", clock: Callable[[], float] = time.monotonic) -> None:
@@ -39,8 +40,9 @@ class Forecast(Progress):
         self._work: defaultdict[str, float] = defaultdict(float)  # by policy: pulls done
         self._seconds: defaultdict[str, float] = defaultdict(float)  # by policy: what they took
         self._clock = clock
-        self._start = clock()
-        self._busy = 0.0  # seconds of what has ended since the start
+        self._since: float | None = None  # when the clock last began to run; it stands still while code is compiled
+        self._elapsed = 0.0  # seconds that it ran before
+        self._busy = 0.0  # seconds of what has ended meanwhile
 
     @property
     def share(self) -> float:
@@ -57,7 +59,7 @@ class Forecast(Progress):
             name = _name(setting)
             speed = self._seconds[name] / self._work[name] if name in self._work else usual
             left += replicates * setting.budget * speed
-        return left * (self._clock() - self._start) / self._busy if self._busy else left
+        return left * self._running() / self._busy if self._busy else left
 
     def found(self, setting: "Setting", replicates: int, seconds: float) -> None:
         """Count replicates that were saved before."""
@@ -65,10 +67,21 @@ class Forecast(Progress):
         self._work[_name(setting)] += replicates * setting.budget
         self._seconds[_name(setting)] += seconds
 
+    def began(self, setting: "Setting") -> None:  # noqa: ARG002  # whichever it is, it may be compiled
+        """Stop the clock until the first replicates have ended."""
+        self._elapsed, self._since = self._running(), None
+
     def ended(self, setting: "Setting", replicates: int, seconds: float) -> None:
-        """Count replicates that have just ended."""
+        """Count replicates that have just ended; the first after compiling only start the clock."""
         self.found(setting, replicates, seconds)
-        self._busy += seconds
+        if self._since is None:
+            self._since = self._clock()
+        else:
+            self._busy += seconds
+
+    def _running(self) -> float:
+        """Return for how many seconds the clock has run."""
+        return self._elapsed + (self._clock() - self._since if self._since is not None else 0.0)
 
     def _work_left(self) -> int:
         return sum(setting.budget * replicates for setting, replicates in self._left.items())

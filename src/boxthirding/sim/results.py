@@ -7,6 +7,7 @@ nothing. Anything else that is not as it must be is an error that names the line
 """
 
 import json
+from bisect import bisect
 from dataclasses import asdict, dataclass, field, replace
 from os import PathLike
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from boxthirding._checks import MOST
 from boxthirding.errors import ResultsRefused, UnreadableData
 from boxthirding.sim.chunks import Part
 from boxthirding.sim.descriptions import Description, digest_of_means
@@ -39,7 +41,7 @@ class Contents:
     """Of the arms, by their digest."""
     settings: list[Description] = field(default_factory=list)
     parts: list[list[Part]] = field(default_factory=list)
-    """Of each setting."""
+    """Of each setting, by their first replicate."""
 
 
 def load(path: str | PathLike[str]) -> list[tuple[Description, Run]]:
@@ -53,7 +55,7 @@ def load(path: str | PathLike[str]) -> list[tuple[Description, Run]]:
     runs = []
     for description, parts in zip(contents.settings, contents.parts, strict=True):
         times = np.array(description.checkpoints, np.int64)
-        gathered = Gathered(description.means, times, description.replicates)
+        gathered = Gathered(description.means, times, max(map(_end, parts), default=0))
         for part in parts:
             gathered.take(part)
         runs.append((description, gathered.run()))
@@ -144,7 +146,7 @@ def _add(contents: Contents, line: dict[str, Any]) -> None:
     """Add what a line says; ValueError and its like mean that it says nothing."""
     if "chunk" in line:
         index = _index(line["chunk"], len(contents.settings) - 1)
-        contents.parts[index].append(_part(line, contents.settings[index]))
+        _insert(contents.parts[index], _part(line, contents.settings[index]))
     elif "means" in line:
         means = np.array(line["means"], np.float64)
         if digest_of_means(means) != line["means_sha256"]:
@@ -152,14 +154,41 @@ def _add(contents: Contents, line: dict[str, Any]) -> None:
         contents.means[line["means_sha256"]] = means
     elif "policy" in line:
         _index(line.pop("setting"), len(contents.settings), least=len(contents.settings))
-        times, means = tuple(map(int, line.pop("checkpoints"))), contents.means[line["means_sha256"]]
-        contents.settings.append(Description(**line, checkpoints=times, means=means))
+        contents.settings.append(_description(line, contents.means))
         contents.parts.append([])
     elif "setting" in line:
         index = _index(line["setting"], len(contents.settings) - 1)
-        contents.settings[index] = replace(contents.settings[index], replicates=_index(line["replicates"], 2**53))
+        contents.settings[index] = replace(contents.settings[index], replicates=_index(line["replicates"], MOST, 1))
     else:
         contents.versions = dict(line["versions"])
+
+
+def _description(line: dict[str, Any], known: dict[str, Floats]) -> Description:
+    means = known[line["means_sha256"]]
+    least = {"arms": 1, "budget": 1, "seed": 0, "workers": 1, "replicates": 1}
+    numbers = {name: _index(line.pop(name), MOST, least[name]) for name in least}
+    if numbers["arms"] != len(means):
+        raise ValueError(f"there are {len(means)} means")
+    times = [_index(time, numbers["budget"], 1) for time in line.pop("checkpoints")]
+    if times != sorted({*times, numbers["budget"]}):
+        raise ValueError("the checkpoints are not in order, or the budget is not the last of them")
+    sigma = float(line.pop("sigma"))
+    if not all(isinstance(text, str) for text in line.values()):
+        raise ValueError("there is a name or a digest that is no text")
+    values: dict[str, Any] = {**line, **numbers, "sigma": sigma, "checkpoints": tuple(times), "means": means}
+    return Description(**values)
+
+
+def _insert(parts: list[Part], part: Part) -> None:
+    """Put a chunk among others of its setting, by its first replicate; none of them may be there twice."""
+    place = bisect(parts, part.first, key=lambda other: other.first)
+    if (place and _end(parts[place - 1]) > part.first) or (place < len(parts) and _end(part) > parts[place].first):
+        raise ValueError("some of its replicates are there already")
+    parts.insert(place, part)
+
+
+def _end(part: Part) -> int:
+    return part.first + len(part.recommended)
 
 
 def _part(line: dict[str, Any], description: Description) -> Part:
@@ -168,7 +197,8 @@ def _part(line: dict[str, Any], description: Description) -> Part:
         raise ValueError(f"recommended has the shape {recommended.shape}")
     if recommended.min() < 0 or recommended.max() >= description.arms:
         raise ValueError(f"there are {description.arms} arms")
-    return Part(_index(line["first"], 2**53), recommended, idle, float(line["seconds"]))
+    first = _index(line["first"], description.replicates - len(recommended))
+    return Part(first, recommended, idle, float(line["seconds"]))
 
 
 def _whole(numbers: Any) -> Ints:

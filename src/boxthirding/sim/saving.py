@@ -17,14 +17,15 @@ from boxthirding import _compile
 from boxthirding.errors import ResultsRefused, SimulationFailed
 from boxthirding.sim import results
 from boxthirding.sim.chunks import Part
-from boxthirding.sim.descriptions import Description
+from boxthirding.sim.descriptions import DIGITS, Description
 
 
 class ResultsFile:
     """A results file that belongs to this process while it is open.
 
     Opening it refuses one that cannot be gone on with, before a byte is written: it must be of this version of the
-    package, and what it holds must be among what is asked for, or the other way round.
+    package, what is asked for again must be run by the same code, and what it holds must be among what is asked for,
+    or the other way round.
     """
 
     def __init__(self, path: Path, asked: Sequence[Description]) -> None:
@@ -166,14 +167,23 @@ def _lock(file: int, path: Path) -> None:
 
 
 def _check(contents: results.Contents, versions: dict[str, Any], asked: Sequence[Description]) -> None:
-    """Refuse a file of another version of the package, or with other settings than are asked for."""
+    """Refuse a file of another version of the package, of other code, or with other settings than are asked for."""
     if contents.versions.get("boxthirding") != versions["boxthirding"]:
         raise ResultsRefused(
             f"{contents.path} was written by boxthirding {contents.versions.get('boxthirding')}, but this is "
             f"{versions['boxthirding']}, whose runs may differ: give another file, or install that version"
         )
+    there = {description.identity: description for description in contents.settings}
+    for description in asked:
+        saved = there.get(description.identity, description)
+        if saved.code_sha256 != description.code_sha256:
+            raise ResultsRefused(
+                f"{contents.path} holds runs of {description.policy} by other code: since then its rule, or the "
+                f"simulator, has changed (SHA-256 {saved.code_sha256[:DIGITS]}… there, "
+                f"{description.code_sha256[:DIGITS]}… here), so runs may differ: give another file, or go back to the "
+                "code that wrote it"
+            )
     wanted = {description.identity for description in asked}
-    there = {description.identity for description in contents.settings}
     spare = [description for description in contents.settings if description.identity not in wanted]
     new = [description for description in asked if description.identity not in there]
     if spare and new:

@@ -7,6 +7,7 @@ from boxthirding._checks import whole
 from boxthirding.rewards import Instance, RewardModel
 from boxthirding.sim.chunks import Task
 from boxthirding.sim.descriptions import Description, digest_of_means, digest_of_rewards, told
+from boxthirding.sim.fingerprints import digest_of_code
 from boxthirding.sim.simulate import checked_checkpoints
 from boxthirding.streams import spawn
 
@@ -70,6 +71,7 @@ class Setting:
             replicates=int(self.replicates),
             means_sha256=digest_of_means(source.means),
             rewards_sha256=digest_of_rewards(source),
+            code_sha256=digest_of_code(self.task.policy, self.workers),
             means=source.means,
         )
 

@@ -31,6 +31,8 @@ DEFAULT: Final = (
 MARKS: Final = {"budget": "T", "sigma": "σ", "hardness": "H"}
 """How what a policy is told is written in tables and pictures."""
 
+_MEANT: Final = {"budget": "the budget", "sigma": "the noise", "hardness": "the hardness of the problem"}
+
 _PULLS_EVERY_ARM: Final = frozenset({"ucbe"})
 """With fewer pulls than arms these pull no arm twice: they run, but are `us` under another name."""
 
@@ -54,6 +56,16 @@ class Entrant:
     def marks(self) -> str:
         """Write down what it is told, in short."""
         return " ".join(MARKS[key] for key in self.told)
+
+
+def marks_used(entrants: Iterable[Entrant]) -> dict[str, str]:
+    """Return the marks that policies have, each with what it means.
+
+    >>> marks_used(map(Entrant.of, ("b3", "prose", "sh")))
+    {'T': 'the budget', 'σ': 'the noise'}
+    """
+    told = {key for entrant in entrants for key in entrant.told}
+    return {MARKS[key]: meant for key, meant in _MEANT.items() if key in told}
 
 
 @dataclass(frozen=True)

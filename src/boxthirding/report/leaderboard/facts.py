@@ -9,8 +9,13 @@ from boxthirding.report.leaderboard.board import Board, Score
 from boxthirding.report.leaderboard.comparing import ADDED, Ratio
 from boxthirding.report.leaderboard.suites import Cell, Group, Suite
 
-LEVELS: Final = (0.95, 0.99)
-"""Of the confidence intervals."""
+LEVEL: Final = 0.95
+"""Of the confidence intervals that are printed, and that say whether two policies can be told apart."""
+
+IN_WORDS: Final = f"{100 * LEVEL:g} %"
+
+LEVELS: Final = (LEVEL, 0.99)
+"""Of those in the picture and in the JSON file."""
 
 
 @dataclass(frozen=True)
@@ -24,11 +29,22 @@ class Facts:
     command: str
     """How to make it again."""
     against: str | None = None
+    with_data: bool = False
+    """Whether a folder of contests was given."""
 
     @property
     def reference(self) -> str:
         """Say what regrets are relative to."""
         return f"to {self.against}" if self.against else "to the best of each cell"
+
+    @property
+    def left_out(self) -> str:
+        """Say which contests are left out, and why; nothing, if none is."""
+        if not self.missing:
+            return ""
+        contests = f"contest{'s' if len(self.missing) > 1 else ''} {' and '.join(self.missing)}"
+        why = "because --data has no file of them" if self.with_data else "as they need --data"
+        return f"left out, {why}: {contests}"
 
 
 def group_name(group: Group | None) -> str:

@@ -6,8 +6,8 @@ from typing import Final
 
 from boxthirding.report.leaderboard.board import Board
 from boxthirding.report.leaderboard.comparing import ADDED, Ratio
-from boxthirding.report.leaderboard.entrants import Entrant
-from boxthirding.report.leaderboard.facts import Facts, group_name
+from boxthirding.report.leaderboard.entrants import Entrant, marks_used
+from boxthirding.report.leaderboard.facts import IN_WORDS, LEVEL, Facts, group_name
 from boxthirding.report.leaderboard.suites import Cell, Group
 
 CANNOT_RUN: Final = "–"
@@ -24,7 +24,7 @@ def page(board: Board, facts: Facts, picture: str) -> str:
         _standings(board),
         *_reading(board, facts),
         "## Problem by problem",
-        f"Regret relative {facts.reference} with its 95 % interval; = marks a policy whose 99 % interval holds 1.",
+        f"Regret relative {facts.reference} with its {IN_WORDS} interval; = marks a policy whose interval holds 1.",
         f"{CANNOT_RUN} marks where a policy cannot run, or with fewer pulls than arms would only be `us`.",
         *_problems(board, facts),
         "## Make it again",
@@ -45,7 +45,7 @@ def number(value: float) -> str:
 def _introduction(board: Board, facts: Facts) -> Iterator[str]:
     yield f"Suite `{facts.suite.name}`: {facts.suite.meaning}."
     if facts.missing:
-        yield f"Left out, because their files were not at hand: {', '.join(f'contest {one}' for one in facts.missing)}."
+        yield f"{facts.left_out[0].upper()}{facts.left_out[1:]}."
     yield (
         f"{len(board.entrants)} policies in {len(board.cells)} cells, {board.replicates:,} replicates in each, "
         f"seed {facts.seed}. A cell is a set of arms with a reward model and a budget of T pulls."
@@ -65,11 +65,12 @@ def _standings(board: Board) -> str:
 def _reading(board: Board, facts: Facts) -> Iterator[str]:
     yield (
         f"Geometric means over cells of the mean regret relative {facts.reference}, {ADDED} added to both: 2 is twice "
-        "the regret. In brackets the 95 % interval, paired by replicate: replicate k meets the arms in the same order "
-        "whoever plays it. The number of cells is beside the group. n of m: the policy can run in n of its m cells "
-        "only, so its figure is of other cells than those of its neighbours."
+        f"the regret. In brackets the {IN_WORDS} interval, paired by replicate: replicate k meets the arms in the same "
+        "order whoever plays it. The number of cells is beside the group. n of m: the policy can run in n of its m "
+        "cells only, so its figure is of other cells than those of its neighbours."
     )
-    yield "Told: T, the budget; σ, the noise; H, the hardness of the problem. A policy without a mark is told nothing."
+    marks = "; ".join(f"{mark}, {meant}" for mark, meant in marks_used(board.entrants).items())
+    yield f"Told: {marks}. A policy without a mark is told nothing." if marks else "No policy is told anything."
     groups = [group for group in board.groups if group is not None]
     yield "\n".join(f"- **{group.value}**: {group.meaning}" for group in groups)
 
@@ -105,12 +106,12 @@ def _entry(board: Board, spec: str, cell: Cell) -> str:
         return CANNOT_RUN
     if spec == board.references[cell]:
         return "**1**"
-    low, high = score.ratio.interval(0.99)
+    low, high = score.ratio.interval(LEVEL)
     return _with_interval(score.ratio) + (" =" if low <= 1 <= high else "")
 
 
 def _with_interval(ratio: Ratio) -> str:
-    low, high = ratio.interval(0.95)
+    low, high = ratio.interval(LEVEL)
     return f"{number(ratio.value)} ({number(low)} to {number(high)})"
 
 

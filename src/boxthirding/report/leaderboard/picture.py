@@ -1,10 +1,10 @@
 """The picture: a panel for each group, a row for each policy, its relative regret and both its intervals."""
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from boxthirding.report.leaderboard.board import Board
 from boxthirding.report.leaderboard.comparing import ADDED
-from boxthirding.report.leaderboard.entrants import Entrant
+from boxthirding.report.leaderboard.entrants import Entrant, marks_used
 from boxthirding.report.leaderboard.facts import Facts, group_name
 from boxthirding.report.leaderboard.suites import Group
 from boxthirding.report.style import COLOURS, GREY, canvas, plain
@@ -41,18 +41,37 @@ def _draw_score(axes: "Axes", board: Board, entrant: Entrant, group: Group | Non
     score = board.scores.get((entrant.spec, group))
     if score is None:
         return
-    colour = _TOLD if entrant.told else _UNTOLD
+    look = _look(told=bool(entrant.told), whole=score.whole)
     for level, width in ((0.99, 1.2), (0.95, 3.2)):
-        axes.plot(score.ratio.interval(level), (row, row), color=colour, linewidth=width, solid_capstyle="butt")
-    axes.plot(
-        score.ratio.value,
-        row,
-        marker="o" if score.whole else "D",
-        markersize=7 if score.whole else 5.5,
-        color=colour,
-        markerfacecolor="white" if entrant.told else colour,
-        markeredgewidth=1.6,
-    )
+        axes.plot(score.ratio.interval(level), (row, row), color=look["color"], linewidth=width, solid_capstyle="butt")
+    axes.plot(score.ratio.value, row, **look)
+
+
+def _look(*, told: bool, whole: bool) -> dict[str, Any]:
+    """Return how a point looks: open where the policy is told something, a diamond where it cannot run everywhere."""
+    colour = _TOLD if told else _UNTOLD
+    return {
+        "marker": "o" if whole else "D",
+        "markersize": 7 if whole else 5.5,
+        "color": colour,
+        "markerfacecolor": "white" if told else colour,
+        "markeredgewidth": 1.6,
+    }
+
+
+def _names_of_looks(board: Board) -> dict[str, tuple[bool, bool]]:
+    """Return what the points that are there mean, each with whether it is told something and runs everywhere."""
+    told = {entrant.spec: bool(entrant.told) for entrant in board.entrants}
+    there = {(told[spec], score.whole) for (spec, _), score in board.scores.items()}
+    words = {False: "told nothing", True: f"told {' or '.join(marks_used(board.entrants))}"}
+    named = {words[kind]: (kind, True) for kind in (False, True) if (kind, True) in there}
+    short = [kind for kind in (False, True) if (kind, False) in there]
+    for kind in short:
+        named[f"{words[kind]}, cannot run in every cell" if len(short) > 1 else "cannot run in every cell"] = (
+            kind,
+            False,
+        )
+    return named
 
 
 def _label(axes: "Axes", board: Board, group: Group | None) -> None:
@@ -92,14 +111,9 @@ def _legend(figure: "Figure", facts: Facts, board: Board) -> None:
     """Say below the panels how to read them."""
     from matplotlib.lines import Line2D
 
-    looks = {
-        "told nothing": ("o", _UNTOLD, _UNTOLD),
-        "told T, σ or H": ("o", _TOLD, "white"),
-        "cannot run in every cell": ("D", GREY, GREY),
-    }
     marks = [
-        Line2D([], [], linestyle="", marker=marker, color=colour, markerfacecolor=face, markeredgewidth=1.6, label=name)
-        for name, (marker, colour, face) in looks.items()
+        Line2D([], [], linestyle="", **_look(told=told, whole=whole), label=name)
+        for name, (told, whole) in _names_of_looks(board).items()
     ]
     figure.legend(
         handles=marks,

@@ -9,7 +9,7 @@ from typing import Final
 
 from boxthirding._checks import whole
 from boxthirding.errors import InvalidInput
-from boxthirding.report.folders import check_folder, simulated_in
+from boxthirding.report.folders import check_folder, simulated_in, write_whole
 from boxthirding.report.leaderboard.board import Board
 from boxthirding.report.leaderboard.entrants import DEFAULT, Planned, entrants_of, plan
 from boxthirding.report.leaderboard.facts import Facts, as_json
@@ -66,7 +66,8 @@ class Leaderboard:
             "against": against,
         }
         command = _command(options, policies)
-        return cls(out, Facts(chosen, tuple(missing_contests(chosen, problems)), seed, command, against), planned)
+        missing = tuple(missing_contests(chosen, problems))
+        return cls(out, Facts(chosen, missing, seed, command, against, with_data=data is not None), planned)
 
     @property
     def settings(self) -> list[Setting]:
@@ -81,12 +82,12 @@ class Leaderboard:
         """Compare, and write the page, the JSON and the picture; `step` hears what is being done."""
         step("comparing")
         board = Board.of(self.planned, runs, self.facts.against)
-        self.file("json").write_text(json.dumps(as_json(board, self.facts), indent=1), encoding="utf-8")
-        self.file("md").write_text(page(board, self.facts, picture=self.file("png").name), encoding="utf-8")
+        write_whole(self.file("json"), json.dumps(as_json(board, self.facts), indent=1))
+        write_whole(self.file("md"), page(board, self.facts, picture=self.file("png").name))
         step("drawing")
         figure = draw(board, self.facts)
         for ending in ("png", "svg"):
-            self.file(ending).write_bytes(rendered(figure, ending))
+            write_whole(self.file(ending), rendered(figure, ending))
         return board
 
     def file(self, ending: str) -> Path:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from boxthirding.errors import InvalidInput, UnreadableData
+from boxthirding.report.contests import SHA256, WITHOUT, checked_file, file_of
 from boxthirding.rewards import Instance, RewardModel, from_csv, named, parse_rewards
 
 
@@ -107,7 +108,7 @@ BUDGETS: Final = (500, 1_000, 2_500, 5_000, 10_000)
 OTHER_BUDGETS: Final = (700, 1_500, 3_500, 7_000, 20_000)
 NOISY: Final = ("gaussian:0.2", "gaussian:0.5", "gaussian:1", "bernoulli", "kumaraswamy")
 QUIET: Final = ("none", "gaussian:0.05")
-CONTESTS: Final = ("893", "872", "830")
+CONTESTS: Final = tuple(SHA256)
 
 
 def _captions(name: str, budgets: tuple[int, ...] = BUDGETS, more: tuple[str, ...] = ()) -> tuple[Part, ...]:
@@ -186,12 +187,12 @@ def missing_contests(suite: Suite, problems: Iterable[Problem]) -> list[str]:
 
 
 def _contests_in(data: Path | None) -> dict[str, Path]:
-    """Return the files of the contests in a folder."""
+    """Return the files of the contests in a folder; one that is not what its name says is refused."""
     if data is None:
         return {}
-    found = {number: data / f"{number}.csv" for number in CONTESTS if (data / f"{number}.csv").is_file()}
+    found = {number: checked_file(data, number, WITHOUT) for number in CONTESTS if (data / file_of(number)).exists()}
     if not found:
-        names = ", ".join(f"{number}.csv" for number in CONTESTS)
+        names = ", ".join(map(file_of, CONTESTS))
         raise UnreadableData(
             f"--data is {str(data)!r}, but that folder has none of {names}: give one that has, or leave --data out"
         )

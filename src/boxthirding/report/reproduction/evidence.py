@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from boxthirding.report.reproduction.estimates import Estimate
+from boxthirding.report.reproduction.estimates import Estimate, Share
 from boxthirding.report.reproduction.facts import Facts
 from boxthirding.report.reproduction.plan import Case
 from boxthirding.sim import ErrorSplit, Run
@@ -32,6 +32,11 @@ class Evidence:
         """Return how many replicates a case has."""
         return self.cases[case].replicates
 
+    @property
+    def least_replicates(self) -> int:
+        """How many replicates the case with the fewest has."""
+        return min(case.replicates for case in self.cases.values())
+
     def regrets(self, case: str, policy: str, pulls: int) -> Floats:
         """Return the regret of every replicate after so many pulls, [R]."""
         run = self.runs[case, policy]
@@ -45,7 +50,7 @@ class Evidence:
         """Return how many arms of a case are ε-best."""
         return good_arms(self.cases[case].instance.means, eps)
 
-    def failures(self, case: str, policy: str, pulls: int, eps: float) -> Estimate:
+    def failures(self, case: str, policy: str, pulls: int, eps: float) -> Share:
         """Return how often the recommended arm is more than ε from the best."""
         regrets = self.regrets(case, policy, pulls)
-        return Estimate.share(int(np.count_nonzero(regrets > eps + _SLACK)), len(regrets))
+        return Share(int(np.count_nonzero(regrets > eps + _SLACK)), len(regrets))

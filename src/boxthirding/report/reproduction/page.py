@@ -12,8 +12,13 @@ from boxthirding.report.reproduction.claims import Claim, Finding, Measurement, 
 from boxthirding.report.reproduction.figures import Picture
 from boxthirding.report.reproduction.figures.picture import Reading
 
-_CLASSES: Final = {Verdict.HOLDS: "holds", Verdict.IN_PART: "in-part", Verdict.FAILS: "fails"}
-_MARKS: Final = {Verdict.HOLDS: "✓", Verdict.IN_PART: "◐", Verdict.FAILS: "✗"}  # told apart without colours
+_CLASSES: Final = {Verdict.HOLDS: "holds", Verdict.IN_PART: "in-part", Verdict.FAILS: "fails", Verdict.TOO_FEW: "soft"}
+_MARKS: Final = {
+    Verdict.HOLDS: "✓",
+    Verdict.IN_PART: "◐",
+    Verdict.FAILS: "✗",
+    Verdict.TOO_FEW: "?",
+}  # no colours needed
 _FEW = 8  # numbers that are shown without being asked for
 
 
@@ -36,7 +41,7 @@ class Page:
         template = Template(_resource("page.html"))
         return template.substitute(
             style=_resource("page.css").strip(),
-            counts="\n".join(self._count(verdict) for verdict in Verdict),
+            counts="\n".join(filter(None, map(self._count, Verdict))),
             contents=self._contents(),
             instance=escape(self.instance),
             scale=escape(self.scale),
@@ -49,6 +54,8 @@ class Page:
 
     def _count(self, verdict: Verdict) -> str:
         number = sum(finding.verdict is verdict for _, finding in self.findings)
+        if verdict is Verdict.TOO_FEW and not number:
+            return ""
         words = f"claim {verdict.value}" if number == 1 else f"claims {verdict.of_many}"
         return f'<li class="{_CLASSES[verdict]}"><strong>{number}</strong>{_MARKS[verdict]} {words}</li>'
 
@@ -96,9 +103,7 @@ def _numbers(measured: Sequence[Measurement]) -> str:
     """Return the numbers behind a verdict; many of them open on demand."""
     if not measured:
         return ""
-    rows = "\n".join(
-        _row(["td", "number"], (one.what, f"{one.estimate}{' ' * bool(one.unit)}{one.unit}")) for one in measured
-    )
+    rows = "\n".join(_row(["td", "number"], (one.what, str(one))) for one in measured)
     table = f'<div class="scroll"><table><tbody>\n{rows}\n</tbody></table></div>'
     if len(measured) <= _FEW:
         return table
@@ -117,9 +122,16 @@ def _table(table: Reading) -> str:
     """Return a table; all columns but the first hold numbers."""
     numbers = len(table.head) - 1
     head = _row(["head", *["head number"] * numbers], table.head)
-    body = "\n".join(_row(["td", *["number"] * numbers], row) for row in table.rows)
+    body = "\n".join(_labelled_row(table.head, row) for row in table.rows)
     rows = f"<thead>{head}</thead>\n<tbody>\n{body}\n</tbody>"
     return f'<div class="scroll"><table class="wide">\n{rows}\n</table></div>\n<p>{escape(table.note)}</p>'
+
+
+def _labelled_row(head: Sequence[str], cells: Sequence[str]) -> str:
+    """Return a row whose numbers know the names of their columns, for pages too narrow for columns."""
+    labelled = zip(head[1:], cells[1:], strict=True)
+    numbers = "".join(f'<td class="number" data-label="{escape(name)}">{escape(cell)}</td>' for name, cell in labelled)
+    return f"<tr><td>{escape(cells[0])}</td>{numbers}</tr>"
 
 
 def _row(kinds: Sequence[str], cells: Iterable[str]) -> str:

@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
 
-from boxthirding.report.folders import check_folder, simulated_in
+from boxthirding.report.folders import check_folder, simulated_in, write_whole
 from boxthirding.report.plots import check_matplotlib
 from boxthirding.report.reproduction.claims import CLAIMS, Claim, Finding, Verdict
 from boxthirding.report.reproduction.contest import Contest, find_contest
@@ -98,11 +98,11 @@ class Reproduction:
         """Decide the claims, draw the figures and write the page; `step` hears what is being done."""
         step("computing what needs no simulation")
         evidence = self._evidence(runs)
-        findings = tuple((claim, claim.decide(evidence)) for claim in CLAIMS)
+        findings = tuple((claim, claim.finding(evidence)) for claim in CLAIMS)
         pictures = sections(evidence)
         drawn = write_figures(self.out / FIGURES, [one for part in pictures.values() for one in part], step)
-        (self.out / CLAIMS_FILE).write_text(claims_csv(findings), encoding="utf-8")
-        (self.out / PAGE).write_text(self._page(findings, pictures, drawn).html(), encoding="utf-8")
+        write_whole(self.out / CLAIMS_FILE, claims_csv(findings))
+        write_whole(self.out / PAGE, self._page(findings, pictures, drawn).html())
         return Outcome(self.out / PAGE, findings)
 
     def _evidence(self, runs: Sequence[Run]) -> Evidence:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from boxthirding.report.folders import write_whole
 from boxthirding.report.reproduction.claims import Claim, Finding
 from boxthirding.report.reproduction.figures import Picture
 from boxthirding.report.style import rendered
@@ -19,11 +20,11 @@ def write_figures(folder: Path, pictures: Sequence[Picture], step: Callable[[str
     drawn = {}
     for number, picture in enumerate(pictures, start=1):
         step(f"drawing figure {number} of {len(pictures)}")
-        (folder / f"{picture.key}.csv").write_text(_csv([picture.columns, *picture.rows]), encoding="utf-8")
+        write_whole(folder / f"{picture.key}.csv", _csv([picture.columns, *picture.rows]))
         figure = picture.draw()
         contents = {ending: rendered(figure, ending) for ending in FORMATS}
         for ending, content in contents.items():
-            (folder / f"{picture.key}.{ending}").write_bytes(content)
+            write_whole(folder / f"{picture.key}.{ending}", content)
         drawn[picture.key] = contents["svg"]
     return drawn
 

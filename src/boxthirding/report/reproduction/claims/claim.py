@@ -1,8 +1,8 @@
 """What a claim of the paper is here: what it says, how it is decided, and what came out."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from boxthirding.report.reproduction.estimates import Estimate
 
@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
     from boxthirding.report.reproduction.evidence import Evidence
 
+ENOUGH: Final = 20
+"""Replicates from which on a verdict on what was simulated is given: with fewer, its standard errors are guesses."""
+
 
 class Verdict(Enum):
     """Whether a claim holds, in plain words."""
@@ -18,6 +21,7 @@ class Verdict(Enum):
     HOLDS = "holds"
     IN_PART = "holds in part"
     FAILS = "does not hold"
+    TOO_FEW = "too few to say"
 
     @property
     def of_many(self) -> str:
@@ -26,7 +30,9 @@ class Verdict(Enum):
         >>> Verdict.FAILS.of_many, Verdict.IN_PART.of_many
         ('do not hold', 'hold in part')
         """
-        return self.value.replace("holds", "hold").replace("does", "do")
+        if self is Verdict.TOO_FEW:
+            return "have too few replicates to say"
+        return str(self.value).replace("holds", "hold").replace("does", "do")
 
 
 @dataclass(frozen=True)
@@ -36,6 +42,16 @@ class Measurement:
     what: str
     estimate: Estimate
     unit: str = ""
+
+    def __str__(self) -> str:
+        """Write the number as a reader wants it: of a percentage, one decimal.
+
+        >>> print(Measurement("a loss", Estimate(36.4212, 0.5231), "%"))
+        36.4 ± 0.5 %
+        """
+        if self.unit == "%":
+            return f"{self.estimate.value:.1f} ± {self.estimate.error:.1f} %"
+        return f"{self.estimate} {self.unit}".rstrip()
 
 
 @dataclass(frozen=True)
@@ -59,6 +75,17 @@ class Claim:
     rule: str
     """How it is decided."""
     decide: "Callable[[Evidence], Finding]"
+    exact: bool = False
+    """Whether it is decided by what was computed, whatever the number of replicates."""
+
+    def finding(self, evidence: "Evidence") -> Finding:
+        """Return what came out, but no verdict on simulations that are too few for one."""
+        found = self.decide(evidence)
+        least = evidence.least_replicates
+        if self.exact or least >= ENOUGH:
+            return found
+        reason = f"{least} replicates are too few for a verdict: it takes {ENOUGH}. What they give: {found.reason}"
+        return replace(found, verdict=Verdict.TOO_FEW, reason=reason)
 
 
 def verdict_of(parts: list[bool]) -> Verdict:

@@ -67,11 +67,11 @@ def uniform_stagnates(evidence: Evidence) -> Finding:
     for case in NOISY:
         title = evidence.cases[case].title
         falls = {policy: _fall(evidence, case, policy, FEW) for policy in ANYTIME}
-        measured += [Measurement(f"{title}: {NAMES[policy]}", Estimate(fall), "%") for policy, fall in falls.items()]
+        measured += [Measurement(f"{title}: {NAMES[policy]} loses", fall, "%") for policy, fall in falls.items()]
         early = evidence.regret(case, _US, EARLY)
         if any(early.clearly_above(evidence.regret(case, policy, EARLY)) for policy in ANYTIME):
             slow.append(title)
-        if not falls[_US] < 50 < min(falls[policy] for policy in ANYTIME if policy != _US):  # noqa: PLR2004  # half
+        if not falls[_US].value < 50 < min(falls[policy].value for policy in ANYTIME if policy != _US):  # noqa: PLR2004  # half
             moving.append(title)
     good = len(NOISY) - len({*slow, *moving})
     reason = (
@@ -87,7 +87,7 @@ def uniform_stagnates(evidence: Evidence) -> Finding:
 def uniform_under_power_law(evidence: Evidence) -> Finding:
     """Decide whether US hardly improves under power-law rewards."""
     case = caption_case("kumaraswamy")
-    fall = _fall(evidence, case, _US, EARLY)
+    fall = _fall(evidence, case, _US, EARLY).value
     measured = tuple(_regret(evidence, case, _US, pulls) for pulls in (EARLY, FEW, 1_000, BUDGET))
     little = 10  # per cent
     reason = f"From {EARLY} pulls to {BUDGET:,} the regret of US changes by {-fall:+.1f} %."
@@ -179,10 +179,14 @@ def _ratio(evidence: Evidence, case: str, pulls: int) -> float:
     return ours.value / best.value if best.value else float("inf")
 
 
-def _fall(evidence: Evidence, case: str, policy: str, since: int) -> float:
-    """Return by how many per cent the regret falls from some pulls to the end."""
-    before = evidence.regret(case, policy, since).value
-    return 100 * (1 - _end(evidence, case, policy).value / before) if before else 0.0
+def _fall(evidence: Evidence, case: str, policy: str, since: int) -> Estimate:
+    """Return by how many per cent the regret falls from some pulls to the end; its error is the delta method's."""
+    before, after = (evidence.regrets(case, policy, pulls) for pulls in (since, BUDGET))
+    if not before.any():
+        return Estimate(0.0)
+    share = float(after.mean() / before.mean())
+    moved = (after - share * before) / before.mean()  # what each replicate, which has both regrets, moves the share by
+    return Estimate(100 * (1 - share), 100 * Estimate.of(moved).error)
 
 
 def _spanned(pulls: list[int]) -> str:

@@ -3,7 +3,7 @@
 import math
 from typing import Final
 
-from boxthirding.report.reproduction.claims.claim import Claim, Finding, Measurement, listed, verdict_of
+from boxthirding.report.reproduction.claims.claim import ENOUGH, Claim, Finding, Measurement, listed, verdict_of
 from boxthirding.report.reproduction.estimates import CLEARLY, Estimate
 from boxthirding.report.reproduction.evidence import Evidence
 from boxthirding.report.reproduction.paper import FIXED_BUDGET, NAMES, REPLICATES, TABLES, UNROUNDED, Table
@@ -82,6 +82,8 @@ def _compared(evidence: Evidence, policies: tuple[str, ...], who: str) -> Findin
 
 def agreement(evidence: Evidence, table: Table) -> str:
     """Say which rows of a table come out as printed, and which better or worse."""
+    if evidence.least_replicates < ENOUGH:
+        return f"{evidence.least_replicates} replicates are too few to say which rows come out as printed."
     rows = {NAMES[policy]: _apart(evidence, table, policy) for policy, printed in table.rows.items() if printed}
     groups = {
         "as printed (within 3 combined standard errors)": [name for name, z in rows.items() if abs(z) <= CLEARLY],

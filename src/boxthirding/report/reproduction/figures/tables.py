@@ -79,7 +79,9 @@ def _reading(table: Table, rows: Sequence[Sequence[Any]]) -> Reading:
         "σ: it is inferred. Differences are in combined standard errors; below zero means that ours is better. Every "
         "baseline is the one that its own authors define, and none was tuned to meet a row."
     )
-    return Reading(("Policy", "Measured", "25 % to 75 %", "Paper", "25 % to 75 %", "Difference, s.e."), shown, note)
+    return Reading(
+        ("Policy", "Measured", "25 % to 75 %", "Paper", "Paper, 25 % to 75 %", "Difference, s.e."), shown, note
+    )
 
 
 def _range(low: float, high: float) -> str:
