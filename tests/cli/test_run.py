@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 import boxthirding
 from boxthirding.cli.commands import cli
+from boxthirding.cli.programs import Pulls
 
 PYTHON = shlex.quote(sys.executable)
 
@@ -189,6 +190,7 @@ def gone(pid):
 
 FAILING = {
     "no number": ("print('hello')", "printed 'hello' last, but must print a number, or a number and its cost"),
+    "a number as Python writes it": ("print('1_000')", "printed '1_000' last, but must print a number"),
     "three numbers": ("print(1, 2, 3)", "printed '1 2 3' last, but must print a number"),
     "nothing": ("", "printed nothing, but must print a number"),
     "not a finite number": ("print('nan')", "printed 'nan' last, but must print a finite number"),
@@ -536,7 +538,10 @@ STUDIES = {
     "another policy": (["--policy", "us"], "made with policy b3auto, not us"),
     "other arms": (["--arms", "arms.txt"], "not 'ann'"),
     "a file that is no database": (["--study", "score.py"], "score.py is not an SQLite database"),
-    "a folder that is not there": (["--study", "nowhere/run.db"], "nowhere/run.db: the file cannot be opened"),
+    "a folder that is not there": (
+        ["--study", "nowhere/run.db"],
+        "nowhere/run.db cannot be opened, because there is no folder",
+    ),
 }
 
 
@@ -549,6 +554,72 @@ def test_a_study_that_does_not_fit_is_refused_and_nothing_runs(kept, case):
     assert (done.exit_code, done.stdout) == (2, "")
     assert fragment in done.stderr
     assert not Path("calls").exists()
+
+
+def test_a_run_goes_on_with_the_seed_and_the_direction_that_the_study_was_made_with(kept):
+    first = result(*kept, "--seed", "5", "--direction", "minimize", "--examples", "examples.txt", *shown_to())
+    more = result(*kept, "--budget", "30", "--examples", "examples.txt", *shown_to())
+    assert (first["spending"]["pulls"], more["spending"]["elsewhere"], more["spending"]["pulls"]) == (24, 24, 6)
+    with boxthirding.open_study("run.db", "main") as study:
+        assert (study.seed, study.direction) == (5, "minimize")
+    seen = dict(call.split()[1:] for call in calls())  # the example of each pull
+    assert all(call.split()[1:] in map(list, seen.items()) for call in calls())  # the same in both runs
+    expected = Pulls(["easy", "hard", "odd"], 5)
+    assert seen == {pull: expected[int(pull)][1] for pull in seen}
+
+
+def shown_to():
+    """Return a command that is told its example too."""
+    return ["--command", f"{PYTHON} -S kept.py {{arm}} {{pull}} {{example}}"]
+
+
+def test_an_arm_that_was_added_is_run_when_its_row_is_in_the_file_wherever_it_stands():
+    command = ["--command", f"{PYTHON} score.py {{name}}", "--study", "run.db"]
+    result("--arms", "arms.csv", *command, "--budget", "5")
+    with boxthirding.open_study("run.db", "main") as study:
+        study.add(["zzz", "gone"])
+        study.withdraw("gone")
+    done = run("--arms", "arms.csv", *command, "--budget", "30")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr == (
+        "Error: arm 'zzz' of the study is not in the file of --arms, so there is nothing to fill in: add its row to "
+        "the file, or take it out with `boxthirding study withdraw`\n"
+    )
+    assert len(calls()) == 5
+    Path("arms.csv").write_text("name,rate\nann,1\nzzz,9\nbob,1\nzoe,1\n", encoding="utf-8")
+    assert result("--arms", "arms.csv", *command, "--budget", "30")["best"] == "zzz"
+    assert len(calls()) == 30
+    Path("arms.csv").write_text("name,rate\nann,1\nzzz,9\nbob,1\nzoe,1\nyyy,1\n", encoding="utf-8")
+    done = run("--arms", "arms.csv", *command, "--budget", "40")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "3 arms, not 4 ('yyy' must be added first, with Study.add or `boxthirding study add`)" in done.stderr
+    assert len(calls()) == 30
+
+
+@pytest.mark.parametrize("on_error", ["raise", "withdraw"])
+def test_an_arm_that_is_added_while_a_run_is_under_way_ends_it_and_is_not_withdrawn(folder, on_error):
+    code = (
+        "import boxthirding, pathlib, sys\n"
+        "if not pathlib.Path('added').exists():\n"
+        "    pathlib.Path('added').touch()\n"
+        "    with boxthirding.open_study('run.db', 'main') as study: study.add(['new'])\n"
+        "print(len(sys.argv[1]))"
+    )
+    (folder / "adds.py").write_text(code, encoding="utf-8")
+    options = ["--command", f"{PYTHON} adds.py {{arm}}", "--study", "run.db", "--policy", "us", "--on-error", on_error]
+    done = run("--arms", "arms.txt", *options, "--budget", "20")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "Error: arm 'new' of the study is not in the file of --arms" in done.stderr.splitlines()[-1]
+    (folder / "arms.txt").write_text("ann\nbob\nzoe\nnew\n", encoding="utf-8")
+    printed = result("--arms", "arms.txt", *options, "--budget", "20")
+    assert (printed["stopped"], printed["spending"]["left"], printed["spending"]["failures"]) == ("budget", 0, 0)
+    assert "new" in {arm["label"] for arm in printed["top"]}
+
+
+def test_a_study_that_would_end_with_the_run_is_refused(kept):
+    done = run(*kept, "--study", "memory:x")
+    assert (done.exit_code, done.stdout, Path("calls").exists()) == (2, "", False)
+    assert "memory:x, which would be lost when this command ends: name a file" in done.stderr
 
 
 def test_a_name_without_a_study_is_refused():

@@ -3,6 +3,9 @@
 import csv
 import io
 import json
+import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -88,6 +91,27 @@ def test_a_study_of_thousands_of_arms_fits_the_screen(policy, labels):
     assert len(shown.splitlines()) < 40
 
 
+def test_a_recommended_arm_with_a_long_name_is_named_in_full():
+    label = "the caption that begins like all of the others, and of which the number is {}"
+    made(arms=[label.format(number) for number in range(3000)], rounds=15, batch=150)
+    with open_study("run.db", "main") as opened:
+        best = opened.recommend().label
+        others = [arm.label.rpartition(" ")[2] for arm in opened.top(5)]
+    shown = done("show", "run.db").splitlines()
+    head = shown.index(next(line for line in shown if line.startswith("best arms")))
+    assert [line.split()[0] for line in shown[head + 1 : head + 6]] == [f"…{number}" for number in others]
+    assert f"Best so far: {best}" in shown
+    assert max(len(line) for line in shown if best not in line) <= 80
+    assert done("pause", "run.db").splitlines()[-1] == f"  {best}"
+    assert done("list", "run.db").splitlines()[-1] == f"main, best so far: {best}"
+
+
+def test_an_only_arm_with_a_long_name_is_not_left_out():
+    made(arms=["the only arm, and one with a name that goes on and on beyond its column"], rounds=1, batch=1)
+    (row,) = [line for line in done("show", "run.db").splitlines() if line.startswith("the only arm")]
+    assert row.startswith("the only arm, and one with a name that goes")
+
+
 def test_the_final_of_b3auto_is_drawn_as_such():
     made(policy="b3auto", arms=300, rounds=100)
     with open_study("run.db", "main") as opened:
@@ -123,8 +147,13 @@ def test_who_has_tickets_is_said():
             (ticket,) = opened.ask()
     with open_study("run.db", "main") as opened:
         opened.fail(ticket)
-    shown = " ".join(done("show", "run.db").split())
-    assert "7 tickets out: a has 1, b has 1, c has 1, d has 1, e has 1, 1 other holder 1, 1 failed and will be" in shown
+    lines = done("show", "run.db").splitlines()
+    assert lines[2:10] == [
+        "10 pulls; 7 tickets out:",
+        *[f"  {name} has 1" for name in "abcde"],
+        "  1 other holder 1",
+        "  1 failed or released, to be handed out again",
+    ]
 
 
 # list, and which study is meant
@@ -143,6 +172,30 @@ def test_the_studies_of_a_database_are_listed():
     assert [(row["name"], row["status"], row["pulls"]) for row in rows] == [("one", "open", 20), ("two", "closed", 30)]
     assert done("list", "none.db") == "none.db has no studies.\n"
     assert not Path("none.db").exists()
+
+
+def test_a_study_that_cannot_be_read_does_not_hide_the_others():
+    made(name="new", rounds=1)
+    made(name="old", rounds=2)
+    with closing(sqlite3.connect("run.db")) as database, database:
+        query = "SELECT study, event FROM boxthirding_events WHERE seq = 1 ORDER BY study LIMIT 1"
+        ((number, text),) = database.execute(query)
+        kind, _, *fields = json.loads(text)
+        newer = json.dumps([kind, 99, *fields])
+        database.execute("UPDATE boxthirding_events SET event = ? WHERE seq = 1 AND study = ?", (newer, number))
+    _, _, new, old, _, *why = done("list", "run.db").splitlines()
+    assert (new.split(), old.split()[:3]) == (["new", "unreadable"], ["old", "open", "b3"])
+    assert " ".join(why).startswith("new is unreadable: the study is of format 99, but this version")
+    rows = [json.loads(line) for line in done("list", "run.db", "--json").splitlines()]
+    assert [(row["status"], row["pulls"]) for row in rows] == [("unreadable", None), ("open", 20)]
+    assert (rows[0]["error"][:19], rows[1]["error"]) == ("the study is of for", None)
+
+
+@pytest.mark.parametrize("command", [["list"], ["show"], ["ask", "--arms", "arms.txt"]])
+def test_a_study_that_would_end_with_the_command_is_refused(command):
+    assert "memory:x, which would be lost when this command ends: name a file" in refused(
+        command[0], "memory:x", *command[1:]
+    )
 
 
 def test_which_study_is_meant():
@@ -173,6 +226,7 @@ def test_events_are_exported_as_rows():
         (ticket,) = opened.ask()
         opened.fail(ticket)
         opened.ask()
+        opened.release(ticket)
         opened.add(["N1", "N2"])
         opened.withdraw("N2")
     rows = list(csv.DictReader(io.StringIO(done("export", "run.db"))))
@@ -184,12 +238,14 @@ def test_events_are_exported_as_rows():
         "asked",
         "failed",
         "reissued",
+        "released",
         *["added"] * 2,
         "withdrawn",
     ]
     told = [row for row in rows if row["event"] == "told"]
     assert [row["ticket"] for row in told] == list("012345")
     assert all(float(row["reward"]) == int(row["arm"][1:]) / 300 and row["holder"] == "us" for row in told)
+    assert [(row["ticket"], row["holder"]) for row in rows[-6:-3]] == [("6", "them")] * 3
     assert [row["arm"] for row in rows[-3:]] == ["N1", "N2", "N2"]
     assert rows[0]["at"].startswith("20")
 
@@ -208,9 +264,39 @@ def test_events_are_exported_as_json_lines():
 
 def test_an_export_that_cannot_be_written_leaves_nothing_behind(folder):
     made(rounds=1)
-    ended = study("export", "run.db", "--out", "nowhere/events.csv")
-    assert (ended.exit_code, "nowhere/events.csv could not be written" in ended.stderr) == (1, True)
-    assert not list(folder.glob("*part"))
+    Path(".events.csv.part").mkdir()  # in the way of what is being written
+    ended = study("export", "run.db", "--out", "events.csv")
+    assert (ended.exit_code, "events.csv could not be written" in ended.stderr) == (1, True)
+    assert "there is no folder nowhere" in refused("export", "run.db", "--out", "nowhere/events.csv")
+    assert {path.name for path in folder.glob("*.csv*")} == {".events.csv.part"}
+
+
+def test_an_export_replaces_a_file_only_by_force():
+    made(rounds=1)
+    Path("events.csv").write_text("what somebody has filled in\n", encoding="utf-8")
+    assert "events.csv, which is there already: give --force to replace it" in refused(
+        *("export", "run.db", "--out", "events.csv")
+    )
+    assert Path("events.csv").read_text(encoding="utf-8") == "what somebody has filled in\n"
+    done("export", "run.db", "--out", "events.csv", "--force")
+    assert Path("events.csv").read_text(encoding="utf-8") == done("export", "run.db")
+
+
+@pytest.mark.parametrize("url", ["run.db", "sqlite:///run.db"])
+@pytest.mark.parametrize("force", [[], ["--force"]])
+def test_an_export_never_replaces_the_study_a_folder_or_a_device(folder, url, force):
+    made(rounds=1)
+    Path("folder").mkdir()
+    Path("link.csv").symlink_to("run.db")
+    os.mkfifo("pipe")
+    with open_study("run.db", "main") as opened:  # while it is open, it has more than one file
+        opened.ask()
+        for name in ["run.db", "./run.db", str(folder / "run.db"), "link.csv", "run.db-wal", "run.db-shm"]:
+            assert f"--out is {Path(name)}, which is the study itself" in refused("export", url, "--out", name, *force)
+        for name in ["folder", "pipe", os.devnull]:
+            assert f"--out is {name}, which is no ordinary file" in refused("export", url, "--out", name, *force)
+    assert done("export", "run.db").count("asked") == 11
+    assert Path("link.csv").is_symlink()
 
 
 # What changes a study
@@ -238,6 +324,8 @@ BAD_CHANGES = {
     "no file of arms": (["add", "run.db", "gone.txt"], "gone.txt cannot be read"),
     "an arm that is not there": (["withdraw", "run.db", "nobody"], "label 'nobody' does not exist"),
     "a number that is not there": (["withdraw", "run.db", "7"], "label 7 does not exist"),
+    "what is no number": (["withdraw", "run.db", "--", "--5"], "label '--5' does not exist"),
+    "a number that nobody reads": (["withdraw", "run.db", "1" * 5000], "does not exist"),
     "an arm that is gone": (["withdraw", "run.db", "C0000"], "label 'C0000' is withdrawn already"),
 }
 

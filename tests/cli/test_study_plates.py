@@ -2,15 +2,16 @@
 
 import csv
 import json
+import shlex
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from boxthirding import open_study
+from boxthirding import list_studies, open_study, storage
 from boxthirding.cli.commands import cli
 
-HEADER = ["ticket", "arm", "pull", "reward"]
+HEADER = ["ticket", "arm", "pull", "reward", "study"]
 
 
 @pytest.fixture(autouse=True)
@@ -59,15 +60,19 @@ def write(name, rows):
     Path(name).write_text("".join(",".join(row) + "\n" for row in rows), encoding="utf-8")
 
 
-def events():
-    with open_study("screen.db", "main") as opened:
+def events(url="screen.db", name="main"):
+    with open_study(url, name) as opened:
         return [entry.event for entry in opened.events()]
+
+
+def mark(url="screen.db", name="main"):
+    return f"{name}-{events(url, name)[0].origin[:6]}"
 
 
 # Plates go out
 
 
-def test_the_first_plate_makes_the_study_and_later_ones_go_on():
+def test_the_first_plate_makes_the_study_and_later_ones_go_on(folder):
     printed = done("ask", "screen.db", "--arms", "arms.csv", "-n", "96", "--out", "plate-1.csv", "--seed", "3")
     assert printed.splitlines() == [
         "plate-1.csv: 96 tickets for 96 arms. Fill in the column reward, then",
@@ -76,11 +81,12 @@ def test_the_first_plate_makes_the_study_and_later_ones_go_on():
     rows = read("plate-1.csv")
     assert rows[0] == HEADER
     assert [row[0] for row in rows[1:]] == [str(number) for number in range(96)]
-    assert all(row[1].startswith("C") and row[2:] == ["0", ""] for row in rows[1:])
+    assert all(row[1].startswith("C") and row[2:] == ["0", "", mark()] for row in rows[1:])
     done("ask", "screen.db", "-n", "4", "--out", "plate-2.csv")
     assert [row[0] for row in read("plate-2.csv")[1:]] == ["96", "97", "98", "99"]
     with open_study("screen.db", "main") as opened:
-        assert (opened.seed, {lent.holder for lent in opened.lent()}) == (3, {"plate-1.csv", "plate-2.csv"})
+        holders = {str(folder / "plate-1.csv"), str(folder / "plate-2.csv")}
+        assert (opened.seed, {lent.holder for lent in opened.lent()}) == (3, holders)
 
 
 def test_tickets_can_be_printed_for_a_person_and_for_a_program():
@@ -92,17 +98,100 @@ def test_tickets_can_be_printed_for_a_person_and_for_a_program():
     assert [ticket["ticket"] for ticket in tickets] == [2, 3]
 
 
-def test_a_plate_that_was_lost_is_given_again():
+def test_a_plate_that_was_lost_is_given_again(folder):
     plate(number=3)
     lost = read("plate.csv")
     Path("plate.csv").unlink()
     ended = study("ask", "screen.db", "-n", "5", "--out", "plate.csv")
     assert [row[:3] for row in read("plate.csv")] == [row[:3] for row in lost]
-    assert "3 tickets instead of 5: these are the open ones of plate.csv" in ended.stderr
-    again = [
-        json.loads(line) for line in done("ask", "screen.db", "-n", "3", "--holder", "plate.csv", "--json").splitlines()
-    ]
-    assert [ticket["ticket"] for ticket in again] == [0, 1, 2]
+    said, fewer = ended.stderr.splitlines()
+    assert said == "These were handed out before, and not told since: where two have them, the first answer counts."
+    holder = str(folder / "plate.csv")
+    assert fewer == f"3 tickets instead of 5: these are the open ones of {holder}, and come before new ones"
+    again = study("ask", "screen.db", "-n", "3", "--holder", holder, "--json")
+    assert [json.loads(line)["ticket"] for line in again.stdout.splitlines()] == [0, 1, 2]
+    assert again.stderr.startswith("These were handed out before")
+
+
+def test_plates_of_one_name_in_two_folders_are_two_plates():
+    for day in ("monday", "tuesday"):
+        Path(day).mkdir()
+        ended = study("ask", "screen.db", "--arms", "arms.csv", "-n", "4", "--out", f"{day}/plate.csv")
+        assert (ended.exit_code, ended.stderr) == (0, "")
+    assert [row[0] for row in read("tuesday/plate.csv")[1:]] == ["4", "5", "6", "7"]
+
+
+def test_tickets_that_failed_are_said_to_have_been_out():
+    plate(number=3)
+    with open_study("screen.db", "main") as opened:
+        opened.fail(1)
+    ended = study("ask", "screen.db", "-n", "3", "--out", "second.csv")
+    assert [row[0] for row in read("second.csv")[1:]] == ["1", "3", "4"]
+    assert ended.stderr.startswith("1 of these was handed out before, and not told since")
+
+
+def test_a_holder_has_a_name_however_long_and_odd_its_path_is(folder):
+    place = folder / "\n" / ("x" * 120) / ("y" * 120)
+    (place / "z").mkdir(parents=True)
+    for ticket, name in enumerate([place / "plate.csv", place / "z" / "plate.csv"]):
+        done("ask", "screen.db", "--arms", "arms.csv", "--out", str(name))
+        assert read(name)[1][0] == str(ticket)
+        name.unlink()
+        done("ask", "screen.db", "--out", str(name))
+        assert read(name)[1][0] == str(ticket)
+
+
+@pytest.mark.parametrize("name", ["犬" * 100, "犬" * 84, "."])
+def test_a_plate_that_can_have_no_such_name_is_refused_before_anything_is_handed_out(name):
+    plate()
+    before = events()
+    assert "--out is " in refused("ask", "screen.db", "--out", name)[1]
+    assert events() == before
+
+
+# What is printed can be given to a shell
+
+
+@pytest.mark.parametrize("out", ["plate 1.csv", "-plate.csv"])
+def test_the_command_that_is_printed_tells_that_plate_to_that_study(out):
+    plate()
+    printed = done("ask", "my screen.db", "--arms", "arms.csv", "-n", "3", "--name", "a study", f"--out={out}")
+    rows = read(out)
+    write(out, [rows[0], *[[*row[:3], "0.5", row[4]] for row in rows[1:]]])
+    program, *words = shlex.split(printed.splitlines()[-1])
+    assert program == "boxthirding"
+    ended = CliRunner().invoke(cli, words)
+    assert (ended.exit_code, "Study a study: 3 pulls" in ended.stdout) == (0, True)
+
+
+def test_a_password_is_not_printed(monkeypatch):
+    url = "postgresql://ann:secret1@host/lab?password=secret2"
+    plate()
+    monkeypatch.setattr(storage, "open_study", lambda _, name, **__: open_study("screen.db", name))
+    monkeypatch.setattr(storage, "list_studies", lambda _: ["main"])
+    printed = done("ask", url, "--out", "second.csv")
+    assert "boxthirding study tell 'postgresql://ann:" in printed
+    assert "secret" not in printed
+    monkeypatch.setattr(storage, "list_studies", lambda _: [])
+    assert "secret" not in done("list", url)
+    for arguments in (["show", url], ["ask", url]):
+        assert "secret" not in refused(*arguments)[1]
+    monkeypatch.setattr(storage, "list_studies", lambda _: ["a", "b"])
+    for arguments in (["show", url], ["ask", url, "--arms", "arms.csv"]):
+        assert "secret" not in refused(*arguments)[1]
+
+
+@pytest.mark.parametrize("there", [["one"], ["one", "two"]])
+def test_a_second_study_is_not_made_by_leaving_out_the_name(there):
+    for name in there:
+        done("ask", "screen.db", "--arms", "arms.csv", "--name", name)
+    said = refused("ask", "screen.db", "--arms", "arms.csv")[1]
+    assert all(repr(name) in said for name in there)
+    assert "none called main: say with --name which one to go on with, or how the new one is called" in said
+    assert list_studies("screen.db") == there
+    done("ask", "screen.db", "--arms", "arms.csv", "--name", "main")
+    done("ask", "screen.db", "--arms", "arms.csv")
+    assert list_studies("screen.db") == sorted([*there, "main"])
 
 
 def test_a_plate_that_is_there_is_not_overwritten():
@@ -134,9 +223,16 @@ def test_nothing_is_handed_out_while_a_study_is_paused():
 
 
 def test_a_policy_that_waits_says_so():
+    Path("few.txt").write_text("x\ny\nz\n", encoding="utf-8")
     done("ask", "screen.db", "--arms", "arms.csv", "--policy", "sh:budget=20", "-n", "9", "--out", "one.csv")
     ended = study("ask", "screen.db", "-n", "9", "--out", "two.csv")
     assert "instead of 9: the policy waits for results" in ended.stderr
+    done("ask", "three.db", "--arms", "few.txt", "--policy", "sh:budget=20", "--out", "three.csv")
+    ended = study("ask", "three.db", "-n", "99", "--out", "four.csv")
+    rows = len(read("four.csv")) - 1
+    assert ended.stderr.splitlines() == [
+        f"{rows} tickets instead of 99: the policy waits for results ({rows + 1} tickets out)",
+    ]
 
 
 BAD_ASKS = {
@@ -150,6 +246,8 @@ BAD_ASKS = {
     "a lease of 0": (["new.db", "--arms", "few.txt", "--lease", "0"], ["lease is 0", "above 0"]),
     "no tickets": (["screen.db", "-n", "0"], ["-n is 0", "at least 1"]),
     "two outputs": (["screen.db", "--out", "x.csv", "--json"], ["leave one out"]),
+    "a lease below 0": (["new.db", "--arms", "few.txt", "--lease", "-1"], ["lease is -1", "above 0"]),
+    "a seed below 0": (["new.db", "--arms", "few.txt", "--seed", "-1"], ["seed is -1", "at least 0"]),
     "an unknown policy": (["new.db", "--arms", "few.txt", "--policy", "best"], ["policy is 'best'"]),
     "a policy that lacks its budget": (["new.db", "--arms", "few.txt", "--policy", "sh"], ["sh must be told budget"]),
     "no such file": (["new.db", "--arms", "gone.csv"], ["gone.csv cannot be read"]),
@@ -168,7 +266,7 @@ def test_bad_questions_are_refused_and_change_nothing(case):
     for fragment in fragments:
         assert fragment in line
     assert events() == before
-    assert not Path("new.db").exists() or "few.txt" in arguments
+    assert not Path("new.db").exists()
 
 
 # Plates come back
@@ -207,7 +305,9 @@ BAD_ROWS = {
     "another arm": ("2", "C999", "0.5", "'C999': is this the file of another study?"),
     "a reward that is no number": ("2", None, "high", "the reward is 'high', but must be a finite number"),
     "a reward that is not finite": ("2", None, "inf", "the reward is 'inf', but must be a finite number"),
-    "a reward beyond all measure": ("2", None, "1e200", "the reward is '1e200', but must be a finite number"),
+    "a reward beyond all measure": ("2", None, "1e200", "'1e200', but must be a finite number below 1e150 in size"),
+    "a reward as Python writes it": ("2", None, "1_000", "the reward is '1_000', but must be a finite number"),
+    "a ticket beyond all measure": ("1" * 5000, "C001", "0.5", "…', which was never handed out by this study"),
 }
 
 
@@ -220,7 +320,8 @@ def test_one_bad_row_keeps_all_from_being_told(case):
         opened.withdraw(arms["1"])
     ticket, arm, reward, reason = BAD_ROWS[case]
     good = [row for row in rows[1:] if row[0] in "345"]
-    write("plate.csv", [HEADER, *[["2", arms["2"], "0", ""]] * 3, *good, [ticket, arm or arms[ticket], "0", reward]])
+    bad = [ticket, arm or arms[ticket], "0", reward, ""]
+    write("plate.csv", [HEADER, *[["2", arms["2"], "0", "", ""]] * 3, *good, bad])
     before = events()
     said, line = refused("tell", "screen.db", "plate.csv")
     (where,) = [text for text in said.splitlines() if reason in text]
@@ -232,6 +333,35 @@ def test_one_bad_row_keeps_all_from_being_told(case):
     assert (ended.exit_code, "3 results told; 3 rows without a reward left open" in ended.stdout) == (0, True)
     assert reason in ended.stderr
     assert len(events()) == len(before) + 3
+
+
+def test_a_plate_of_another_study_with_the_same_name_arms_and_seed_is_refused():
+    plate()
+    done("ask", "other.db", "--arms", "arms.csv", "-n", "6", "--out", "other.csv")
+    before = events("other.db")
+    said, line = refused("tell", "other.db", "plate.csv")
+    theirs, ours = mark("screen.db"), mark("other.db")
+    reason = f"the row is of study '{theirs}', but this is '{ours}': tell it to the study that it came from"
+    assert said.splitlines() == [f"plate.csv, line {number}: {reason}" for number in range(2, 8)]
+    assert line.endswith("has 6 bad rows, so nothing was told: correct it")
+    assert events("other.db") == before
+    assert "6 results told" in done("tell", "screen.db", "plate.csv")
+
+
+def test_a_plate_made_by_hand_need_not_say_of_which_study_it_is():
+    rows = plate()
+    write("plate.csv", [HEADER, [*rows[1][:4], ""], *rows[2:]])
+    write("hand.csv", [["ticket", "reward"], ["0", "0.5"]])
+    assert "1 result told" in done("tell", "screen.db", "hand.csv")
+    assert "5 results told" in done("tell", "screen.db", "plate.csv", "--skip-bad")
+
+
+def test_empty_rows_are_nothing():
+    rows = plate(row1="")
+    write("plate.csv", [*rows, [""] * 5, ["", " ", "", "", ""]])
+    assert done("tell", "screen.db", "plate.csv").startswith(
+        "plate.csv: 5 results told; 1 row without a reward left open."
+    )
 
 
 def test_a_plate_told_twice_is_refused_the_second_time():
@@ -270,7 +400,7 @@ def test_a_file_that_is_no_plate_is_refused(case):
 
 def test_many_bad_rows_are_counted():
     rows = plate(number=40)
-    write("plate.csv", [HEADER, *[[str(1000 + place), "x", "0", "1"] for place in range(len(rows))]])
+    write("plate.csv", [HEADER, *[[str(1000 + place), "x", "0", "1", ""] for place in range(len(rows))]])
     said, _ = refused("tell", "screen.db", "plate.csv")
     assert (len(said.splitlines()), "and 21 more bad rows; --json names them all" in said) == (21, True)
 

@@ -125,6 +125,8 @@ def test_a_policy_for_which_the_budget_is_too_small_is_left_out_there(scores):
 FILES = {
     "word.csv": "arm,a\nx,1\ny,good\n",
     "infinite.csv": "arm,a\nx,1\ny,inf\n",
+    "large.csv": "arm,a\nx,1\ny,-1e150\n",
+    "underscore.csv": "arm,a\nx,1\ny,1_000\n",
     "empty-row.csv": "arm,a,b\nx,1,2\ny,,\n",
     "labels.csv": "arm\nx\ny\n",
     "twice.csv": "arm,a\nx,1\nx,2\n",
@@ -135,6 +137,8 @@ FILES = {
 REFUSED = {
     "a word": (["word.csv"], ["word.csv, row 2 (line 3): a is 'good'", "finite number, or empty"]),
     "an infinite score": (["infinite.csv"], ["a is 'inf'"]),
+    "a score beyond all measure": (["large.csv"], ["a is '-1e150'", "below 1e150 in size", "divide all of them"]),
+    "a score as Python writes it": (["underscore.csv"], ["a is '1_000'", "must be a finite number"]),
     "an arm without scores": (["empty-row.csv"], ["arm 'y' has no scores at all"]),
     "no scores": (["labels.csv"], ["labels.csv has no scores"]),
     "a label twice": (["twice.csv"], ["arm 'x' more than once"]),
@@ -172,6 +176,8 @@ def test_parquet_is_read_where_pyarrow_is_there(scores):
     assert rows("scores.parquet", *options) == rows("scores.csv", *options)
     parquet.write_table(arrow.table({"prompt": ["a", "b"], "e": ["x", "y"]}), "words.parquet")
     assert "column 'e' holds string, but must hold numbers" in replay("words.parquet").stderr
+    parquet.write_table(arrow.table({"prompt": ["a", "b"], "e": [1.0, 1e308]}), "large.parquet")
+    assert "column 'e' holds 1e+308, but scores must be below 1e150 in size" in replay("large.parquet").stderr
     Path("no.parquet").write_text("no", encoding="utf-8")
     assert "no.parquet cannot be read as Parquet" in replay("no.parquet").stderr
 

@@ -7,7 +7,6 @@ import json
 import os
 import random
 import signal
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -21,8 +20,11 @@ import pytest
 from boxthirding import open_study
 from boxthirding.errors import EvaluationFailed, InvalidInput, StudyDiffers, StudyUnavailable, UnknownLabel
 from boxthirding.find import find_best, find_best_async
-from boxthirding.find.slots import Slots
-from boxthirding.study import Asked, Created, Reissued
+from boxthirding.find.plan import having
+from boxthirding.find.slots import Slots, is_run
+from boxthirding.storage.names import FileNames
+from boxthirding.storage.sqlite import SqliteJournal
+from boxthirding.study import Asked, Created, Reissued, Study
 
 QUIET = {"progress": False}
 
@@ -51,6 +53,12 @@ def story(url, name="main"):
         same = replace(same, origin="") if isinstance(event, Created) else same
         plain.append(replace(same, holder="") if isinstance(event, Asked) else same)
     return plain
+
+
+def story_of(arms, **options):
+    """Return all that happens in an undisturbed run."""
+    find_best(arms, score, **options)
+    return story(options["study"])
 
 
 class Stopping:
@@ -271,29 +279,100 @@ def test_tickets_that_somebody_has_elsewhere_count():
     with open_study("run.db", "main", arms=50, holder="the lab") as study:
         mine = study.ask(10)
         found = find_best(50, score, budget=30, study="run.db", **QUIET)
-        assert (found.session.pulls, found.session.waiting, found.stopped) == (20, 10, "budget")
+        assert (found.session.pulls, found.session.waiting, found.stopped) == (20, 10, "waiting")
+        assert "spent 20 of 30 pulls, 10 left" in repr(found)
+        assert "the other 10 are out: the lab has 10" in repr(found)
         study.tell_all([(ticket, 0.5) for ticket in mine])
     assert find_best(50, score, budget=30, study="run.db", **QUIET).spending.pulls == 0
 
 
+def test_a_wait_for_people_names_them_and_says_what_to_do_if_they_are_gone(capfd):
+    with open_study("run.db", "tea time", arms=9, policy="sh:budget=30", holder="plate 1.csv") as study:
+        study.ask(3)
+    found = find_best(9, score, budget=30, seconds=0.3, policy="sh", study=("run.db", "tea time"))
+    assert found.stopped == "deadline"
+    said = capfd.readouterr().err
+    assert said.count("Waiting for results that others have under way: plate 1.csv has 3.") == 1
+    assert "boxthirding study release run.db --holder 'plate 1.csv' --name 'tea time'" in said
+
+
+def test_many_holders_are_counted():
+    assert having({"a": 5, "b": 2, "c": 1}) == "a has 5, b has 2, c has 1"
+    assert having({"a": 5_000, "b": 2, "c": 1, "d": 1, "e": 1}) == "a has 5,000, b has 2, c has 1, 2 others have 2"
+
+
 def test_two_searches_of_one_process_have_names_of_their_own(folder):
-    one, two = (Slots(str(folder / "run.db"), "main") for _ in range(2))
-    names = [one.take_first(), two.take_first()]
-    assert len(set(names)) == 2
-    assert not two.take(names[0])
+    Path("run.db").touch()
+    one, two = (Slots(FileNames(path, "main")) for path in ("run.db", str(folder / "run.db")))
+    assert (one.own, two.own) == ("find_best-0", "find_best-1")
+    assert not two.inherit("find_best-0")
     one.release()
-    assert two.take(names[0])
-    assert not two.take("another machine/0/0")
+    assert two.inherit("find_best-0")
+    assert "find_best-0" in two
+    assert not any(map(two.inherit, ("find_best-0", "worker-2", "the lab", "find_best-x", "my find_best-2")))
     two.release()
-    assert Slots("sqlite:///run.db", "main").take_first() == names[0]  # the same file, written in another way
+    assert [file.name for file in folder.iterdir()] == ["run.db"]
 
 
-def test_where_no_lock_can_be_had_the_run_goes_on_without(folder, monkeypatch):
-    monkeypatch.setattr("tempfile.tempdir", str(folder / "nowhere"))
-    names = {Slots("run.db", "main").take_first() for _ in range(2)}
+def test_another_study_of_the_same_file_has_names_of_its_own():
+    Path("run.db").touch()
+    one, two = (Slots(FileNames("run.db", study)) for study in ("main", "other"))
+    assert one.own == two.own == "find_best-0"
+    one.release()
+    two.release()
+
+
+def test_a_lock_that_was_removed_is_made_again(folder):
+    Path("run.db").touch()
+    one, two = (FileNames("run.db", "main") for _ in range(2))
+    assert one.take("a")
+    assert not two.take("a")
+    (lock,) = folder.glob("run.db-*")
+    lock.unlink()
+    assert one.take("a")
+    assert not two.take("a")
+    assert list(folder.glob("run.db-*")) == [lock]
+    one.release()
+    two.release()
+
+
+def test_where_no_lock_can_be_had_the_run_goes_on_without(monkeypatch):
+    def refuse(*_):
+        raise PermissionError
+
+    monkeypatch.setattr("boxthirding.storage.names._lock", refuse)
+    names = {Slots(FileNames("run.db", "main")).own for _ in range(2)}
     assert len(names) == 2
-    assert not any(Slots("run.db", "main").is_here(name) for name in names)
+    assert not any(map(is_run, names))
     assert find_best(9, float, budget=30, study="run.db", **QUIET).best == 8
+
+
+def test_a_fork_does_not_give_a_name_back(folder):
+    Path("run.db").touch()
+    names = FileNames("run.db", "main")
+    assert names.take("a")
+    child = os.fork()
+    if child == 0:
+        names.release()
+        os._exit(FileNames("run.db", "main").take("a"))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert len(list(folder.glob("run.db-*"))) == 1
+    names.release()
+
+
+def test_an_evaluation_that_outlives_its_lease_is_not_started_again():
+    def evaluate(arm, example):
+        calls.append((arm, example))
+        began = time.time()
+        while time.time() < began + 0.05:
+            time.sleep(0.01)
+        return score(arm, example)
+
+    calls = []
+    open_study("run.db", "main", arms=50, lease=0.01).disconnect()
+    found = find_best(50, evaluate, budget=12, examples=range(99), workers=3, study="run.db", **QUIET)
+    assert (found.session.pulls, found.stopped) == (12, "budget")
+    assert len(calls) == len(set(calls)) == 12
 
 
 # Refused
@@ -317,29 +396,194 @@ def test_other_settings_than_the_study_has_are_refused(changed, fragment):
     assert story("run.db") == before
 
 
-@pytest.mark.parametrize("study", [("run.db",), ("a", "b", "c"), "ftp://nowhere", ""])
+@pytest.mark.parametrize(
+    "study", [("run.db",), ("a", "b", "c"), "ftp://nowhere", "", 5, (5, "b"), ("a", 5), {"a", "b"}]
+)
 def test_a_study_that_is_none_is_refused(study):
     with pytest.raises(InvalidInput, match=r"study is|url is"):
         find_best(5, score, budget=20, study=study, **QUIET)
 
 
-def test_a_database_that_goes_away_ends_the_run_with_a_clear_error():
+def test_a_study_that_is_open_is_refused():
+    with (
+        open_study("memory:open", "names", arms=5) as study,
+        pytest.raises(InvalidInput, match=r"study is <Study 'names' .*name the place that it is in"),
+    ):
+        find_best(5, score, budget=20, study=study, **QUIET)
+
+
+def test_what_a_study_was_made_with_may_be_left_out():
+    options = {"budget": 40, "examples": range(50), **QUIET}
+    made = {"seed": 5, "direction": "minimize", "policy": "b3"}
+    whole = find_best(300, score, **options, **made)
+    evaluate = Stopping(10)
+    assert find_best(300, evaluate, study="run.db", **options, **made).interrupted
+    assert find_best(300, evaluate, study="run.db", **options).recommendation == whole.recommendation
+    assert story("run.db") == story_of(300, study="whole.db", **options, **made)
+
+
+def test_without_a_study_seed_and_direction_have_their_defaults():
+    options = {"budget": 60, "examples": range(50), **QUIET}
+    given = find_best(300, score, seed=0, direction="maximize", **options)
+    assert given.top(9) == find_best(300, score, **options).top(9)
+    for wrong in ({"seed": -1}, {"direction": "up"}):
+        with pytest.raises(InvalidInput, match=next(iter(wrong))):
+            find_best(300, score, **options, **wrong)
+
+
+def test_failures_are_paid_in_their_call_and_results_are_what_the_study_counts():
+    def evaluate(arm):
+        if next(calls) < 3:
+            raise OSError("the network is away")
+        return score(arm)
+
+    calls = itertools.count()
+    options = {"budget": 5, "on_error": "withdraw", "study": "run.db", **QUIET}
+    for pulls, results in ((5, 2), (3, 5), (0, 5)):
+        found = find_best(50, evaluate, **options)
+        assert (found.spending.pulls, found.session.pulls, found.stopped) == (pulls, results, "budget")
+
+
+# The database is away
+
+
+class Outage:
+    """A database that cannot be reached from now on, for so many calls."""
+
+    def __init__(self, monkeypatch):
+        self.calls = 0
+        self.left = 0
+        self.during = lambda _: None
+        usable = SqliteJournal._usable
+
+        def away(journal):
+            if self.left > 0:
+                self.left -= 1
+                self.calls += 1
+                self.during(self.calls)
+                raise StudyUnavailable("run.db: it is away; nothing is lost, try again")
+            return usable(journal)
+
+        monkeypatch.setattr(SqliteJournal, "_usable", away)
+
+
+@pytest.fixture
+def outage(monkeypatch):
+    monkeypatch.setattr("boxthirding.find.search._PAUSES", (0.001, 0.01))
+    return Outage(monkeypatch)
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+@pytest.mark.parametrize("fails", [False, True])
+def test_results_are_kept_while_the_database_is_away(outage, workers, fails):
+    calls, lock = [], threading.Lock()
+
+    def evaluate(arm, example):
+        with lock:
+            calls.append((arm, example))
+            if len(calls) in (10, 20):
+                outage.left = 12
+                if fails:
+                    raise OSError
+        return score(arm, example)
+
+    options = {"budget": 30, "examples": range(99), "workers": workers, "on_error": "withdraw", **QUIET}
+    found = find_best(50, evaluate, study="run.db", **options)
+    failures = 2 if fails else 0
+    assert (found.stopped, found.spending.failures, found.session.pulls) == ("budget", failures, 30 - failures)
+    assert (found.session.waiting, found.spending.abandoned) == (0, 0)
+    assert len(calls) == 30
+    assert len(set(calls)) == 30 - failures  # nothing was evaluated twice but what had failed
+    assert outage.calls == 24
+
+
+def test_coroutines_are_kept_while_the_database_is_away(outage):
+    async def evaluate(arm):
+        await asyncio.sleep(0)
+        calls.append(arm)
+        if len(calls) == 10:
+            outage.left = 12
+        return score(arm)
+
+    calls = []
+    found = find_best(50, evaluate, budget=30, workers=3, study="run.db", **QUIET)
+    assert (found.stopped, found.session.pulls, len(calls), outage.calls) == ("budget", 30, 30, 12)
+
+
+def test_a_database_that_stays_away_ends_the_run_and_says_what_was_not_written(outage, monkeypatch, capfd):
+    monkeypatch.setattr("boxthirding.find.search.AWAY", 0.05)
+
     def evaluate(arm):
         if next(calls) == 10:
-            with sqlite3.connect("run.db") as other:
-                other.execute("ALTER TABLE boxthirding_events RENAME TO away")
-            other.close()
+            outage.left = 1_000_000
         return score(arm)
 
     calls = itertools.count(1)
-    with pytest.raises(StudyUnavailable, match=r"run\.db"):
-        find_best(50, evaluate, budget=30, study="run.db", **QUIET)
-    with sqlite3.connect("run.db") as other:
-        other.execute("ALTER TABLE away RENAME TO boxthirding_events")
-    other.close()
+    with pytest.raises(StudyUnavailable) as lost:
+        find_best(50, evaluate, budget=30, study="run.db")
+    assert str(lost.value) == (
+        "run.db: it is away; 1 result could not be written: that of ticket 9, to be evaluated again when the study "
+        "goes on"
+    )
+    assert capfd.readouterr().err.count("The study cannot be reached, trying again: run.db: it is away") == 1
+    outage.left = 0
     found = find_best(50, score, budget=30, study="run.db", **QUIET)
     assert (found.spending.elsewhere, found.session.pulls) == (9, 30)
     assert found.recommendation == find_best(50, score, budget=30, **QUIET).recommendation
+
+
+def test_threads_that_could_not_be_told_are_all_named(outage, monkeypatch):
+    monkeypatch.setattr("boxthirding.find.search.AWAY", 0.05)
+
+    def evaluate(arm):
+        together.wait()
+        outage.left = 1_000_000
+        return score(arm)
+
+    together = threading.Barrier(3)
+    with pytest.raises(StudyUnavailable, match=r"3 results could not be written: those of tickets \d, \d, \d, to be"):
+        find_best(50, evaluate, budget=30, workers=3, study="run.db", **QUIET)
+
+
+def test_a_database_that_is_away_from_the_start_is_not_waited_for(outage):
+    find_best(50, score, budget=3, study="run.db", **QUIET)
+    outage.left = 1_000_000
+    with pytest.raises(StudyUnavailable, match="nothing is lost, try again"):
+        find_best(50, score, budget=30, study="run.db", **QUIET)
+    assert outage.calls < 5
+
+
+def test_ctrl_c_ends_the_wait_for_a_database(outage):
+    def evaluate(arm):
+        outage.left = 1_000_000
+        return score(arm)
+
+    outage.during = lambda call: os.kill(os.getpid(), signal.SIGINT) if call == 5 else None
+    with pytest.raises(StudyUnavailable, match="1 result could not be written: that of ticket 0"):
+        find_best(50, evaluate, budget=30, study="run.db", **QUIET)
+    assert outage.calls < 20
+
+
+def test_a_deadline_ends_the_wait_for_a_database(outage):
+    def evaluate(arm):
+        outage.left = 1_000_000
+        return score(arm)
+
+    with pytest.raises(StudyUnavailable, match="1 result could not be written: that of ticket 0"):
+        find_best(50, evaluate, budget=30, seconds=0.5, study="run.db", **QUIET)
+
+
+def test_a_result_that_was_written_after_all_is_counted_once(monkeypatch):
+    def tell(study, ticket, reward):
+        whole(study, ticket, reward)
+        if ticket.id == 9 and not broken:
+            broken.append(ticket)
+            raise StudyUnavailable("the commit was broken off: it may have been carried out or not")
+
+    whole, broken = Study.tell, []
+    monkeypatch.setattr(Study, "tell", tell)
+    found = find_best(50, score, budget=30, study="run.db", **QUIET)
+    assert (found.spending.pulls, found.spending.elsewhere, found.session.pulls) == (30, 0, 30)
 
 
 # Processes

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from boxthirding.errors import AlreadyTold, UnknownLabel
 from boxthirding.storage.opening import shelf
-from boxthirding.study import Created, Failed, Paused, Reissued, Settings, Study, scribe
+from boxthirding.study import Created, Failed, Paused, Reissued, Released, Settings, Study, scribe
 from boxthirding.study.snapshot import unpack
 
 PULLS = 30
@@ -71,6 +71,8 @@ def work(url, name, acknowledged, moment=None, k=-1):
             for ticket in study.ask(3):
                 if ticket.id in (5, 11) and not any(is_failure(entry, ticket.id) for entry in study.events()):
                     study.fail(ticket)
+                elif ticket.id == 17 and not any(isinstance(entry.event, Released) for entry in study.events()):
+                    study.release(ticket)
                 else:
                     study.tell(ticket, reward(ticket))
                     notes.write(f"{ticket.id}\n")

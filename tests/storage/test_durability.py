@@ -21,9 +21,9 @@ PROGRAM = textwrap.dedent("""
         def work():
             for _ in range(8):
                 for ticket in study.ask():
-                    os.write(1, b"acknowledged ask\\n")
+                    os.write(1, b"acknowledged asked %d\\n" % ticket.id)
                     study.tell(ticket, 0.5)
-                    os.write(1, b"acknowledged tell\\n")
+                    os.write(1, b"acknowledged told %d\\n" % ticket.id)
 
         workers = [threading.Thread(target=work) for _ in range(int(threads))]
         for worker in workers:
@@ -48,13 +48,15 @@ def strace():
 
 
 def traced(strace, tmp_path, durability, threads):
-    """Return what a study did to its log, in order: write, sync, acknowledged."""
+    """Return what a study did to its log, in order: write, sync and acknowledged, and which events each is about."""
     path, log = tmp_path / "a.db", tmp_path / "trace"
     calls = "trace=write,pwrite64,fsync,fdatasync"
     command = [
         strace,
         "-f",
         "-y",
+        "-s",
+        "8192",  # a page of the log, so that it is seen which events it has
         "-e",
         calls,
         "-o",
@@ -76,39 +78,50 @@ def traced(strace, tmp_path, durability, threads):
 
 def steps(line):
     if re.search(r"(pwrite64|write)\(\d+<[^>]*a\.db-wal>", line):
-        yield "write"
+        text = line.replace("\\", "")
+        told = re.findall(r'\["told",[0-9.]+,(\d+),', text)
+        asked = re.findall(r'\["asked",[0-9.]+,"[^"]*",(\d+),', text)
+        yield "write", {*(f"told {ticket}" for ticket in told), *(f"asked {ticket}" for ticket in asked)}
     elif re.search(r"f(data)?sync\(\d+<[^>]*a\.db-wal>\)\s+= 0", line) or "sync resumed" in line:
-        yield "sync"
-    elif "acknowledged" in line:
-        yield "acknowledged"
+        yield "sync", set()
+    elif found := re.search(r"acknowledged (asked|told) (\d+)", line):
+        yield "acknowledged", {f"{found[1]} {found[2]}"}
+
+
+def count(trace, kind):
+    return sum(step == kind for step, _ in trace)
 
 
 def unsynced(trace):
-    """Return how many acknowledgements came while something in the log was not synced."""
-    dirty, found = False, 0
-    for step in trace:
-        if step == "acknowledged":
-            found += dirty
+    """Return how many acknowledgements came before a sync that followed the write of their event."""
+    written, synced, found = set(), set(), 0
+    for step, events in trace:
+        if step == "write":
+            written |= events - synced
+        elif step == "sync":
+            synced |= written
+            written = set()
         else:
-            dirty = step == "write"
+            found += not events <= synced
     return found
 
 
 def test_with_full_durability_every_acknowledgement_follows_its_sync(strace, tmp_path):
     trace = traced(strace, tmp_path, "full", 1)
-    assert trace.count("acknowledged") == 16
-    assert trace.count("sync") >= 16
+    assert count(trace, "acknowledged") == 16
+    assert count(trace, "sync") >= 16
     assert unsynced(trace) == 0
 
 
 def test_with_normal_durability_there_is_no_sync_to_wait_for(strace, tmp_path):
     trace = traced(strace, tmp_path, "normal", 1)
-    assert trace.count("acknowledged") == 16
-    assert trace.count("sync") == 0
+    assert count(trace, "acknowledged") == 16
+    assert count(trace, "sync") == 0
     assert unsynced(trace) == 16  # so the test above would notice
 
 
-def test_threads_share_syncs(strace, tmp_path):
+def test_threads_share_syncs_and_each_waits_for_its_own(strace, tmp_path):
     trace = traced(strace, tmp_path, "full", 8)
-    assert trace.count("acknowledged") == 8 * 16
-    assert trace.count("sync") < 8 * 16
+    assert count(trace, "acknowledged") == 8 * 16
+    assert count(trace, "sync") < 8 * 16
+    assert unsynced(trace) == 0

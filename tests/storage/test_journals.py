@@ -65,6 +65,22 @@ class Forgetful(MemoryJournal):
         pass
 
 
+class Anonymous(MemoryJournal):
+    """Knows no names."""
+
+    def __getattribute__(self, attribute):
+        if attribute == "names":
+            raise AttributeError(attribute)
+        return super().__getattribute__(attribute)
+
+
+class Generous(MemoryJournal):
+    """Lets everybody have every name."""
+
+    def names(self):
+        return MemoryJournal().names()
+
+
 @pytest.mark.parametrize(
     ("kind", "test"),
     [
@@ -72,6 +88,8 @@ class Forgetful(MemoryJournal):
         (Hasty, "test_others_see_what_was_written_when_it_is_committed"),
         (Hasty, "test_a_block_that_raises_leaves_nothing"),
         (Forgetful, "test_the_two_latest_snapshots_are_kept"),
+        (Anonymous, "test_a_name_is_one_workers_at_a_time"),
+        (Generous, "test_a_name_is_one_workers_at_a_time"),
     ],
 )
 def test_a_broken_journal_is_found_out(kind, test):

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -21,8 +22,7 @@ from boxthirding import (
     list_studies,
     open_study,
 )
-from boxthirding.storage import schema
-from boxthirding.storage import sqlite as sqlite_storage
+from boxthirding.storage import schema, sqlite_file
 
 
 def test_studies_are_kept_by_name(url):
@@ -132,42 +132,104 @@ class TestFiles:
         assert path.read_text() == "dear diary, " * 100
 
     def test_a_folder_that_is_not_there(self, tmp_path):
-        with pytest.raises(StudyUnavailable, match="is its folder there"):
+        with pytest.raises(StudyUnavailable, match=r"there is no folder .*nowhere: make it, or name another$"):
             open_study(tmp_path / "nowhere" / "a.db", "s", arms=3)
 
     def test_a_folder_instead_of_a_file(self, tmp_path):
-        with pytest.raises(StudyUnavailable, match="the file cannot be opened"):
+        with pytest.raises(StudyUnavailable, match=r"is a folder, but must be a file: name one in it, such as .*\.db$"):
             open_study(tmp_path, "s", arms=3)
 
-    @pytest.mark.parametrize("folder_too", [False, True])
-    def test_a_file_that_is_read_only(self, folder_too):
-        with tempfile.TemporaryDirectory() as folder, without_privileges(folder):
-            path = Path(folder) / "a.db"
-            open_study(path, "s", arms=3).disconnect()
-            path.chmod(0o444)
-            if folder_too:
-                Path(folder).chmod(0o555)
-            try:
-                before = path.read_bytes()
-                with (
-                    pytest.raises(StudyUnavailable, match=r"read-only|cannot be opened"),
-                    open_study(path, "s") as study,
-                ):
-                    study.ask()
-                assert path.read_bytes() == before
-            finally:
-                Path(folder).chmod(0o755)
-
-    def test_tables_of_other_programs_are_left_alone(self, tmp_path):
-        path = tmp_path / "shared.db"
-        with sqlite3.connect(path) as connection:
-            connection.execute("CREATE TABLE events (text TEXT)")
-            connection.execute("INSERT INTO events VALUES ('mine')")
-        connection.close()
+    def test_a_file_that_may_not_be_read(self, private):
+        path = private / "a.db"
         open_study(path, "s", arms=3).disconnect()
-        connection = sqlite3.connect(path)
-        assert connection.execute("SELECT * FROM events").fetchall() == [("mine",)]
-        connection.close()
+        path.chmod(0o000)
+        with pytest.raises(StudyUnavailable, match=r"because you may not read it: change its permissions$"):
+            open_study(path, "s")
+
+    def test_a_folder_that_may_not_be_written(self, private):
+        private.chmod(0o555)
+        with pytest.raises(
+            StudyUnavailable, match=r"cannot be made, because its folder is read-only: change .*, or name"
+        ):
+            open_study(private / "a.db", "s", arms=3)
+
+    @pytest.mark.parametrize(("file", "folder"), [(0o444, 0o755), (0o644, 0o555), (0o444, 0o555)])
+    def test_a_study_that_is_read_only_can_be_looked_at(self, private, file, folder):
+        path = private / "a #1%.db"
+        with open_study(path, "s", arms=3) as study:
+            study.tell(study.ask()[0], 0.5)
+        path.chmod(file)
+        private.chmod(folder)
+        before = path.read_bytes()
+        assert list_studies(path) == ["s"]
+        with open_study(path, "s") as study:
+            assert (study.pulls, len(list(study.events()))) == (1, 3)
+            for verb in (study.ask, study.pause, lambda: study.add([99])):
+                with pytest.raises(
+                    StudyUnavailable, match=r"is read-only, so the study can be looked at and not changed"
+                ):
+                    verb()
+            assert study.recommend().pulls == 1
+        assert path.read_bytes() == before
+
+    def test_one_that_is_read_only_here_and_is_changed_by_others_says_so(self, private):
+        path = private / "a.db"
+        open_study(path, "s", arms=3).disconnect()
+        os.utime(path, (1, 1))
+        private.chmod(0o555)
+        with open_study(path, "s") as study:
+            private.chmod(0o755)
+            with open_study(path, "s") as other:
+                other.ask()
+            with pytest.raises(
+                StudyUnavailable, match="was changed while it was read as read-only: open study 's' again"
+            ):
+                study.recommend()
+        with open_study(path, "s") as study:
+            assert study.waiting == 1
+
+    def test_results_in_a_log_are_not_passed_over_when_all_is_read_only(self, private):
+        path = private / "a.db"
+        with open_study(private / "b.db", "s", arms=3):
+            shutil.copy(private / "b.db", path)
+            shutil.copy(private / "b.db-wal", private / "a.db-wal")
+        private.chmod(0o555)
+        with pytest.raises(
+            StudyUnavailable, match=r"latest results are in a\.db-wal: copy both to where you may write$"
+        ):
+            open_study(path, "s")
+
+    def test_a_database_of_something_else_is_refused_and_left_alone(self, tmp_path):
+        path = tmp_path / "browser.db"
+        change(path, "CREATE TABLE history (text TEXT)")
+        before = path.read_bytes()
+        with pytest.raises(UnreadableData, match=r"of something else, with a table 'history': name another file$"):
+            open_study(path, "s", arms=3)
+        assert path.read_bytes() == before
+        assert [file.name for file in tmp_path.iterdir()] == ["browser.db"]
+
+    def test_tables_that_somebody_adds_to_ours_are_left_alone(self, tmp_path):
+        path = tmp_path / "shared.db"
+        open_study(path, "s", arms=3).disconnect()
+        change(path, "CREATE TABLE mine AS SELECT 'my own' AS text")
+        open_study(path, "t", arms=3).disconnect()
+        with contextlib.closing(sqlite3.connect(path)) as connection:
+            assert connection.execute("SELECT * FROM mine").fetchall() == [("my own",)]
+
+    @pytest.mark.parametrize(
+        "damage",
+        [
+            "DROP TABLE boxthirding_events",
+            "DROP TABLE boxthirding_studies",
+            "UPDATE boxthirding_events SET event = CAST(X'ff' AS TEXT)",
+        ],
+    )
+    def test_a_file_that_was_damaged_is_to_be_restored_and_not_tried_again(self, tmp_path, damage):
+        path = tmp_path / "a.db"
+        open_study(path, "s", arms=3).disconnect()
+        change(path, damage)
+        with pytest.raises(UnreadableData, match=r"is damaged, or something else has changed it: .* from a backup$"):
+            open_study(path, "s")
 
     def test_an_event_that_is_missing_is_noticed(self, tmp_path):
         path = tmp_path / "a.db"
@@ -179,18 +241,23 @@ class TestFiles:
             open_study(path, "s")
 
 
-@contextlib.contextmanager
-def without_privileges(folder):
-    """Be nobody for a while, if we are root, whom no permission stops."""
-    if os.geteuid() != 0:
-        yield
-        return
-    os.chown(folder, 65534, 65534)
-    os.seteuid(65534)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
+@pytest.fixture
+def private():
+    """Return a folder of our own; be nobody there, if we are root, whom no permission stops."""
+    with tempfile.TemporaryDirectory() as folder, open_study(Path(folder) / "a.db", "s", arms=3) as study:
+        study.tell(study.ask()[0], 0.5)  # loads whatever nobody may not be allowed to read
+        study.recommend()
+    with tempfile.TemporaryDirectory() as folder:
+        is_root = os.geteuid() == 0
+        if is_root:
+            os.chown(folder, 65534, 65534)
+            os.seteuid(65534)
+        try:
+            yield Path(folder)
+        finally:
+            Path(folder).chmod(0o755)
+            if is_root:
+                os.seteuid(0)
 
 
 def change(path, statement):
@@ -230,7 +297,7 @@ class TestVersions:
             *schema.SQLITE,
             "CREATE TABLE boxthirding_notes (text TEXT); INSERT INTO boxthirding_notes VALUES ('new')",
         )
-        monkeypatch.setattr(sqlite_storage, "SQLITE", newer)
+        monkeypatch.setattr(sqlite_file, "SQLITE", newer)
         for _ in range(2):
             with open_study(path, "s") as study:
                 assert study.pulls == 1
@@ -243,8 +310,8 @@ class TestVersions:
         path = tmp_path / "a.db"
         open_study(path, "s", arms=30).disconnect()
         wrong = (*schema.SQLITE, "CREATE TABLE boxthirding_notes (text TEXT); INSERT INTO nowhere VALUES (1)")
-        monkeypatch.setattr(sqlite_storage, "SQLITE", wrong)
-        with pytest.raises(StudyUnavailable, match="nowhere"):
+        monkeypatch.setattr(sqlite_file, "SQLITE", wrong)
+        with pytest.raises(UnreadableData, match="nowhere"):
             open_study(path, "s")
         monkeypatch.undo()
         assert list_studies(path) == ["s"]

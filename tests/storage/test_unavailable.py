@@ -1,15 +1,40 @@
 """A database that goes away and comes back, a full disk: a clear error, nothing lost, and the next call works."""
 
+import signal
 import sqlite3
 import subprocess
 import sys
 import textwrap
+import threading
+import time
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 
-from boxthirding import StudyUnavailable, open_study
+from boxthirding import StudyUnavailable, UnreadableData, open_study
 from boxthirding.storage.sqlite import SqliteJournal
 from boxthirding.study import Settings, Study
+
+INTERRUPTED = textwrap.dedent("""
+    import sys
+    from boxthirding import open_study
+
+    with open_study(sys.argv[1], "s", holder="me") as study:
+        try:
+            print("asking", flush=True)
+            study.ask()
+        except KeyboardInterrupt:
+            print("interrupted", flush=True)
+        sys.stdin.read()
+        print(len(study.ask()), "ticket")
+""")
+
+
+def has_caught(pid, number):
+    """Tell whether a signal is not pending any more."""
+    status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    return not int(status["ShdPnd"], 16) >> (number - 1) & 1
 
 
 def play(study, pulls):
@@ -26,7 +51,7 @@ def undisturbed(pulls):
 
 class TestServer:
     @pytest.mark.parametrize("how", ["stop", "kill"])
-    def test_a_server_that_goes_away_and_comes_back(self, server, database, how):
+    def test_a_server_that_goes_away_and_comes_back(self, server, database, how, caplog):
         with open_study(database, "s", arms=500, seed=2) as study, open_study(database, "s") as other:
             play(study, 30)
             (ticket,) = study.ask()
@@ -36,12 +61,74 @@ class TestServer:
                     StudyUnavailable, match=r"PostgreSQL database empty at .*nothing is lost, try again"
                 ):
                     verb()
+            with pytest.raises(StudyUnavailable, match=r"is the server running, and are host, port, .* right\?$"):
+                open_study(database, "s")
             server.start()
             assert other.pulls == study.pulls == 30
             study.tell(ticket, (37 * ticket.arm + 11 * ticket.pull) % 101 / 101)
             play(study, 19)
             play(other, 10)
             assert (study.recommend(), study.top(10), study.pulls) == undisturbed(60)
+        assert [record.getMessage() for record in caplog.records if record.name.startswith("psycopg")] == []
+
+    def test_a_lock_that_is_not_let_go_of(self, database, monkeypatch):
+        import psycopg
+
+        from boxthirding.storage import postgres
+
+        monkeypatch.setattr(postgres, "PATIENCE", 1)
+        with open_study(database, "s", arms=500) as study, psycopg.connect(database) as connection:
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", (postgres._key("boxthirding study s"),))
+            with pytest.raises(StudyUnavailable, match=r"lock timeout.*; nothing is lost, try again$"):
+                study.ask()
+            connection.rollback()
+            assert len(study.ask()) == 1
+
+    def test_a_user_without_permission_is_told_what_to_grant(self, database):
+        open_study(database, "s", arms=3).disconnect()
+        execute(database, "DROP ROLE IF EXISTS guest", "CREATE ROLE guest LOGIN")
+        with pytest.raises(
+            StudyUnavailable, match=r"permission denied .*; grant the user USAGE and CREATE on the schema"
+        ):
+            open_study(database.replace("tester@", "guest@"), "s")
+
+    def test_a_server_that_is_read_only_can_be_looked_at(self, database):
+        with open_study(database, "s", arms=3) as study:
+            study.tell(study.ask()[0], 0.5)
+        with open_study(f"{database}&options=-c%20default_transaction_read_only%3Don", "s") as study:
+            assert study.pulls == 1
+            with pytest.raises(
+                StudyUnavailable, match=r"read-only here, so the study can be looked at and not changed"
+            ):
+                study.ask()
+
+    def test_a_table_that_is_gone_is_to_be_restored_and_not_tried_again(self, database):
+        with open_study(database, "s", arms=3) as study:
+            execute(database, "DROP TABLE boxthirding_events")
+            for attempt in (study.ask, study.recommend, lambda: open_study(database, "s")):
+                with pytest.raises(UnreadableData, match=r"something else has changed it: restore it from a backup$"):
+                    attempt()
+
+    def test_whatever_the_server_isolates_by_default_nothing_is_written_over(self, database):
+        """One waits for the lock while another writes, and then must see what was written."""
+        import psycopg
+
+        from boxthirding.storage.postgres import _key
+
+        url = f"{database}&options=-c%20default_transaction_isolation%3Drepeatable%5C%20read"
+        with open_study(url, "s", arms=3) as study, psycopg.connect(database, autocommit=True) as connection:
+            connection.execute("SELECT pg_advisory_lock(%s)", (_key("boxthirding study s"),))
+            given = []
+            thread = threading.Thread(target=lambda: given.append(study.ask()))
+            thread.start()
+            while not connection.execute("SELECT 1 FROM pg_locks WHERE NOT granted").fetchall():
+                time.sleep(0.01)
+            connection.execute(
+                "INSERT INTO boxthirding_events SELECT id, 2, '[\"paused\",1.0]' FROM boxthirding_studies"
+            )
+            connection.execute("SELECT pg_advisory_unlock_all()")
+            thread.join()
+            assert given == [[]]
 
     def test_a_connection_that_is_cut(self, database):
         import psycopg
@@ -59,7 +146,50 @@ class TestServer:
             assert (study.recommend(), study.top(10), study.pulls) == undisturbed(60)
 
 
+def execute(url, *statements):
+    import psycopg
+
+    with psycopg.connect(url, autocommit=True) as connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
 class TestFile:
+    @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="what has become of a signal is read from /proc")
+    def test_one_who_is_interrupted_while_it_waits_for_the_lock_holds_nothing(self, tmp_path):
+        path = str(tmp_path / "a.db")
+        open_study(path, "s", arms=500).disconnect()
+        command = [sys.executable, "-c", INTERRUPTED, path]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+            with closing(sqlite3.connect(path, isolation_level=None)) as other:
+                other.execute("BEGIN IMMEDIATE")
+                assert process.stdout.readline() == "asking\n"
+                process.send_signal(signal.SIGINT)
+                while not has_caught(process.pid, signal.SIGINT):
+                    time.sleep(0.01)
+            assert process.stdout.readline() == "interrupted\n"
+            with open_study(path, "s") as study:
+                play(study, 3)
+            process.stdin.close()
+            assert process.stdout.read() == "1 ticket\n"
+
+    def test_an_arm_is_made_while_others_can_write(self, tmp_path):
+        path = str(tmp_path / "a.db")
+        told = []
+
+        def slow():
+            yield "a"
+            yield "b"
+            with Study("s", SqliteJournal(path, "s", timeout=0.05)) as other:
+                other.tell(0, 0.5)
+                told.append(0)
+            yield "c"
+
+        with open_study(path, "s", arms=slow()) as study:
+            study.ask(2)
+            assert len(study.ask()) == 1
+            assert told == [0]
+
     def test_a_file_that_is_locked_for_long(self, tmp_path):
         path = str(tmp_path / "a.db")
         with Study("s", SqliteJournal(path, "s", timeout=0.05), Settings(500, seed=2)) as study:

@@ -1,6 +1,8 @@
 """Arms in a study: payloads that are given again, iterators that are moved on, and what differs is said."""
 
 import itertools
+import threading
+from contextlib import contextmanager
 
 import pytest
 from keeping import Place, play
@@ -16,13 +18,37 @@ from boxthirding import (
     UnreadableData,
 )
 from boxthirding.policies import POLICIES
-from boxthirding.study import scribe
+from boxthirding.study import Settings, Study, scribe
 from boxthirding.study.settings import written
 
 
 @pytest.fixture
 def place():
     return Place()
+
+
+class Watched(Place):
+    """A place that knows whether its journal is being written."""
+
+    def __init__(self, shelf):
+        super().__init__()
+        self.shelf, self.is_writing = shelf, False
+
+    def open(self, arms):
+        journal = self.shelf.journal("study")
+        writing = journal.writing
+
+        @contextmanager
+        def watched():
+            with writing():
+                self.is_writing = True
+                try:
+                    yield
+                finally:
+                    self.is_writing = False
+
+        journal.writing = watched
+        return Study("study", journal, Settings(arms))
 
 
 class TestPayloads:
@@ -147,6 +173,88 @@ class TestIterators:
         journal.append = append
         assert [ticket.label for ticket in study.ask(5)] == [f"arm {i}" for i in range(5)]
 
+    def test_an_arm_is_made_while_nobody_has_to_wait_for_it(self, place):
+        made = []
+
+        def slow(study):
+            for i in range(40):
+                made.append(study.is_writing)
+                yield f"arm {i}"
+
+        one, other = Watched(place.shelf), Watched(place.shelf)
+        study = one.open(slow(one))
+        play(study, 5)
+        assert len(study.ask(3)) == 3
+        again = other.open(slow(other))  # draws what the first one has drawn
+        play(study, 10)
+        assert len(again.ask(12)) == 12
+        assert len(made) > 20
+        assert not any(made)
+
+    def test_results_are_taken_while_an_arm_is_made(self, place):
+        told = []
+
+        def slow():
+            yield "a"
+            yield "b"
+            for lent in study.lent():
+                thread = threading.Thread(target=study.tell, args=(lent.ticket, 0.5))
+                thread.start()
+                thread.join()
+                told.append(lent.ticket.label)
+            yield "c"
+
+        study = place.open(arms=slow())
+        study.ask(2)
+        study.ask()
+        assert told == ["a", "b"]
+
+    def test_threads_draw_from_one_iterator_in_turn(self, place):
+        study = place.open(arms=self.names())
+        threads = [threading.Thread(target=play, args=(study, 30)) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert study.pulls == 180
+        labels = [label for entry in study.events() for label in getattr(entry.event, "drawn", ())]
+        assert labels == [f"arm {i}" for i in range(len(labels))]
+        assert place.open().state() == study.state()
+
+    def test_one_that_is_interrupted_leaves_tickets_and_is_not_taken_to_have_ended(self, place):
+        def interrupted():
+            yield "a"
+            yield "b"
+            raise KeyboardInterrupt
+
+        study = place.open(arms=interrupted(), holder="me")
+        with pytest.raises(KeyboardInterrupt):
+            study.ask(3)
+        assert [ticket.label for ticket in study.ask(3)] == ["a"]
+        assert [ticket.label for ticket in study.ask(1)] == ["b"]
+        for _ in range(2):
+            with pytest.raises(ArmsUnavailable, match=r"broken off before, it cannot go on: open the study with a new"):
+                study.ask()
+        again = place.open(arms=self.given("abcd"), holder="me")
+        assert [ticket.label for ticket in again.ask(2) + again.ask(2)] == ["a", "b", "c", "d"]
+
+    def test_one_that_raised_is_not_taken_to_have_ended_either(self, place):
+        def flaky():
+            yield "a"
+            raise OSError
+
+        study = place.open(arms=flaky(), holder="me")
+        assert len(study.ask(5)) == 1
+        with pytest.raises(ArmsUnavailable, match="OSError"):
+            study.ask()
+        with pytest.raises(ArmsUnavailable, match="open the study with a new one"):
+            study.ask()
+        again = place.open(arms=self.given("abc"))
+        assert [ticket.label for ticket in again.ask(2)] == ["b", "c"]
+
+    def given(self, labels):
+        yield from labels
+
     def test_it_must_give_an_arm(self, place):
         with pytest.raises(InvalidInput, match="the iterator gave no arm"):
             place.open(arms=iter([]))
@@ -164,7 +272,10 @@ class TestWhatDiffers:
         [
             ({"arms": ["a", "x", "c"]}, "arm 'b' at position 1, not 'x'"),
             ({"arms": ["a", "b"]}, "3 arms, not 2"),
-            ({"arms": ["a", "b", "c", "d"]}, "3 arms, not 4"),
+            (
+                {"arms": ["a", "d", "b", "c", "e"]},
+                "3 arms, not 5 ('d' and 1 more must be added first, with Study.add or `boxthirding study add`)",
+            ),
             ({"arms": 3}, "arm 'a' at position 0, not 0"),
             ({"arms": iter("abc")}, "a sequence or a number of arms, not an iterator"),
             ({"policy": "us"}, "policy b3:reuse=pool, not us"),

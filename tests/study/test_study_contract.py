@@ -45,7 +45,10 @@ def copied(journal, snapshot=None):
 
 
 def go_on(study):
-    """Let a good deal more happen: arms withdrawn, met or not, arms added, results."""
+    """Let a good deal more happen: tickets released, arms withdrawn, met or not, arms added, results."""
+    held = [lent.ticket for lent in study.lent() if lent.holder is not None]
+    if held:
+        study.release(*held[::2])
     met = {label for entry in study.events() for label in getattr(entry.event, "labels", ())}
     study.add(["further 1", "further 2"])
     for label in sorted(met, key=str)[::3] + [f"arm {i}" for i in range(0, 150, 7)] + list(range(0, 150, 5)):

@@ -3,6 +3,7 @@
 import threading
 import time
 from contextlib import contextmanager
+from functools import partial
 
 import numpy as np
 import pytest
@@ -20,7 +21,8 @@ from boxthirding import (
     UnknownTicket,
 )
 from boxthirding.storage.memory import MemoryJournal
-from boxthirding.study import Asked, Failed, Reissued, Settings, Study, Told
+from boxthirding.study import Asked, Failed, Reissued, Released, Settings, Study, Told
+from boxthirding.study.turns import Request
 
 
 @pytest.fixture
@@ -203,11 +205,44 @@ class TestLeases:
         with pytest.raises(AlreadyTold):
             bob.tell(ticket, 0.7)
 
+    def test_what_is_in_hand_here_is_not_handed_out_here_again(self, place):
+        ann = place.open("ann", arms=20, lease=10)
+        (ticket,) = ann.ask()
+        place.now += 20
+        assert [new.id for new in ann.ask(2)] == [1, 2]
+        assert place.open("bob").ask() == [ticket]
+        place.now += 20
+        assert ticket not in ann.ask(9)  # whoever works on it here still does
+
+    def test_what_failed_elsewhere_is(self, place):
+        ann = place.open("ann", arms=20, lease=10)
+        (ticket,) = ann.ask()
+        place.open("bob").fail(ticket)
+        assert ann.ask() == [ticket]
+
+    def test_a_clock_that_is_ahead_keeps_nobody_elses_lease_from_running_out(self, place):
+        ann, bob = place.open("ann", arms=20, lease=60), place.open("bob")
+        place.now += 30
+        (early,) = ann.ask()  # its clock is half a lease ahead
+        place.now -= 30
+        (late,) = bob.ask()
+        place.now += 60
+        assert place.open("cid").ask(2) == [late, place_ticket(ann, 2)]
+        place.now += 30
+        assert early in place.open("dan").ask(9)
+
+    def test_a_ticket_from_further_ahead_than_a_lease_counts_as_run_out(self, place):
+        ann = place.open("ann", arms=20, lease=60)
+        place.now += 1e8
+        (ticket,) = ann.ask()
+        place.now -= 1e8
+        assert place.open("bob").ask() == [ticket]
+
     def test_a_journal_is_read_without_a_clock(self, place):
         ann = place.open("ann", arms=20, lease=10)
         ann.ask(2)
         place.now += 20
-        ann.ask(1)
+        place.open("cid").ask(1)
         place.now = -1e9
         assert place.open("bob").state() == ann.state()
 
@@ -222,6 +257,91 @@ class TestLeases:
 
 def place_ticket(study, ticket_id):
     return next(lent.ticket for lent in study.lent() if lent.ticket.id == ticket_id)
+
+
+class TestReleases:
+    def test_released_tickets_go_to_whoever_asks_next_and_nothing_has_failed(self, place):
+        ann, bob = place.open("ann", arms=20, patience=1), place.open("bob")
+        one, two, three = ann.ask(3)
+        assert bob.release(three, 0) == [2, 0]
+        assert study_events(bob)[-1] == Released(100.0, (2, 0))
+        assert [(lent.ticket, lent.holder) for lent in bob.lent()] == [(one, None), (two, "ann"), (three, None)]
+        assert bob.ask(2) == [three, one]
+        assert bob.why(one.label).place != "withdrawn"
+
+    def test_all_that_a_holder_has(self, place):
+        ann, bob = place.open("ann", arms=20), place.open("bob")
+        tickets, (other,) = ann.ask(3), bob.ask()
+        ann.tell(tickets[1], 0.5)
+        assert place.open("cid").release(holder="ann") == [0, 2]
+        assert place.open("ann").ask(3)[:2] == [tickets[0], tickets[2]]
+        assert {lent.ticket: lent.holder for lent in bob.lent()}[other] == "bob"
+
+    def test_one_who_comes_back_has_nothing_before_others_any_more(self, place):
+        tickets = place.open("ann", arms=20).ask(2)
+        bob, ann = place.open("bob"), place.open("ann")
+        bob.release(*tickets)
+        assert bob.ask(2) == tickets
+        assert ann.ask()[0].id == 2
+
+    def test_what_was_in_hand_here_may_be_handed_out_here_again(self, place):
+        study = place.open("ann", arms=20)
+        tickets = study.ask(2)
+        study.release(*tickets)
+        assert study.ask(2) == tickets
+
+    def test_the_first_answer_counts_whosever_it_is(self, place):
+        ann, bob = place.open("ann", arms=20), place.open("bob")
+        one, two = ann.ask(2)
+        bob.release(one, two)
+        ann.tell(one, 0.5)  # late, and before anybody else was given it
+        assert bob.ask() == [two]
+        ann.tell(two, 0.5)
+        with pytest.raises(AlreadyTold):
+            bob.tell(two, 0.7)
+        assert bob.pulls == 2
+
+    def test_what_is_not_out_is_refused_and_nothing_is_released(self, place):
+        study = place.open("ann", arms=20)
+        one, two, three, four = study.ask(4)
+        study.tell(one, 0.5)
+        study.fail(two)
+        study.withdraw(three.label)
+        before = study.state(), place.texts()
+        for refusal, wrong in [
+            (AlreadyTold, one),
+            (TicketRefused, two),
+            (TicketRefused, three),
+            (UnknownTicket, 99),
+        ]:
+            with pytest.raises(refusal):
+                study.release(four, wrong)
+        with pytest.raises(TicketRefused, match="ticket 1 is nobody's: whoever asks next is given it"):
+            study.release(two)
+        with pytest.raises(InvalidInput, match="holder 'bob' has no tickets: those who have some are 'ann'"):
+            study.release(holder="bob")
+        with pytest.raises(InvalidInput, match="must be one or the other"):
+            study.release()
+        with pytest.raises(InvalidInput, match="must be one or the other"):
+            study.release(four, holder="ann")
+        assert (study.state(), place.texts()) == before
+
+    def test_it_is_the_same_when_the_journal_is_read_again(self, place):
+        study = place.open("ann", arms=20)
+        study.ask(3)
+        study.release(1)
+        assert place.open("bob").state() == study.state()
+
+    def test_not_when_the_study_is_closed(self, place):
+        study = place.open("ann", arms=20)
+        (ticket,) = study.ask()
+        study.close()
+        with pytest.raises(StudyClosed):
+            study.release(ticket)
+
+
+def study_events(study):
+    return [entry.event for entry in study.events()]
 
 
 class TestPauses:
@@ -356,6 +476,162 @@ class TestOneTransaction:
             thread.join()
         assert study.pulls == 3
         assert len(refused) == 1
+
+
+class Held(MemoryJournal):
+    """A journal whose commits wait, once it is held, to be let through one by one."""
+
+    def __init__(self):
+        super().__init__()
+        self.is_writing = self.is_held = False
+        self.at_the_gate = threading.Semaphore(0)
+        self.may_pass = threading.Semaphore(0)
+
+    @contextmanager
+    def writing(self):
+        self.is_writing = True
+        try:
+            with super().writing():
+                yield
+                if self.is_held:
+                    self.at_the_gate.release()
+                    self.may_pass.acquire()
+        finally:
+            self.is_writing = False
+
+    def let_all_through(self):
+        self.is_held = False
+        self.may_pass.release(100)
+
+
+class TestThreadsThatShareACommit:
+    @pytest.fixture
+    def journal(self):
+        return Held()
+
+    @pytest.fixture
+    def study(self, journal):
+        return Study("study", journal, Settings(100), holder="me")
+
+    def line_up(self, study, journal, acts):
+        """Start a thread for each act: the commit of the first waits, and the others wait behind it."""
+        journal.is_held = True
+        threads = [threading.Thread(target=act) for act in acts]
+        threads[0].start()
+        journal.at_the_gate.acquire()
+        for place, thread in enumerate(threads[1:], 1):
+            thread.start()
+            while len(study._scribe.turns) < place:
+                time.sleep(0.001)
+        return threads
+
+    def test_nobody_is_acknowledged_before_the_commit(self, study, journal):
+        tickets = study.ask(8)
+        acknowledged = []
+
+        def tell(ticket):
+            study.tell(ticket, 0.5)
+            acknowledged.append((ticket, any(f",{ticket.id},0.5]" in text for text in journal.read(0, 999))))
+
+        threads = self.line_up(study, journal, [partial(tell, ticket) for ticket in tickets])
+        journal.may_pass.release()
+        journal.at_the_gate.acquire()  # all has happened for the other seven, and their commit waits
+        threads[0].join()
+        for thread in threads[1:]:
+            thread.join(0.05)  # whoever was acknowledged too early has time to say so
+        assert acknowledged == [(tickets[0], True)]
+        journal.let_all_through()
+        for thread in threads:
+            thread.join()
+        assert sorted(acknowledged) == [(ticket, True) for ticket in tickets]
+
+    def test_an_error_of_one_is_nobody_elses_and_leaves_nothing_half_done(self, study, journal):
+        tickets, raised = study.ask(4), {}
+
+        def half_done():
+            study._happen(Told(0.0, tickets[3].id, 0.5))
+            raise ZeroDivisionError
+
+        def attempt(name, act):
+            try:
+                act()
+            except ZeroDivisionError:
+                raised[name] = True
+
+        acts = {
+            "first": partial(study.tell, tickets[0], 0.5),
+            "before": partial(study.tell, tickets[1], 0.5),
+            "broken": partial(study._scribe.do, half_done),
+            "after": partial(study.tell, tickets[2], 0.5),
+        }
+        threads = self.line_up(study, journal, [partial(attempt, *each) for each in acts.items()])
+        journal.let_all_through()
+        for thread in threads:
+            thread.join()
+        assert raised == {"broken": True}
+        assert study.pulls == 3
+        assert [lent.ticket for lent in study.lent()] == tickets[3:]
+        assert Study("study", journal).state() == study.state()
+
+    def test_an_error_of_the_one_who_serves_is_its_own(self, study, journal):
+        tickets, raised = study.ask(3), []
+
+        def broken():
+            with pytest.raises(ZeroDivisionError):
+                study._scribe.do(lambda: 1 / 0)
+            raised.append(True)
+
+        acts = [partial(study.tell, tickets[0], 0.5), broken, *[partial(study.tell, each, 0.5) for each in tickets[1:]]]
+        threads = self.line_up(study, journal, acts)
+        journal.let_all_through()
+        for thread in threads:
+            thread.join()
+        assert (raised, study.pulls) == ([True], 3)
+
+    def test_a_ticket_is_in_hand_as_soon_as_it_is_committed(self, study):
+        """Before its own thread has seen it, another one may find that the journal must be read again."""
+        study._scribe.do(lambda: study._ask(1, None))
+        study._scribe._forget()
+        assert [ticket.id for ticket in study.ask()] == [1]
+
+    def test_one_who_is_interrupted_while_another_serves_it_gets_its_tickets_later(self, study, journal, monkeypatch):
+        (first,), wait, interrupted = study.ask(), Request.wait, []
+
+        def broken_off(request):
+            wait(request)
+            if request.is_done:  # by another thread, which has committed it
+                raise KeyboardInterrupt
+
+        def ask():
+            with pytest.raises(KeyboardInterrupt):
+                study.ask()
+            interrupted.append(True)
+
+        monkeypatch.setattr(Request, "wait", broken_off)
+        threads = self.line_up(
+            study, journal, [partial(study.tell, first, 0.5), partial(study.withdraw, 99), ask]
+        )  # the second serves the third
+        journal.let_all_through()
+        for thread in threads:
+            thread.join()
+        monkeypatch.undo()
+        assert interrupted == [True]
+        assert [ticket.id for ticket in study.ask() + study.ask()] == [1, 2]
+
+    def test_arms_to_add_are_made_before_anybody_has_to_wait_for_them(self, study, journal):
+        while_writing = []
+
+        def arms(last):
+            yield "c"
+            while_writing.append(journal.is_writing)
+            yield 1 / last
+
+        with pytest.raises(ZeroDivisionError):
+            study.add(arms(0))
+        with pytest.raises(UnknownLabel):
+            study.why("c")
+        study.add(arms(0.5))
+        assert while_writing == [False, False]
 
 
 class Failing(MemoryJournal):

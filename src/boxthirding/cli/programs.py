@@ -8,15 +8,18 @@ import shutil
 import signal
 import subprocess
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from boxthirding._checks import is_number
-from boxthirding.errors import CommandFailed, InvalidInput, UnreadableData
+from boxthirding.cli.numbers import number
+from boxthirding.errors import CommandFailed, InvalidInput, StudyDiffers, UnreadableData
 from boxthirding.find.task import Examples
 from boxthirding.rewards.files import read_sheet
+from boxthirding.types import Label
 
 Row = dict[str, str]
 """An arm: its columns by name, and its label as `arm`."""
@@ -51,8 +54,10 @@ class Program:
             for process in self._running:
                 _kill(process)
 
-    def __call__(self, arm: Row, paired: tuple[int, str]) -> tuple[float, float] | float:
-        """Run the command for an arm, and return what it printed."""
+    def __call__(self, arm: Row | Label, paired: tuple[int, str]) -> tuple[float, float] | float:
+        """Run the command for an arm, and return what it printed; a label alone is of an arm that has no row."""
+        if not isinstance(arm, dict):
+            raise without_rows([arm])
         pull, example = paired
         values = {"pull": str(pull), "example": example, **arm}
         words = [_PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), word) for word in self._words]
@@ -127,6 +132,15 @@ def read_arms(path: Path) -> list[Row]:
     return arms
 
 
+def without_rows(labels: Sequence[Label]) -> StudyDiffers:
+    """Return what is wrong when arms were added to a study and not to the file of arms."""
+    more = f" and {len(labels) - 1:,} more" if len(labels) > 1 else ""
+    return StudyDiffers(
+        f"arm {labels[0]!r}{more} of the study is not in the file of --arms, so there is nothing to fill in: "
+        "add its row to the file, or take it out with `boxthirding study withdraw`"
+    )
+
+
 def read_examples(path: Path) -> list[str]:
     """Read examples from the column `example` of a CSV file, else its first, or from the lines of any other file."""
     return [row["example"] for row in _read(path, "example")[0]]
@@ -193,7 +207,7 @@ def _number(shown: str, output: str) -> tuple[float, float] | float:
         raise CommandFailed(f"{shown} printed nothing, but must print a number")
     line = _last_line(output)
     try:
-        numbers = [float(word) for word in line.split()]
+        numbers = [number(word) for word in line.split()]
     except ValueError:
         numbers = []
     if not 1 <= len(numbers) <= _PAIR:

@@ -8,11 +8,12 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from boxthirding.cli.simulate import INTERRUPTED, TERMINATED
+from boxthirding.cli.study.opening import kept
 from boxthirding.errors import EvaluationFailed, InvalidInput
 
 if TYPE_CHECKING:
@@ -51,13 +52,13 @@ _GOOD = 0.01  # the share of arms that the screening speaks of
     help="Examples, given as arms are: pull k of every arm sees the same one.",
 )
 @click.option("--policy", "spec", metavar="SPEC", help="Who decides what to run next.  [default: b3auto]")
-@click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="Decides the order of arms.")
+@click.option(
+    "--seed", type=int, metavar="S", help="Decides the order of arms and examples.  [default: 0, or the study's own]"
+)
 @click.option(
     "--direction",
     type=click.Choice(["maximize", "minimize"]),
-    default="maximize",
-    show_default=True,
-    help="Whether large numbers are good or bad.",
+    help="Whether large numbers are good or bad.  [default: maximize, or the study's own]",
 )
 @click.option(
     "--on-error",
@@ -72,6 +73,7 @@ _GOOD = 0.01  # the share of arms that the screening speaks of
 @click.option(
     "--study",
     metavar="FILE",
+    callback=kept,
     help="Keep the run in this database, a file or a URL: the same command goes on where it was, after Ctrl-C, a crash "
     "or a kill, and may run several times at once. --budget counts the runs of the whole study.",
 )
@@ -90,8 +92,8 @@ def run(  # noqa: PLR0913  # an argument for each option
     workers: int,
     examples_file: Path | None,
     spec: str | None,
-    seed: int,
-    direction: str,
+    seed: int | None,
+    direction: str | None,
     on_error: str,
     timeout: float | None,
     study: str | None,
@@ -110,16 +112,14 @@ def run(  # noqa: PLR0913  # an argument for each option
 
     if name is not None and study is None:
         raise InvalidInput(f"--name is {name}, but belongs to --study: give the database")
-    if budget is None and cost is None and seconds is None:
-        raise InvalidInput("there is no budget: give --budget T, --cost C or --seconds S")
-    if budget is not None and cost is not None:
-        raise InvalidInput(
-            f"--budget is {budget} and --cost is {cost:g}, but a run has one budget in one unit: "
-            "leave one out (--seconds may stand beside either)"
-        )
+    _check_budget(budget, cost, seconds)
     whole("top", top, least=1)
     arms = read_arms(arms_file)
     examples = None if examples_file is None else read_examples(examples_file)
+    name = NAME if name is None else name
+    made = _made(study, name, {arm["arm"] for arm in arms})
+    seed = made.seed if seed is None else seed
+    direction = made.direction if direction is None else direction
     problem: str | None = None
     with (
         Program(command, arms, examples=examples is not None, timeout=timeout) as program,
@@ -132,13 +132,13 @@ def run(  # noqa: PLR0913  # an argument for each option
                 budget=budget,
                 cost=cost,
                 seconds=seconds,
-                examples=Pulls(examples, seed),
+                examples=Pulls(examples, 0 if seed is None else seed),
                 workers=workers,
                 policy=spec,
                 seed=seed,
                 direction=direction,
                 on_error=on_error,
-                study=None if study is None else (study, NAME if name is None else name),
+                study=None if study is None else (study, name),
                 progress=sys.stderr.isatty() or study is not None,  # a study says where it goes on
             )
         except EvaluationFailed as error:
@@ -161,6 +161,40 @@ def run(  # noqa: PLR0913  # an argument for each option
         ctx.exit(TERMINATED if terminated else INTERRUPTED)
     if problem is not None or found.recommendation is None:
         ctx.exit(1)
+
+
+def _check_budget(budget: int | None, cost: float | None, seconds: float | None) -> None:
+    if budget is None and cost is None and seconds is None:
+        raise InvalidInput("there is no budget: give --budget T, --cost C or --seconds S")
+    if budget is not None and cost is not None:
+        raise InvalidInput(
+            f"--budget is {budget} and --cost is {cost:g}, but a run has one budget in one unit: "
+            "leave one out (--seconds may stand beside either)"
+        )
+
+
+class _Made(NamedTuple):
+    """What a study was made with, as far as a run must know; None where there is none."""
+
+    seed: int | None = None
+    direction: str | None = None
+
+
+def _made(url: str | None, name: str, labels: set[str]) -> _Made:
+    """Look at a study before it is run, and refuse it if arms were added to it that this run could not evaluate."""
+    from boxthirding.cli.programs import without_rows
+    from boxthirding.storage import list_studies, open_study
+    from boxthirding.study import ArmsAdded
+
+    if url is None or name not in list_studies(url):
+        return _Made()
+    with open_study(url, name) as study:
+        events = (entry.event for entry in study.events())
+        added = [label for event in events if isinstance(event, ArmsAdded) for label in event.labels]
+        missing = [label for label in added if label not in labels and study.why(label).place != "withdrawn"]
+        if missing:
+            raise without_rows(missing)
+        return _Made(study.seed, study.direction)
 
 
 @contextmanager

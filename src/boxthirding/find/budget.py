@@ -138,7 +138,17 @@ class Account:
     @property
     def seconds_left(self) -> float | None:
         """How long until the deadline, or None without one."""
-        return None if self.limits.seconds is None else self.limits.seconds - self._seconds()
+        return None if self.limits.seconds is None else self.limits.seconds - self.seconds
+
+    @property
+    def seconds(self) -> float:
+        """How long it has taken by now."""
+        return self._clock() - self._begun
+
+    @property
+    def rest_is_out(self) -> bool:
+        """Whether what is left of a budget of pulls, if anything, is under way elsewhere."""
+        return self.limits.pulls is not None and self.pulls + self.others.made < self.limits.pulls
 
     def result(self, cost: float) -> None:
         """Pay for an evaluation that gave a result."""
@@ -167,10 +177,7 @@ class Account:
     def spending(self, abandoned: int) -> Spending:
         """Return what has been spent by now."""
         elsewhere = self.others.made
-        return Spending(self.pulls, self.failures, abandoned, self.cost, self._seconds(), self.limits, elsewhere)
+        return Spending(self.pulls, self.failures, abandoned, self.cost, self.seconds, self.limits, elsewhere)
 
     def _mean_cost(self) -> float:
         return self._cost_of_results / self.results if self.results else 0.0
-
-    def _seconds(self) -> float:
-        return self._clock() - self._begun

@@ -4,9 +4,9 @@ import os
 import pickle
 from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
-from typing import Final, TypeVar
+from typing import Final, Self, TypeVar
 
 from boxthirding._checks import whole
 from boxthirding.errors import InvalidInput
@@ -29,6 +29,10 @@ class Engine:
     workers: int
     executor: Executor | None = None
     on_error: str = "raise"
+
+    def seeded(self, seed: int) -> Self:
+        """Return the same engine, with examples in the order of a seed, unless they have one."""
+        return replace(self, task=self.task.seeded(seed))
 
     def carry_out(self, search: Search, conclude: Callable[[], Result]) -> Result:
         """Run a search to its end and return what `conclude` makes of it; Ctrl-C is held off until then."""

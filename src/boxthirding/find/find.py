@@ -9,7 +9,7 @@ from boxthirding.find.budget import Account, Limits
 from boxthirding.find.engine import Engine, engine
 from boxthirding.find.found import Found, raise_error
 from boxthirding.find.plan import Progress, measured, named, plan
-from boxthirding.find.search import Search, unavailable
+from boxthirding.find.search import TROUBLE, Search, unavailable
 from boxthirding.find.task import Examples, Task
 from boxthirding.find.workers import Breakable
 from boxthirding.policies import parse_policy
@@ -31,8 +31,8 @@ def find_best(  # noqa: PLR0913  # two that are needed, and an option for each w
     workers: int | None = None,
     executor: Executor | None = None,
     policy: Policy | str | None = None,
-    seed: int = 0,
-    direction: str = "maximize",
+    seed: int | None = None,
+    direction: str | None = None,
     on_error: str = "raise",
     study: "Place | None" = None,
     progress: bool = True,
@@ -54,17 +54,20 @@ def find_best(  # noqa: PLR0913  # two that are needed, and an option for each w
     An iterator of arms, and a coroutine that blocks the loop, run in the calling thread: Ctrl-C breaks them off, but a
     deadline is looked at only when they are done.
 
-    `policy` is `b3auto`, or the study's own, unless given, as an object or as a SPEC such as "sh" or "b3:reuse=topup";
-    `seed` decides the order of arms and examples. When an evaluation raises, or returns no finite number,
+    `policy` is `b3auto` unless given, as an object or as a SPEC such as "sh" or "b3:reuse=topup"; `seed`, 0 unless
+    given, decides the order of arms and examples; `direction` is "maximize" unless given, or "minimize". A study that
+    is gone on with has its own, so all three may be left out. When an evaluation raises, or returns no finite number,
     `on_error="raise"` lets those under way finish and raises `EvaluationFailed`, whose `found` is the best so far;
     "withdraw" tries again, and withdraws the arm after three failures in a row. With `progress`, the plan, and in the
     end what was spent, are printed to stderr.
 
     With `study`, the path of an SQLite file or another URL that `open_study` takes, or a pair of that and a name
     ("main" unless given), the run is kept there: the same call goes on where it was after Ctrl-C, a crash or a kill,
-    and several processes may make it at once. `budget` then counts the pulls of the whole study; `cost`, `seconds` and
-    failures count in the call that has them. Arms, policy, seed and direction must stay the same. Nothing is handed out
-    while the study is paused, and the call waits; once it is closed, it returns.
+    and several processes may make it at once. `budget` then counts the results of the whole study; `cost`, `seconds`
+    and failures count in the call that has them, so after failures the same call tries once more for the results that
+    are missing. Arms, policy, seed and direction must stay the same. Nothing is handed out while the study is paused,
+    and the call waits; once it is closed, it returns. While the database is away, for up to a minute, nothing new is
+    started, and results that have come in are kept.
 
     >>> found = find_best(["ann", "bob", "cid"], {"ann": 0.1, "bob": 0.9, "cid": 0.5}.get, budget=20, progress=False)
     >>> found.best
@@ -78,6 +81,7 @@ def find_best(  # noqa: PLR0913  # two that are needed, and an option for each w
         session = _session(arms, chosen, seed, direction)
         return crew.carry_out(*begin(session, crew, limits, policy=session.policy, progress=progress))
     with _shared(study, arms, chosen, seed, direction, limits) as shared:
+        crew = crew.seeded(shared.study.seed)
         return crew.carry_out(
             *begin(shared.study, crew, limits, policy=shared.study.policy, progress=progress, shared=shared)
         )
@@ -94,8 +98,8 @@ async def find_best_async(  # noqa: PLR0913  # the same
     workers: int | None = None,
     executor: Executor | None = None,
     policy: Policy | str | None = None,
-    seed: int = 0,
-    direction: str = "maximize",
+    seed: int | None = None,
+    direction: str | None = None,
     on_error: str = "raise",
     study: "Place | None" = None,
     progress: bool = True,
@@ -113,6 +117,7 @@ async def find_best_async(  # noqa: PLR0913  # the same
         session = _session(arms, chosen, seed, direction)
         return await carry_out(crew, *begin(session, crew, limits, policy=session.policy, progress=progress))
     with _shared(study, arms, chosen, seed, direction, limits) as shared:
+        crew = crew.seeded(shared.study.seed)
         return await carry_out(
             crew, *begin(shared.study, crew, limits, policy=shared.study.policy, progress=progress, shared=shared)
         )
@@ -148,10 +153,25 @@ def begin(
         return bool(reason)
 
     source = session if shared is None else shared
-    search = Search(source, account, workers=crew.workers, on_error=crew.on_error, told=told, patient=patient)
+    search = Search(
+        source,
+        account,
+        workers=crew.workers,
+        on_error=crew.on_error,
+        told=told,
+        patient=patient,
+        away=lambda trouble: shown.say_once(f"The study cannot be reached, trying again: {trouble}"),
+    )
 
     def conclude() -> Found:
-        found = Found(session, search, crew, history, None if shared is None else shared.payloads())
+        search.close()
+        try:
+            arms, out = (None, None) if shared is None else (shared.payloads(), shared.holders())
+            found = Found(session, search, crew, history, arms, out)
+        except TROUBLE as trouble:
+            if isinstance(search.error, TROUBLE):
+                raise search.error from trouble
+            raise trouble from search.error or trouble.__cause__
         if shared is not None:
             shared.live_as_long_as(found)
         best = found.recommendation
@@ -164,8 +184,9 @@ def begin(
 
 
 def _session(
-    arms: int | Iterable[Any] | Mapping[Label, Any], policy: Policy | None, seed: int, direction: str
+    arms: int | Iterable[Any] | Mapping[Label, Any], policy: Policy | None, seed: int | None, direction: str | None
 ) -> Session:
+    seed, direction = 0 if seed is None else seed, "maximize" if direction is None else direction
     try:
         return Session(_breakable(arms), policy, seed=seed, direction=direction)
     except ArmsUnavailable as error:  # from the first arm
@@ -176,8 +197,8 @@ def _shared(
     study: "Place",
     arms: int | Iterable[Any] | Mapping[Label, Any],
     policy: Policy | None,
-    seed: int,
-    direction: str,
+    seed: int | None,
+    direction: str | None,
     limits: Limits,
 ) -> "Shared":
     from boxthirding.find.shared import Shared  # noqa: PLC0415  # most programs do not keep a study
@@ -199,7 +220,7 @@ def _limits(budget: int | None, cost: float | None, seconds: float | None) -> Li
     return Limits(budget, cost, seconds)
 
 
-def _task(evaluate: Callable[..., Any], examples: Sequence[Any] | Examples | None, seed: int) -> Task:
+def _task(evaluate: Callable[..., Any], examples: Sequence[Any] | Examples | None, seed: int | None) -> Task:
     if examples is None or isinstance(examples, Examples):
         return Task(evaluate, examples)
     return Task(evaluate, Examples(examples, seed))

@@ -9,8 +9,8 @@ from boxthirding.errors import EvaluationFailed, InvalidInput, UnknownLabel
 from boxthirding.find.budget import Account, Limits, Spending, counted
 from boxthirding.find.confirm import Confirmation, FreshPulls
 from boxthirding.find.engine import Engine
-from boxthirding.find.plan import measured, named
-from boxthirding.find.search import BUDGET, CLOSED, DEADLINE, ERROR, FINISHED, INTERRUPTED, Search
+from boxthirding.find.plan import having, measured, named
+from boxthirding.find.search import BUDGET, CLOSED, DEADLINE, ERROR, FINISHED, INTERRUPTED, WAITING, Search
 from boxthirding.session import AskTell, Recommendation
 from boxthirding.types import Label
 
@@ -42,11 +42,17 @@ class Found:
         engine: Engine,
         history: list[tuple[int, Label]],
         arms: Mapping[Label, Any] | None = None,
+        out: Mapping[str, int] | None = None,
     ) -> None:
         self.session = session
         self.recommendation: Recommendation | None = session.recommend()
         self.stopped: str = ERROR if search.error is not None else search.stopped or INTERRUPTED
-        """budget, deadline, interrupted, finished, no arms left, closed (the study was), or error."""
+        """Why it ended.
+
+        `budget` (it is spent), `deadline`, `interrupted` (by Ctrl-C), `finished` (the policy has no more to ask), `no
+        arms left`, `error`; of a study also `closed`, and `waiting`: what is left of the budget is out, and those who
+        have it are no runs of ours, so that only they know when it comes.
+        """
         if self.stopped == FINISHED and self.recommendation is None:
             self.stopped = NO_ARMS
         self.spending: Spending = search.account.spending(search.abandoned)
@@ -56,6 +62,7 @@ class Found:
         """What went wrong in the last evaluation that failed; empty if none did."""
         self._search, self._engine = search, engine
         self._arms = arms  # of a study: those that are not their own labels
+        self._out = out or {}  # of a study: who has tickets under way, and how many
 
     @property
     def best(self) -> Any:
@@ -125,13 +132,20 @@ class Found:
 
     def account(self) -> list[str]:
         """Return what was spent, what is left and why it stopped, in a line or two."""
-        lines = [f"spent {self.spending}; {_REASONS[self.stopped]}"]
+        reason = self._rest() if self.stopped == WAITING else _REASONS[self.stopped]
+        lines = [f"spent {self.spending}; {reason}"]
         if self.spending.failures:
             failed = f"{counted(self.spending.failures, 'evaluation')} failed"
             lines.append(failed if self.stopped == ERROR else f"{failed}; the last: {self.last_failure}")
         if self.spending.abandoned:
             lines.append(f"{counted(self.spending.abandoned, 'evaluation')} under way not waited for")
         return lines
+
+    def _rest(self) -> str:
+        rest = sum(self._out.values())
+        if rest == 0:
+            return "the rest was out at others until just now"
+        return f"the other {rest:,} {'is' if rest == 1 else 'are'} out: {having(self._out)}"
 
     def _runners_up(self) -> list[Recommendation]:
         return self.session.top(1 + _RUNNERS_UP)[1:]

@@ -5,6 +5,7 @@ import shutil
 import sys
 import time
 from collections import Counter
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from boxthirding.types import GROW, NONE, Label, Policy
 
 _REHEARSED = 20_000  # pulls: a rehearsal of more would take seconds
 _PULLS_A_WORKER = 100  # advise at most T/100 workers
+_NAMED = 3  # of those who have tickets
 _PAUSE = 0.1  # seconds between two updates of the line
 
 
@@ -129,3 +131,14 @@ def named(label: Label) -> str:
     text = repr(label)
     most = 60
     return text if len(text) <= most else f"{text[: most - 2]}…'"
+
+
+def having(holders: Mapping[str, int]) -> str:
+    """Say who has how many tickets.
+
+    >>> having({"plate-1.csv": 3, "the lab": 1})
+    'plate-1.csv has 3, the lab has 1'
+    """
+    shown = [f"{holder} has {tickets:,}" for holder, tickets in list(holders.items())[:_NAMED]]
+    rest = list(holders.values())[_NAMED:]
+    return ", ".join([*shown, *([f"{counted(len(rest), 'other')} have {sum(rest):,}"] if rest else [])])

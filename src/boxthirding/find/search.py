@@ -3,10 +3,10 @@
 No thread, loop or clock of its own: whoever carries it out calls `start` and `take` in turn, from one thread.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError
-from contextlib import suppress
-from typing import Any, Final, Protocol
+from contextlib import contextmanager, suppress
+from typing import Any, Final, NamedTuple, Protocol
 
 from boxthirding.errors import (
     ArmsUnavailable,
@@ -19,7 +19,7 @@ from boxthirding.errors import (
     StudyUnavailable,
     TicketRefused,
 )
-from boxthirding.find.budget import Account
+from boxthirding.find.budget import Account, counted
 from boxthirding.find.task import Outcome, complaint, reading
 from boxthirding.session import Ticket
 from boxthirding.types import Label
@@ -29,6 +29,7 @@ DEADLINE: Final = "deadline"
 INTERRUPTED: Final = "interrupted"
 FINISHED: Final = "finished"
 CLOSED: Final = "closed"
+WAITING: Final = "waiting"
 ERROR: Final = "error"
 
 HOPELESS: Final = 100
@@ -38,7 +39,13 @@ HOPELESS: Final = 100
 POLL: Final = 0.1
 """Seconds until we ask again where only others can make a difference."""
 
-_Trouble = (StudyUnavailable, JournalBroken, StudyDiffers)  # what a study can have, at any call
+AWAY: Final = 60.0
+"""Seconds for which a study that cannot be reached is tried again, if it could be before."""
+
+_PAUSES = (0.1, 5.0)  # seconds between two tries, the first and the longest; each is twice the one before
+
+TROUBLE: Final = (StudyUnavailable, JournalBroken, StudyDiffers)
+"""What a study can have, at any call."""
 
 
 class Source(Protocol):
@@ -47,10 +54,10 @@ class Source(Protocol):
     def ask(self, n: int = 1) -> list[Ticket]:
         """Return up to n tickets."""
 
-    def tell(self, ticket: int | Ticket, reward: float) -> None:
+    def tell(self, ticket: Ticket, reward: float) -> None:
         """Take a result."""
 
-    def fail(self, ticket: int | Ticket) -> None:
+    def fail(self, ticket: Ticket) -> None:
         """Take note of a failure."""
 
 
@@ -75,6 +82,7 @@ class Search:
         on_error: str,
         told: Callable[[], None] = lambda: None,
         patient: Callable[[bool], bool] = lambda _: False,
+        away: Callable[[StudyUnavailable], None] = lambda _: None,
     ) -> None:
         self.account = account
         self.stopped = None
@@ -84,34 +92,39 @@ class Search:
         self.handed = {}
         self._source, self._workers, self._on_error, self._told = source, workers, on_error, told
         self._patient = patient  # (room in the budget) -> whether to ask again soon, though there is nothing to do
+        self._away = away  # told whenever the study cannot be reached
         self._is_idle = False
         self._is_closed = False
         self._in_flight = 0
         self._dropped = 0
+        self._untold: list[tuple[Ticket, Callable[[], None]]] = []  # paid for, and how the study is to hear of it
+        self._was_reached = False
+        self._outage: _Outage | None = None
 
     @property
     def abandoned(self) -> int:
         """How many evaluations were started and gave neither a result nor a failure that counts."""
-        return self._in_flight + self._dropped
+        return self._in_flight + self._dropped + len(self._untold)
 
     @property
     def seconds_left(self) -> float | None:
         """How long to wait for the next outcome at the most, or None."""
-        left = self.account.seconds_left
-        left = None if left is None else max(0.0, left)
-        return min(left if left is not None else POLL, POLL) if self._is_idle else left
+        waits = [self.account.seconds_left, POLL if self._is_idle else None]
+        waits.append(None if self._outage is None else self._outage.again - self.account.seconds)
+        return min((max(0.0, wait) for wait in waits if wait is not None), default=None)
 
     def start(self, submit: Callable[[Ticket], None]) -> bool:
         """Submit the tickets that may be started now; return whether there is an outcome to wait for."""
         self._is_idle = False
-        if self.seconds_left == 0:
+        if self.account.seconds_left is not None and self.account.seconds_left <= 0:
             self.stop(DEADLINE)
         if self.stopped is not None:
             return False
-        try:
-            self._start(submit)
-        except _Trouble as trouble:
-            self._have(trouble)
+        if self._outage is None or self._outage.again <= self.account.seconds:
+            with self._careful():
+                self._deliver()
+                self._start(submit)
+                self._was_reached, self._outage = True, None
         if self._in_flight == 0 and self.error is not None:
             self.stop(ERROR)
         return self.stopped is None
@@ -121,15 +134,31 @@ class Search:
         if outcome is None:
             return
         self._in_flight -= 1
+        self._settle(outcome)
+        if self._outage is None:
+            with self._careful():
+                self._deliver()
+        if self._outage is None:
+            with self._careful():
+                self._told()
+
+    def close(self) -> None:
+        """Tell once more what could not be told; an error says what the study has not heard of."""
         try:
-            self._settle(outcome)
-        except _Trouble as trouble:  # the result is not there: its ticket stays open, and is handed out again
-            self._dropped += 1
-            self._have(trouble)
-        try:
-            self._told()
-        except _Trouble as trouble:
-            self._have(trouble)
+            self._deliver()
+        except TROUBLE as trouble:
+            theirs = "that of ticket" if len(self._untold) == 1 else "those of tickets"
+            tickets = ", ".join(str(ticket.id) for ticket, _ in self._untold)
+            lost = (
+                f"{counted(len(self._untold), 'result')} could not be written: {theirs} {tickets}, "
+                "to be evaluated again when the study goes on"
+            )
+            if self.error is None or isinstance(self.error, TROUBLE):
+                reason = str(trouble).partition("; nothing is lost")[0]
+                self.error = type(trouble)(f"{reason}; {lost}")
+                self.error.__cause__ = trouble
+            else:
+                self.error.add_note(lost)
 
     def stop(self, reason: str) -> None:
         """Start nothing more; the first reason counts."""
@@ -142,9 +171,10 @@ class Search:
 
     def _start(self, submit: Callable[[Ticket], None]) -> None:
         """Start what there is room for; with nothing under way, see whether that is the end."""
-        room = min(self._workers - self._in_flight, self.account.room(self._in_flight))
+        room = self._workers - self._in_flight
         if room > 0 and self.error is None and not self._is_closed:
-            for ticket in self._ask(room):
+            room = min(room, self.account.room(self._in_flight))
+            for ticket in self._ask(room) if room > 0 else ():
                 self.payloads[ticket.label] = ticket.payload
                 self.handed[ticket.label] = max(self.handed.get(ticket.label, 0), ticket.pull + 1)
                 self._in_flight += 1
@@ -153,7 +183,8 @@ class Search:
             has_room = self.account.room(0) > 0
             self._is_idle = not self._is_closed and self._patient(has_room)
             if not self._is_idle:
-                self.stop(CLOSED if self._is_closed else FINISHED if has_room else BUDGET)
+                spent = WAITING if self.account.rest_is_out else BUDGET
+                self.stop(CLOSED if self._is_closed else FINISHED if has_room else spent)
 
     def _ask(self, room: int) -> list[Ticket]:
         try:
@@ -164,7 +195,7 @@ class Search:
         except StudyClosed:
             self._is_closed = True
             return []
-        except _Trouble:
+        except TROUBLE:
             raise
         except BoxThirdingError as error:
             self.error = unavailable(error)
@@ -172,20 +203,36 @@ class Search:
             return []
 
     def _settle(self, outcome: Outcome) -> None:
-        error = outcome.error
+        """Decide what an outcome is; what the study has to hear of it is told by `_deliver`."""
+        ticket, error = outcome.ticket, outcome.error
         if error is None:
             try:
                 reward, cost = reading(outcome.value)
-                self._tell(outcome.ticket, reward)
-                self.account.result(cost)
             except InvalidInput as refused:
                 error = refused
+            else:
+                self._untold.append((ticket, lambda: self._tell(ticket, reward, cost)))
         if error is not None:
-            self._take_error(outcome.ticket, error)
+            self._take_error(ticket, error)
 
-    def _tell(self, ticket: Ticket, reward: float) -> None:
-        with suppress(TicketRefused):  # the arm was withdrawn meanwhile: paid for, and of no more use
-            self._source.tell(ticket, reward)
+    def _deliver(self) -> None:
+        """Tell the study what it has not heard of, in the order in which it came."""
+        while self._untold:
+            self._untold[0][1]()
+            del self._untold[0]
+
+    def _tell(self, ticket: Ticket, reward: float, cost: float) -> None:
+        try:
+            with suppress(TicketRefused):  # the arm was withdrawn meanwhile: paid for, and of no more use
+                self._source.tell(ticket, reward)
+        except InvalidInput as refused:
+            self._take_error(ticket, refused)
+        else:
+            self.account.result(cost)
+
+    def _fail(self, ticket: Ticket) -> None:
+        with suppress(TicketRefused):  # withdrawn by the failures of other tickets
+            self._source.fail(ticket)
 
     def _take_error(self, ticket: Ticket, error: BaseException) -> None:
         if self.stopped is not None or isinstance(error, KeyboardInterrupt):
@@ -196,6 +243,9 @@ class Search:
             reason = str(error) or "it cancelled an evaluation"
             self._end(EvaluationFailed(f"the executor takes no more work: {reason}"), error)
             self.stop(ERROR)
+        elif isinstance(error, StudyDiffers):  # an arm that evaluate was never given: no failure of the arm
+            self._dropped += 1
+            self._have(error)
         elif not isinstance(error, Exception):
             self._dropped += 1
             self.error = error
@@ -213,11 +263,24 @@ class Search:
                 EvaluationFailed(f"the first {HOPELESS} evaluations all failed; the last: {self.last_failure}"), error
             )
         else:
-            with suppress(TicketRefused):  # withdrawn by the failures of other tickets
-                self._source.fail(ticket)
+            self._untold.append((ticket, lambda: self._fail(ticket)))
+
+    @contextmanager
+    def _careful(self) -> Iterator[None]:
+        """Have patience with a study that cannot be reached any more; with other trouble, start nothing more."""
+        try:
+            yield
+        except StudyUnavailable as trouble:
+            self._outage = _Outage.after(self._outage, self.account.seconds)
+            if not self._was_reached or self._outage.again > self._outage.begun + AWAY:
+                self._have(trouble)
+            else:
+                self._away(trouble)
+        except TROUBLE as trouble:
+            self._have(trouble)
 
     def _have(self, trouble: BoxThirdingError) -> None:
-        """Start nothing more, because the study cannot be reached."""
+        """Start nothing more, because the study is of no use."""
         if self.error is None:
             self.error = trouble
 
@@ -226,6 +289,22 @@ class Search:
         if self.error is None:
             failed.__cause__ = cause
             self.error = failed
+
+
+class _Outage(NamedTuple):
+    """A study cannot be reached: since when, when to try again, and how long to wait after that."""
+
+    begun: float
+    again: float
+    pause: float
+
+    @classmethod
+    def after(cls, before: "_Outage | None", now: float) -> "_Outage":
+        """Return what follows from one more try that failed."""
+        first, longest = _PAUSES
+        if before is None:
+            return cls(now, now + first, 2 * first)
+        return cls(before.begun, now + before.pause, min(2 * before.pause, longest))
 
 
 def unavailable(error: BoxThirdingError) -> ArmsUnavailable:

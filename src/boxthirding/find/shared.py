@@ -1,20 +1,23 @@
 """A study as the source of a search: tickets, results and budget are shared with all who work on it, now or before."""
 
 import re
+import shlex
 import time
 import weakref
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from boxthirding.errors import InvalidInput
+from boxthirding.errors import AlreadyTold, InvalidInput, StudyUnavailable, TicketRefused
 from boxthirding.find.budget import counted
-from boxthirding.find.slots import Slots
+from boxthirding.find.plan import having
+from boxthirding.find.slots import Slots, is_run
 from boxthirding.session import Ticket
-from boxthirding.storage import open_study
-from boxthirding.study import Lent, Study
+from boxthirding.storage.opening import open_journal
+from boxthirding.study import Lent, Settings, Study
 from boxthirding.types import Label, Policy
 
 NAME: Final = "main"
@@ -40,23 +43,24 @@ class Shared:
         arms: int | Iterable[Any] | Mapping[Label, Any],
         policy: Policy | None,
         *,
-        seed: int,
-        direction: str,
+        seed: int | None,
+        direction: str | None,
         limit: int | None,
     ) -> None:
         self.url, self.name = _parts(place)
         self._limit = limit
-        self._slots = Slots(self.url, self.name)
-        holder = self._slots.take_first()
-        self._names = {holder}
         self._spare: list[Ticket] = []  # ours, and not under way
+        self._under_way: set[int] = set()
+        self._unsure: set[int] = set()  # tickets whose tell was broken off: it may have been carried out
         self._told = 0
         self._keeper: weakref.finalize[[], Any] | None = None
         with ExitStack() as undo:
+            journal = open_journal(self.url, self.name)
+            undo.callback(journal.close)
+            self._slots = Slots(journal.names())
             undo.callback(self._slots.release)
-            self.study = undo.enter_context(
-                open_study(self.url, self.name, arms=arms, policy=policy, seed=seed, direction=direction, holder=holder)
-            )
+            settings = Settings(arms, policy, seed, direction)
+            self.study = Study(self.name, journal, settings, holder=self._slots.own)
             self._take_over_from_the_dead()
             undo.pop_all()
 
@@ -93,40 +97,65 @@ class Shared:
         return len(self._elsewhere())
 
     def ask(self, n: int = 1) -> list[Ticket]:
-        """Return up to n tickets: those left behind, then new ones, but none beyond the budget of the whole study."""
-        tickets, self._spare = self._spare[:n], self._spare[n:]
-        while len(tickets) < n and (more := self.study.ask(n - len(tickets), limit=self._limit)):
-            tickets += more
-        if not tickets:
+        """Return up to n tickets: those left behind, then new ones, but none beyond the budget of the whole study.
+
+        None of them is under way here already, even if its lease has run out meanwhile.
+        """
+        self._slots.keep(self.study._go_on_as)  # noqa: SLF001  # nobody else has names that can be lost
+        while len(self._spare) < n and (more := self.study.ask(n - len(self._spare), limit=self._limit)):
+            new = self._unknown(more)
+            self._spare += new
+            if not new:
+                break
+        if not self._spare:
             return []
         # More may have been left behind than this budget has room for: the tickets with the larger numbers wait.
-        out = sorted(lent.ticket.id for lent in self.study.lent() if lent.holder is not None)
-        allowed = set(out if self._limit is None else out[: max(0, self._limit - self.study.pulls)])
-        self._spare += [ticket for ticket in tickets if ticket.id in out and ticket.id not in allowed]
-        return [ticket for ticket in tickets if ticket.id in allowed]
+        out = {lent.ticket.id: lent.holder for lent in self.study.lent() if lent.holder is not None}
+        allowed = set(sorted(out)[: None if self._limit is None else max(0, self._limit - self.study.pulls)])
+        ours = [ticket for ticket in self._spare if out.get(ticket.id) in self._slots]
+        chosen = [ticket for ticket in ours if ticket.id in allowed][:n]
+        self._under_way.update(ticket.id for ticket in chosen)
+        self._spare = [ticket for ticket in ours if ticket.id not in self._under_way]
+        return chosen
 
-    def tell(self, ticket: int | Ticket, reward: float) -> None:
+    def tell(self, ticket: Ticket, reward: float) -> None:
         """Take a result."""
-        self.study.tell(ticket, reward)
+        try:
+            self.study.tell(ticket, reward)
+        except StudyUnavailable:
+            self._unsure.add(ticket.id)
+            raise
+        except TicketRefused as refused:
+            self._under_way.discard(ticket.id)
+            if not (isinstance(refused, AlreadyTold) and ticket.id in self._unsure):
+                raise
+        self._under_way.discard(ticket.id)
         self._told += 1
 
-    def fail(self, ticket: int | Ticket) -> None:
+    def fail(self, ticket: Ticket) -> None:
         """Take note of a failure."""
         self.study.fail(ticket)
+        self._under_way.discard(ticket.id)
 
     def reason_to_wait(self, *, room: bool) -> str:
         """Say why there may soon be a ticket for us, though none is there and none of ours is under way; or nothing.
 
-        With no room in the budget, we wait only for processes of this machine: if they end, their tickets are ours.
+        With no room in the budget, we wait only for runs that live: if they end, their tickets are ours.
         """
         if self._take_over_from_the_dead() or (room and self._spare):
             return "Taking over tickets that were left behind."
         if room and self.study.status == "paused":
             return "The study is paused: waiting until it is resumed."
-        others = self._elsewhere()
-        if any(room or self._slots.is_here(str(lent.holder)) for lent in others):
-            return "Waiting for results that others have under way."
-        return ""
+        others = self.holders()
+        people = {holder: tickets for holder, tickets in others.items() if not is_run(holder)}
+        if room and people:
+            way_out = self._way_out(next(iter(people)))
+            return f"Waiting for results that others have under way: {having(people)}. {way_out}"
+        return "Waiting for results that other runs have under way." if len(others) > len(people) else ""
+
+    def holders(self) -> dict[str, int]:
+        """Return who else has tickets under way, and how many; those with the most first."""
+        return dict(Counter(str(lent.holder) for lent in self._elsewhere()).most_common())
 
     def payloads(self) -> dict[Label, Any]:
         """Return what rides along with the labels, as far as we were given it."""
@@ -138,31 +167,50 @@ class Shared:
         return [
             lent
             for lent in self.study.lent()
-            if lent.holder not in {*self._names, None} and (lease is None or lent.at is None or lent.at + lease > now)
+            if lent.holder is not None
+            and lent.holder not in self._slots
+            and (lease is None or lent.at is None or now - lease < lent.at <= now + lease)
         ]
 
     def _take_over_from_the_dead(self) -> bool:
-        """Take the tickets of processes of this machine that have ended; return whether there were any."""
-        theirs = self._elsewhere()
-        dead = {lent.holder for lent in theirs if lent.holder is not None and self._slots.take(lent.holder)}
-        self._names |= dead
-        self._spare += [lent.ticket for lent in theirs if lent.holder in dead]
-        return bool(dead)
+        """Take the tickets of runs that have ended; return whether there were any."""
+        self._slots.keep(self.study._go_on_as)  # noqa: SLF001  # the same
+        for holder in self.holders():
+            self._slots.inherit(holder)
+        left = [lent.ticket for lent in self.study.lent() if lent.holder in self._slots.inherited]
+        new = self._unknown(left)
+        self._spare += new
+        return bool(new)
+
+    def _unknown(self, tickets: Iterable[Ticket]) -> list[Ticket]:
+        """Return those of our tickets that are neither under way nor waiting here."""
+        known = self._under_way | {ticket.id for ticket in self._spare}
+        return [ticket for ticket in tickets if ticket.id not in known]
+
+    def _way_out(self, holder: str) -> str:
+        """Say what to do about a holder that does not come back."""
+        words = ["boxthirding", "study", "release", without_password(self.url), "--holder", holder]
+        words += ["--name", self.name] if self.name != NAME else []
+        return f"If they are gone for good, hand their tickets on: {shlex.join(words)}"
 
 
 def without_password(url: str) -> str:
     """Return a URL as it may be shown.
 
-    >>> without_password("postgresql://ann:secret@host/lab")
-    'postgresql://ann:...@host/lab'
+    >>> without_password("postgresql://ann:secret@host/lab?sslmode=require&password=secret")
+    'postgresql://ann:...@host/lab?sslmode=require&password=...'
     """
-    return re.sub(r"(://[^:/@]*:)[^@/]*@", r"\1...@", url)
+    url = re.sub(r"(://[^:/?#@]*:)[^/?#]*@", r"\1...@", url)
+    return re.sub(r"([?&](?:ssl)?password=)[^&#]*", r"\1...", url, flags=re.IGNORECASE)
 
 
-def _parts(place: Place) -> tuple[str, str]:
+def _parts(place: object) -> tuple[str, str]:
     """Return the URL and the name of a study."""
     if isinstance(place, str | Path):
         return str(place), NAME
-    if len(place) == _PAIR:
+    if isinstance(place, tuple | list) and len(place) == _PAIR and isinstance(place[0], str | Path):
         return str(place[0]), place[1]
-    raise InvalidInput(f"study is {place!r}, but must be a path or URL, or a pair of that and the name of a study")
+    opened = "; an open study cannot be given, so name the place that it is in" if isinstance(place, Study) else ""
+    raise InvalidInput(
+        f"study is {place!r}, but must be a path or URL, or a pair of that and the name of a study{opened}"
+    )

@@ -4,15 +4,16 @@ import inspect
 import math
 import numbers
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from boxthirding._checks import whole
 from boxthirding.errors import BoxThirdingError, InvalidInput
 from boxthirding.session import Ticket
-from boxthirding.types import Label
+from boxthirding.types import Ints, Label
 
 _SHOWN = 80  # characters of a value that an error repeats
 _PAIR = 2  # (number, cost)
@@ -24,7 +25,7 @@ class Examples:
     So arms with the same number of pulls have met the same examples, and hard ones are nobody's bad luck.
     """
 
-    def __init__(self, examples: Any, seed: int) -> None:
+    def __init__(self, examples: Any, seed: int | None = None) -> None:
         if isinstance(examples, str | bytes | Mapping) or not (
             hasattr(examples, "__len__") and hasattr(examples, "__getitem__")
         ):
@@ -32,14 +33,26 @@ class Examples:
             raise InvalidInput(f"examples is of type {kind}, but must be a sequence, which every arm can see again")
         if len(examples) == 0:
             raise InvalidInput("examples is empty, but must hold one at least; without any, leave it out")
-        self._examples = examples
-        self._order = np.random.default_rng([whole("seed", seed, least=0), len(examples)]).permutation(len(examples))
+        self._examples, self._seed = examples, seed
+        self._order = _order(len(examples), 0 if seed is None else seed)
 
     def __len__(self) -> int:
         return len(self._order)
 
+    def seeded(self, seed: int) -> Self:
+        """Return the same examples in the order of a seed, unless they were given one already."""
+        if self._seed is not None:
+            return self
+        other = copy(self)
+        other._seed, other._order = seed, _order(len(self), seed)  # noqa: SLF001  # its own class
+        return other
+
     def __getitem__(self, pull: int) -> Any:
         return self._examples[int(self._order[pull % len(self._order)])]
+
+
+def _order(number: int, seed: int) -> Ints:
+    return np.random.default_rng([whole("seed", seed, least=0), number]).permutation(number)
 
 
 @dataclass(frozen=True)
@@ -57,6 +70,10 @@ class Task:
     def is_async(self) -> bool:
         """Whether a call must be awaited."""
         return inspect.iscoroutinefunction(self.evaluate) or inspect.iscoroutinefunction(type(self.evaluate).__call__)
+
+    def seeded(self, seed: int) -> Self:
+        """Return the same task, with its examples in the order of a seed, unless they have one."""
+        return self if self.examples is None else replace(self, examples=self.examples.seeded(seed))
 
     def arguments(self, ticket: Ticket) -> tuple[Any, ...]:
         """Return what the function is called with."""

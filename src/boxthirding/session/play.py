@@ -103,9 +103,13 @@ class Play:
         self._tickets.again.pop(out.ticket.id, None)
         return out.ticket
 
+    def release(self, ticket: int) -> None:
+        """Let an open ticket be issued again to anybody; that is no failure."""
+        self._tickets.again[self._tickets.expected(ticket).ticket.id] = None
+
     @property
     def to_be_reissued(self) -> list[int]:
-        """The tickets that failed and were not issued again, the earliest first."""
+        """The tickets that failed or were released and were not issued again, the earliest first."""
         return list(self._tickets.again)
 
     def check(self, ticket: int | Ticket) -> int:
@@ -139,7 +143,7 @@ class Play:
         out = self._tickets.expected(ticket)
         arm = out.ticket.arm
         if out.ticket.id in self._tickets.again:
-            raise TicketRefused(f"ticket {out.ticket.id} is waiting to be issued again: it has failed or run out")
+            raise TicketRefused(f"ticket {out.ticket.id} is waiting to be issued again already")
         self._failed[arm] = self._failed.get(arm, 0) + 1
         if self._failed[arm] >= self._patience:
             self._drop(arm)

@@ -29,6 +29,7 @@ class _Pages:
     def __init__(self) -> None:
         self.texts: list[str] = []
         self.snapshots: dict[int, bytes] = {}
+        self.taken: set[str] = set()  # names
         self.lock = threading.RLock()
 
 
@@ -79,6 +80,10 @@ class MemoryJournal:
         """Return a snapshot."""
         return self._pages.snapshots.get(seq, b"")
 
+    def names(self) -> "MemoryNames":
+        """Return the names of those who work on it."""
+        return MemoryNames(self._pages)
+
     def close(self) -> None:
         """Use it no more."""
         self._is_closed = True
@@ -86,6 +91,28 @@ class MemoryJournal:
     def _check(self) -> None:
         if self._is_closed:
             raise StudyUnavailable("the study was disconnected here: open it again")
+
+
+class MemoryNames:
+    """The names of those who work on one study in this process."""
+
+    def __init__(self, pages: _Pages) -> None:
+        self._pages = pages
+        self._ours: set[str] = set()
+
+    def take(self, name: str) -> bool:
+        """Take a name that nobody else has."""
+        with self._pages.lock:
+            if name not in self._pages.taken:
+                self._pages.taken.add(name)
+                self._ours.add(name)
+            return name in self._ours
+
+    def release(self) -> None:
+        """Give all names back."""
+        with self._pages.lock:
+            self._pages.taken -= self._ours
+            self._ours.clear()
 
 
 SHELVES: Final[dict[str, MemoryShelf]] = {}

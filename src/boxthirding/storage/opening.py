@@ -64,6 +64,12 @@ def open_study(
         raise
 
 
+def open_journal(url: str | Path, name: str) -> Journal:
+    """Return the journal of a study, for those who make the study of it themselves."""
+    _check_name("the name of the study", name)
+    return shelf(url).journal(name)
+
+
 def list_studies(url: str | Path) -> list[str]:
     """Return the names of the studies in a database, sorted."""
     return shelf(url).names()

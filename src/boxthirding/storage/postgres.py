@@ -2,11 +2,19 @@
 
 import hashlib
 import os
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Final, TypeVar
 
-from boxthirding.errors import InvalidInput, JournalBroken, MissingExtra, StudyUnavailable
+from boxthirding.errors import (
+    BoxThirdingError,
+    InvalidInput,
+    JournalBroken,
+    MissingExtra,
+    StudyUnavailable,
+    UnreadableData,
+)
 from boxthirding.storage.schema import POSTGRES, VERSION_TABLE, migrate, missing
 
 try:
@@ -25,6 +33,25 @@ SYNCHRONOUS_COMMIT: Final = {"normal": "local", "full": "on"}
 
 PATIENCE: Final = 60
 """Seconds to wait for a lock, and after which the server ends the transaction of a client that has gone silent."""
+
+
+STAY: Final = (
+    "set_config('tcp_keepalives_idle', '30', false), set_config('tcp_keepalives_interval', '10', false), "
+    "set_config('tcp_keepalives_count', '6', false), CASE WHEN current_setting('idle_session_timeout', true) > '' "
+    "THEN set_config('idle_session_timeout', '0', false) END"  # unheard of before PostgreSQL 14
+)
+"""For a session that has names: idle for as long as it lives, missed after 90 seconds when its machine is gone."""
+
+
+_DAMAGE: Final = ("42P01", "42703")  # a table or a column is not there
+_PASSING: Final = ("08", "23505", "25P03", "40", "53", "55P03", "57")  # cut, overtaken, full, busy, going down
+_WAYS: Final = {
+    "25006": "it is read-only here, so the study can be looked at and not changed: connect to the server that is "
+    "written, or as a user who may write",
+    "42501": "grant the user USAGE and CREATE on the schema, and SELECT, INSERT, UPDATE and DELETE on the tables that "
+    "begin with boxthirding_",
+}
+"""What to do where trying again does not help, by the code of the error."""
 
 
 class PostgresShelf:
@@ -56,6 +83,8 @@ class Line:
         self._pid = os.getpid()
         self._connection: psycopg.Connection[Any] | None = None
         self._is_closed = False
+        self._was_there = False  # whether the server has ever answered
+        _lines.add(self)
         self.fetch("SELECT 1")
 
     def fetch(self, query: str, values: Sequence[object] = ()) -> list[Any]:
@@ -73,18 +102,32 @@ class Line:
         In a pipeline nothing waits for an answer but what needs one: two round trips are left, one to lock and read,
         one to append and commit.
         """
+        trouble: BaseException | None = None
         try:
             with self._said(lambda connection: connection.pipeline()):
-                self.run("BEGIN")
-                self.run("SELECT pg_advisory_xact_lock(%s)", (key,))
-                yield
-                self.run("COMMIT")
+                try:
+                    self.run("BEGIN ISOLATION LEVEL READ COMMITTED")  # what is read is what the last holder left
+                    self.run("SELECT pg_advisory_xact_lock(%s)", (key,))
+                    yield
+                    self.run("COMMIT")
+                except BaseException as error:  # noqa: BLE001  # raised below: a pipeline that sees it logs its own
+                    trouble = error
         except psycopg.Error as error:  # what a statement did is known when the pipeline ends
-            self._roll_back()
-            raise self._unavailable(error) from error
+            if trouble is None:
+                self._roll_back()
+                raise self._meaning(error) from error
         except BaseException:
             self._roll_back()
             raise
+        if trouble is not None:
+            self._roll_back()
+            raise trouble
+
+    def unlock(self) -> None:
+        """Let go of the advisory locks of the session, if there is one."""
+        if self._connection is not None:
+            with suppress(StudyUnavailable):
+                self.run("SELECT pg_advisory_unlock_all()")
 
     def close(self) -> None:
         """Close the connection for good."""
@@ -92,17 +135,34 @@ class Line:
         if self._pid == os.getpid():
             self._drop()
 
+    def leave(self) -> None:
+        """Close the socket in a process that was forked: with it the session would outlive the process it is of."""
+        if self._connection is not None:
+            with suppress(psycopg.Error, OSError):
+                os.close(self._connection.fileno())
+
     def _said(self, act: Callable[[psycopg.Connection[Any]], T]) -> T:
         """Do something with the connection, and say what an error means for a study."""
         try:
             return act(self._usable())
         except psycopg.Error as error:
-            raise self._unavailable(error) from error
+            raise self._meaning(error) from error
 
-    def _unavailable(self, error: psycopg.Error) -> StudyUnavailable:
+    def _meaning(self, error: psycopg.Error) -> BoxThirdingError:
+        """Say what an error of the server means for a study, and what to do."""
         if self._connection is not None and self._connection.closed:
             self._drop()
-        return StudyUnavailable(f"{self.place}: {_sentence(error)}; nothing is lost, try again")
+        said, state = f"{self.place}: {_sentence(error)}", error.sqlstate or ""
+        if state in _DAMAGE:
+            return UnreadableData(f"{said}; it is damaged, or something else has changed it: restore it from a backup")
+        if state in _WAYS:
+            return StudyUnavailable(f"{said}; {_WAYS[state]}")
+        if not (state or self._was_there):
+            return StudyUnavailable(
+                f"{said}; is the server running, and are host, port, user, password and database right?"
+            )
+        passes = not state or state.startswith(_PASSING)
+        return StudyUnavailable(f"{said}; nothing is lost, try again" if passes else said)
 
     def _usable(self) -> psycopg.Connection[Any]:
         if self._pid != os.getpid():
@@ -119,6 +179,7 @@ class Line:
             except BaseException:
                 self._drop()
                 raise
+            self._was_there = True
         return self._connection
 
     def _set_up(self) -> None:
@@ -154,12 +215,24 @@ class Line:
             self._connection = None
 
 
+_lines: "weakref.WeakSet[Line]" = weakref.WeakSet()
+
+
+def _leave_all() -> None:
+    for line in list(_lines):
+        line.leave()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_all)
+
+
 class PostgresJournal:
     """One study's journal in a PostgreSQL database."""
 
     def __init__(self, url: str, name: str, durability: str = "normal") -> None:
         self._line = Line(url, durability)
-        self._name = name
+        self._url, self._name = url, name
         self._lock = _key(f"boxthirding study {name}")
         self._study: int | None = None  # the study's number in the database, once it is there
 
@@ -218,6 +291,10 @@ class PostgresJournal:
         )
         return bytes(rows[0][0]) if rows else b""
 
+    def names(self) -> "PostgresNames":
+        """Return the names of those who work on the study."""
+        return PostgresNames(self._url, self._name)
+
     def close(self) -> None:
         """Close the connection."""
         self._line.close()
@@ -227,6 +304,36 @@ class PostgresJournal:
             rows = self._line.fetch("SELECT id FROM boxthirding_studies WHERE name = %s", (self._name,))
             self._study = int(rows[0][0]) if rows else None
         return self._study
+
+
+class PostgresNames:
+    """The names of those who work on one study, as advisory locks of a session that does nothing else.
+
+    The server takes them back when the session ends, on whichever machine its process was. A pooler that lends one
+    session to many clients takes that away: give the URL of the server itself.
+    """
+
+    def __init__(self, url: str, study: str) -> None:
+        self._line = Line(url, "normal", makes_tables=False)
+        tables = self._line.fetch("SELECT to_regclass('boxthirding_studies')::oid")[0][0]
+        self._study = f"boxthirding names of {tables} {study}"
+
+    def take(self, name: str) -> bool:
+        """Take a name that nobody has; once more on a new connection, if the one we had was cut."""
+        try:
+            return self._try(name)
+        except StudyUnavailable:
+            return self._try(name)
+
+    def release(self) -> None:
+        """Give all names back."""
+        self._line.unlock()  # the server may take its time to see that a session has ended
+        self._line.close()
+
+    def _try(self, name: str) -> bool:
+        """Lock a name; a session may lock what it has locked already."""
+        key = _key(f"{self._study}\0{name}")
+        return bool(self._line.fetch(f"SELECT {STAY}, pg_try_advisory_lock(%s)", (key,))[0][-1])
 
 
 def _key(text: str) -> int:

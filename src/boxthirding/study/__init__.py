@@ -12,10 +12,11 @@ from boxthirding.study.events import (
     Failed,
     Paused,
     Reissued,
+    Released,
     Resumed,
     Told,
 )
-from boxthirding.study.journal import Journal
+from boxthirding.study.journal import Journal, Names
 from boxthirding.study.settings import Settings
 from boxthirding.study.study import Study
 
@@ -30,8 +31,10 @@ __all__ = [
     "Failed",
     "Journal",
     "Lent",
+    "Names",
     "Paused",
     "Reissued",
+    "Released",
     "Resumed",
     "Settings",
     "Study",

@@ -68,10 +68,18 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Reissued:
-    """Open tickets were handed out again: they had failed, their lease had run out, or their holder had come back."""
+    """Open tickets were handed out again: failed, released, overdue, or to their holder, who had come back."""
 
     at: float
     holder: str
+    tickets: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """Open tickets are nobody's any more, and go to whoever asks next: they, or who had them, were lost."""
+
+    at: float
     tickets: tuple[int, ...]
 
 
@@ -112,7 +120,7 @@ class Closed:
     at: float
 
 
-Event = Created | Asked | Told | Failed | Reissued | ArmsAdded | ArmWithdrawn | Paused | Resumed | Closed
+Event = Created | Asked | Told | Failed | Reissued | Released | ArmsAdded | ArmWithdrawn | Paused | Resumed | Closed
 
 
 class Entry(NamedTuple):

@@ -2,15 +2,37 @@
 
 Each process that opens the study may bring an iterator of its own, which must give the same arms in the same order. It
 is moved past those that the journal has, whoever drew them. A process without one goes on with the arms there are.
+
+An arm may take long to make, so none is made while others wait for the journal: whoever decides finds arms that were
+drawn ahead, or stops there until one has been.
 """
 
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from inspect import isgenerator
+from typing import Any, NamedTuple
 
 from boxthirding.errors import ArmsUnavailable, StudyDiffers
 from boxthirding.session.labels import Dry, is_label
 from boxthirding.types import Label
+
+
+class NotDrawn(BaseException):  # no Exception: an iterator's own error is something else to whoever draws from one
+    """The next arm must be drawn first, where nobody has to wait for it."""
+
+
+class _Drawn(NamedTuple):
+    """What an iterator gave: an arm, or the error that it raised, StopIteration at its end."""
+
+    arm: Any
+    error: Exception | None = None
+
+    def unpacked(self) -> Any:
+        """Return the arm, or raise the error."""
+        if self.error is not None:
+            raise self.error
+        return self.arm
 
 
 class Supply:
@@ -19,17 +41,28 @@ class Supply:
     def __init__(self, iterator: Iterator[Any], payloads: dict[Label, Any]) -> None:
         self._iterator = iterator
         self._payloads = payloads
-        self._ahead: deque[Any] = deque()  # given, and in no event that was committed
-        self._taken: list[Any] = []  # given in the transaction under way
+        self._drawing = threading.Lock()
+        self._is_cut_off = False  # whether it was interrupted, so that its end may not be one
+        self._ahead: deque[_Drawn] = deque()  # given, and in no event that was committed
+        self._taken: list[_Drawn] = []  # given in the transaction under way
         self.passed = 0
         """How many of the study's drawn arms it is past."""
         self._committed = 0  # of those, how many are in events that were committed
 
+    def draw_ahead(self, n: int) -> None:
+        """See to it that up to n arms are ready; this is where the iterator takes its time."""
+        with self._drawing:
+            while len(self._ahead) < n:
+                drawn = self._drawn()
+                self._ahead.append(drawn)
+                if drawn.error is not None:
+                    return
+
     def draw(self) -> Any:
         """Return the next arm, for an event that is being made."""
-        arm = self._next()
-        self._taken.append(arm)
-        return arm
+        drawn = self._next()
+        self._taken.append(drawn)
+        return drawn.unpacked()
 
     def committed(self) -> None:
         """Forget what was taken: it is in the journal."""
@@ -47,7 +80,7 @@ class Supply:
         while self.passed < len(drawn):
             label = drawn[self.passed]
             try:
-                arm = self._next()
+                arm = self._next().unpacked()
             except StopIteration:
                 raise _differs(f"ends after {self.passed:,} of {len(drawn):,} arms that the study has drawn") from None
             except Exception as error:
@@ -63,8 +96,24 @@ class Supply:
             self.passed += 1
             self._committed = self.passed
 
-    def _next(self) -> Any:
-        return self._ahead.popleft() if self._ahead else next(self._iterator)
+    def _drawn(self) -> _Drawn:
+        """Ask the iterator itself; an error is raised where the arm is needed."""
+        try:
+            return _Drawn(next(self._iterator))
+        except StopIteration as end:
+            cut_off = RuntimeError("broken off before, it cannot go on: open the study with a new one")
+            return _Drawn(None, cut_off if self._is_cut_off else end)
+        except Exception as error:  # noqa: BLE001
+            self._is_cut_off |= isgenerator(self._iterator)  # which has ended then
+            return _Drawn(None, error)
+        except BaseException:
+            self._is_cut_off = True
+            raise
+
+    def _next(self) -> _Drawn:
+        if not self._ahead:
+            raise NotDrawn
+        return self._ahead.popleft()
 
 
 class Feed:

@@ -18,10 +18,11 @@ from boxthirding.study.events import (
     Failed,
     Paused,
     Reissued,
+    Released,
     Resumed,
     Told,
 )
-from boxthirding.study.feed import Feed
+from boxthirding.study.feed import Feed, NotDrawn
 from boxthirding.study.settings import policy_of
 from boxthirding.study.snapshot import Unusable
 from boxthirding.types import Label
@@ -43,7 +44,7 @@ class Dealt(NamedTuple):
 
     tickets: list[Ticket]
     event: Asked | None
-    trouble: BoxThirdingError | None
+    trouble: BoxThirdingError | NotDrawn | None
 
 
 class Fold:
@@ -57,7 +58,7 @@ class Fold:
         """What rides along with a label, as far as this process was given it; no part of the state."""
         self.status = OPEN
         self.held: dict[int, Held] = {}
-        """Open tickets by id, but for those that failed; the longest held first."""
+        """Open tickets by id, but for those that failed or were released; the longest held first."""
         self.is_short = False
         """Whether the rule has said that it waits, and nothing has happened since."""
         feed.expect(created.drawn, ended=False)
@@ -100,11 +101,12 @@ class Fold:
         self.is_short = event.short
         return Dealt(tickets, event, trouble)
 
-    def _deal(self, n: int, holder: str, at: float) -> tuple[list[Ticket], Asked, BoxThirdingError | None]:
+    def _deal(self, n: int, holder: str, at: float) -> tuple[list[Ticket], Asked, BoxThirdingError | NotDrawn | None]:
         play = self.play
         first, known, open_ended = play.tickets_issued, play.arms_given, play.open_ended
         tickets: list[Ticket] = []
-        short, trouble = False, None
+        short = False
+        trouble: BoxThirdingError | NotDrawn | None = None
         try:
             while len(tickets) < n and not short:
                 ticket = play.fresh()
@@ -113,7 +115,7 @@ class Fold:
                 else:
                     tickets.append(ticket)
                     self.held[ticket.id] = Held(holder, at)
-        except BoxThirdingError as error:
+        except (BoxThirdingError, NotDrawn) as error:
             trouble = error
         drawn = self._note_drawn(known) if open_ended else ()
         ended = open_ended and not play.open_ended
@@ -166,6 +168,11 @@ class Fold:
             self.held.pop(ticket, None)
             self.held[ticket] = Held(event.holder, event.at)
 
+    def _released(self, event: Released) -> None:
+        for ticket in event.tickets:
+            self.play.release(ticket)
+            self.held.pop(ticket, None)
+
     def _added(self, event: ArmsAdded) -> None:
         self.play.add(event.labels)
         self.is_short = False
@@ -188,6 +195,7 @@ class Fold:
         Told: _told,
         Failed: _failed,
         Reissued: _reissued,
+        Released: _released,
         ArmsAdded: _added,
         ArmWithdrawn: _withdrawn,
         Paused: _paused,

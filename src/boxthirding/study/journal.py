@@ -5,6 +5,22 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 
+class Names(Protocol):
+    """Names for those who work on one study, each of them one living worker's at a time.
+
+    Whoever ends, or is killed, or whose machine is gone, has given its names back without a word.
+    """
+
+    def take(self, name: str) -> bool:
+        """Take a name that nobody alive has, wherever the others are; return whether it is ours now.
+
+        Taken again, it says whether a name is still ours: one may be lost while the place cannot be reached.
+        """
+
+    def release(self) -> None:
+        """Give all names back; none is taken afterwards."""
+
+
 class Journal(Protocol):
     """The events of one study as texts, numbered 1, 2, 3, …, with a few snapshots beside them.
 
@@ -35,6 +51,12 @@ class Journal(Protocol):
 
     def snapshot(self, seq: int) -> bytes:
         """Return the snapshot of a number; empty, if it is no longer there."""
+
+    def names(self) -> Names:
+        """Return the names of those who work on the study, none of them ours; they outlive `close`.
+
+        `find_best` alone asks for them. A `Study` over a journal without this method works.
+        """
 
     def close(self) -> None:
         """Let go of the place; the journal cannot be used afterwards."""

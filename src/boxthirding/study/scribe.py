@@ -11,11 +11,12 @@ from typing import Final, TypeVar
 
 from boxthirding.errors import BoxThirdingError, JournalBroken, StudyUnavailable
 from boxthirding.study.codec import decode, encode
+from boxthirding.study.desk import Desk
 from boxthirding.study.events import Event
 from boxthirding.study.fold import Fold
 from boxthirding.study.journal import Journal
 from boxthirding.study.snapshot import pack
-from boxthirding.study.turns import Request, Turns
+from boxthirding.study.turns import Broken, Request, Turns
 
 T = TypeVar("T")
 
@@ -32,10 +33,10 @@ SHARE: Final = 20
 class Scribe:
     """A journal and what it adds up to, kept in step; used by any number of threads."""
 
-    def __init__(self, journal: Journal, rebuild: Callable[[], Fold], rebuilt: Callable[[Fold], None]) -> None:
+    def __init__(self, journal: Journal, rebuild: Callable[[], Fold], desk: Desk) -> None:
         self.journal = journal
         self._rebuild = rebuild
-        self._rebuilt = rebuilt  # called with a fold that was built anew and has caught up
+        self._desk = desk  # told what has become of a transaction
         self._fold: Fold | None = None
         self._lock = threading.RLock()
         self.turns = Turns(self._serve)
@@ -60,9 +61,19 @@ class Scribe:
             self._catch_up()
             return read(self.fold)
 
-    def do(self, act: Callable[[], T]) -> T:
-        """Let something happen, for good: what it records is committed when this returns."""
-        result: T = self.turns.do(act)
+    def do(self, act: Callable[[], T], undelivered: Callable[[T], None] | None = None) -> T:
+        """Let something happen, for good: what it records is committed when this returns.
+
+        If the thread is interrupted and it has happened all the same, what it returned is given to `undelivered`.
+        """
+        request = Request(act)
+        try:
+            result: T = self.turns.do(request)
+        except BaseException:
+            with self._lock:  # so that nobody is serving it
+                if undelivered is not None and request.has_happened:
+                    undelivered(request.result)
+            raise
         return result
 
     def record(self, event: Event) -> None:
@@ -75,26 +86,43 @@ class Scribe:
             self.journal.close()
 
     def _serve(self, own: Request, batch: Sequence[Request]) -> None:
-        """Carry out everything that waits in one transaction."""
-        committing = False
+        """Carry out everything that waits in one transaction; a request that breaks it ends alone, and all begins anew.
+
+        So nothing that a broken request has half done is in the journal, or in what the others see.
+        """
         with self._lock:
-            try:
-                with self.journal.writing():
-                    self._catch_up()
-                    for request in batch:
-                        request.carry_out()
-                    if self._texts:
-                        self.journal.append(self.fold.seq - len(self._texts), self._texts)
-                    committing = True
-                self._committed()
-            except BaseException as error:
-                self._forget()
-                self._end_others(error, [request for request in batch if request is not own], committing=committing)
-                own.is_done = True
-                raise
-            for request in batch:
-                request.end()
-            self._take_snapshot()
+            while batch:
+                broken = self._try(own, batch)
+                if broken is None:
+                    break
+                broken.end()
+                batch = [request for request in batch if request is not broken]
+
+    def _try(self, own: Request, batch: Sequence[Request]) -> Request | None:
+        """Carry out and commit a batch, or nothing: then return the request that broke it."""
+        committing = False
+        try:
+            with self.journal.writing():
+                self._catch_up()
+                for request in batch:
+                    request.carry_out()
+                if self._texts:
+                    self.journal.append(self.fold.seq - len(self._texts), self._texts)
+                committing = True
+            self._committed()
+        except Broken as error:
+            self._forget()
+            return error.request
+        except BaseException as error:
+            self._forget()
+            self._end_others(error, [request for request in batch if request is not own], committing=committing)
+            if own in batch:
+                own.end(error)
+            raise
+        for request in batch:
+            request.end()
+        self._take_snapshot()
+        return None
 
     def _end_others(self, error: BaseException, others: Sequence[Request], *, committing: bool) -> None:
         """Tell the others of a transaction that failed what has become of them."""
@@ -117,22 +145,20 @@ class Scribe:
             fold = self._fold
             while texts := self.journal.read(fold.seq, PAGE):
                 for text in texts:
-                    fold.replay(decode(text))
+                    fold.replay(decode(text, fold.seq + 1))
         except BaseException:
             self._forget()
             raise
         if is_new:
-            self._rebuilt(fold)
+            self._desk.come_back(fold)
 
     def _committed(self) -> None:
         self._texts.clear()
-        if self.fold.feed.supply is not None:
-            self.fold.feed.supply.committed()
+        self._desk.committed()
 
     def _forget(self) -> None:
         """Forget what memory holds: what is in the journal counts, and is read again."""
-        if self._fold is not None and self._fold.feed.supply is not None:
-            self._fold.feed.supply.rolled_back()
+        self._desk.rolled_back()
         self._texts.clear()
         self._fold = None
 

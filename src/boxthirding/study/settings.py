@@ -130,7 +130,7 @@ def check_same(name: str, created: Created, settings: Settings, arms: Given, kno
 
 
 def _other_arms(created: Created, arms: Given, knows: Callable[[object], bool]) -> Iterator[str]:
-    """Say how the arms differ; those that were added later may stand behind those of the beginning."""
+    """Say how the arms differ; those that were added later may stand anywhere, or be left out."""
     if created.arms is None or arms.iterator is not None:
         if created.arms is not None:
             yield "a sequence or a number of arms, not an iterator"
@@ -139,12 +139,21 @@ def _other_arms(created: Created, arms: Given, knows: Callable[[object], bool]) 
         return  # what an iterator gives is compared when it is drawn from
     ours = range(created.arms) if isinstance(created.arms, int) else created.arms
     theirs = range(arms.arms) if isinstance(arms.arms, int) else arms.arms or ()
-    for position, (mine, yours) in enumerate(zip(ours, theirs, strict=False)):
+    first = ours if isinstance(ours, range) else frozenset(ours)
+    known = [label for label in theirs if label in first]
+    new = [label for label in theirs if label not in first and not knows(label)]
+    if new and known == [*ours]:
+        more = f" and {len(new) - 1:,} more" if len(new) > 1 else ""
+        way = "with Study.add or `boxthirding study add`"
+        yield f"{len(ours):,} arms, not {len(ours) + len(new):,} ({new[0]!r}{more} must be added first, {way})"
+        return
+    begun = [label for label in theirs if label in first or not knows(label)]
+    for position, (mine, yours) in enumerate(zip(ours, begun, strict=False)):
         if mine != yours:
             yield f"arm {mine!r} at position {position}, not {yours!r}"
             return
-    if len(theirs) < len(ours) or not all(map(knows, theirs[len(ours) :])):
-        yield f"{len(ours):,} arms, not {len(theirs):,}"
+    if len(begun) < len(ours):
+        yield f"{len(ours):,} arms, not {len(begun):,}"
 
 
 def _package() -> str:

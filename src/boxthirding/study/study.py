@@ -13,11 +13,17 @@ from typing import Any, Self
 import numpy as np
 
 from boxthirding._checks import whole
-from boxthirding.errors import AlreadyTold, JournalBroken, StudyClosed, UnknownStudy
+from boxthirding.errors import (
+    AlreadyTold,
+    BoxThirdingError,
+    JournalBroken,
+    StudyClosed,
+    UnknownStudy,
+)
 from boxthirding.session import Box, Lineage, Recommendation, Screening, Ticket
 from boxthirding.session.play import as_reward
 from boxthirding.study.codec import decode, encode
-from boxthirding.study.desk import Desk, Lent
+from boxthirding.study.desk import Desk, Handed, Lent, to_release
 from boxthirding.study.events import (
     ArmsAdded,
     ArmWithdrawn,
@@ -27,6 +33,7 @@ from boxthirding.study.events import (
     Event,
     Failed,
     Paused,
+    Released,
     Resumed,
     Told,
 )
@@ -67,13 +74,14 @@ class Study:
         arms = given(settings.arms)
         supply = None if arms.iterator is None else Supply(arms.iterator, arms.payloads)
         self._desk = Desk(self.holder, arms.payloads, supply)
-        self._scribe = Scribe(journal, self._rebuilt, self._desk.come_back)
+        self._scribe = Scribe(journal, self._rebuilt, self._desk)
         if not journal.read(0, 1):
             if settings.arms is None:
                 raise UnknownStudy(f"there is no study {name!r} here: give arms to make it, or the name of another")
             self._create(journal, created_from(settings, arms, self._clock()))
         self._created = self._first_event()
-        self._scribe.look(lambda fold: self._check(fold, settings, arms))
+        while behind := self._scribe.look(lambda fold: self._check(fold, settings, arms)):
+            self._desk.draw(behind)
 
     @property
     def policy(self) -> Policy:
@@ -124,34 +132,47 @@ class Study:
         whole("the number of tickets", n, least=1)
         if limit is not None:
             whole("limit", limit, least=0)
-        tickets = self._scribe.do(lambda: self._ask(n, limit))
-        self._desk.handed_out(tickets)
+        tickets: list[Ticket] = []
+        try:
+            to_draw = self._ask_for(n, limit, tickets)
+            while to_draw:
+                self._desk.draw(to_draw)
+                to_draw = self._ask_for(n, limit, tickets)
+        except BoxThirdingError as trouble:
+            if not tickets:
+                raise
+            self._desk.put_off(trouble)
+        except BaseException:
+            self._desk.left_behind(tickets)
+            raise
         return tickets
 
     def tell(self, ticket: int | Ticket, reward: float) -> None:
         """Take the result of a ticket, for good; refuse it, changing nothing, if it is not finite or not expected."""
         value = as_reward(reward)
-        told = self._scribe.do(
-            lambda: self._happen(Told(self._clock(), self._scribe.fold.play.check(ticket), value)).ticket
-        )
-        self._desk.handed_in(told)
+        self._scribe.do(lambda: self._tell(ticket, value))
 
     def tell_all(self, results: Iterable[tuple[int | Ticket, float]]) -> None:
         """Take the results of many tickets in one commit, all or none of them: (ticket, reward) pairs."""
         pairs = [(ticket, as_reward(reward)) for ticket, reward in results]
-        for told in self._scribe.do(lambda: self._tell_all(pairs)):
-            self._desk.handed_in(told)
+        self._scribe.do(lambda: self._tell_all(pairs))
 
     def fail(self, ticket: int | Ticket) -> None:
         """Note that a ticket could not be evaluated: it is issued again, unless its arm has lost our patience."""
-        failed = self._scribe.do(
-            lambda: self._happen(Failed(self._clock(), self._scribe.fold.play.check(ticket))).ticket
-        )
-        self._desk.handed_in(failed)
+        self._scribe.do(lambda: self._fail(ticket))
+
+    def release(self, *tickets: int | Ticket, holder: str | None = None) -> list[int]:
+        """Take back open tickets, or all that a holder has, and give them to whoever asks next; return their ids.
+
+        For tickets that are lost, or whose holder is, for good: that is no failure of their arms. Should a result come
+        all the same, it counts if it is the first.
+        """
+        return self._scribe.do(lambda: self._release(tickets, holder))
 
     def add(self, arms: Iterable[Any] | Mapping[Label, Any]) -> None:
         """Add arms, all or none of them. Their labels are kept; payloads only where they are given."""
-        self._scribe.do(lambda: self._add(arms))
+        listed = _listed(arms)
+        self._scribe.do(lambda: self._add(listed))
 
     def withdraw(self, label: Label) -> None:
         """Take an arm out of the race for good; its open tickets will be refused."""
@@ -200,7 +221,7 @@ class Study:
         while texts := self._scribe.read(seq):
             for text in texts:
                 seq += 1
-                yield Entry(seq, decode(text))
+                yield Entry(seq, decode(text, seq))
 
     def state(self) -> bytes:
         """Return all that the events add up to, as bytes: after the same events and questions, the same bytes."""
@@ -221,22 +242,52 @@ class Study:
     def __repr__(self) -> str:
         return f"<Study {self.name!r} of policy {self._created.policy}>"
 
-    def _ask(self, n: int, limit: int | None) -> list[Ticket]:
+    def _go_on_as(self, holder: str) -> None:
+        """Ask under another name from now on; tickets that it has and nobody here knows of come first."""
+        self.holder = self._desk.holder = holder
+        self._scribe.look(self._desk.come_back)
+
+    def _ask_for(self, n: int, limit: int | None, tickets: list[Ticket]) -> int:
+        """Add tickets to those there are, up to n in all; return how many arms to draw before asking for the rest."""
+        handed = self._scribe.do(
+            lambda: self._ask(n - len(tickets), limit), lambda lost: self._desk.left_behind(lost.tickets)
+        )
+        tickets += handed.tickets
+        return handed.to_draw
+
+    def _ask(self, n: int, limit: int | None) -> Handed:
         fold, now = self._scribe.fold, self._now_open()
         if fold.status == PAUSED:
-            return []
+            return Handed([], 0)
         fresh = n if limit is None else min(n, limit - fold.play.pulls - fold.play.waiting)
         return self._desk.ask(fold, n, fresh, now, self._scribe.record)
 
-    def _tell_all(self, pairs: list[tuple[int | Ticket, float]]) -> list[int]:
+    def _tell(self, ticket: int | Ticket, reward: float) -> None:
+        told = self._scribe.fold.play.check(ticket)
+        self._happen(Told(self._clock(), told, reward))
+        self._desk.handed_in((told,))
+
+    def _tell_all(self, pairs: list[tuple[int | Ticket, float]]) -> None:
         play, now = self._scribe.fold.play, self._clock()
         told = [play.check(ticket) for ticket, _ in pairs]
-        twice = next((ticket for ticket, times in Counter(told).items() if times > 1), None)
-        if twice is not None:
+        if len(set(told)) < len(told):
+            twice = Counter(told).most_common(1)[0][0]
             raise AlreadyTold(f"ticket {twice} stands in the results more than once, but the first answer counts")
         for ticket, (_, reward) in zip(told, pairs, strict=True):
             self._happen(Told(now, ticket, reward))
-        return told
+        self._desk.handed_in(told)
+
+    def _fail(self, ticket: int | Ticket) -> None:
+        failed = self._scribe.fold.play.check(ticket)
+        self._happen(Failed(self._clock(), failed))
+        self._desk.handed_in((failed,))
+
+    def _release(self, tickets: tuple[int | Ticket, ...], holder: str | None) -> list[int]:
+        now = self._now_open()
+        ids = to_release(self._scribe.fold, tickets, holder)
+        self._happen(Released(now, tuple(ids)))
+        self._desk.handed_in(ids)
+        return ids
 
     def _add(self, arms: Iterable[Any] | Mapping[Label, Any]) -> None:
         now = self._now_open()
@@ -265,6 +316,7 @@ class Study:
         """Make the study, unless somebody else has just done so."""
         feed = Feed(self._desk.supply)
         feed.is_live = True
+        self._desk.draw(1)  # now: others may be waiting for the lock then
         try:
             with journal.writing():
                 if journal.read(0, 1):
@@ -276,15 +328,15 @@ class Study:
                 self._desk.supply.rolled_back()  # from now on the journal says what was drawn
 
     def _first_event(self) -> Created:
-        created = decode(self._scribe.journal.read(0, 1)[0])
+        created = decode(self._scribe.journal.read(0, 1)[0], 1)
         if not isinstance(created, Created):
             raise JournalBroken(f"the journal of {self.name!r} begins with {created}, but must begin with its making")
         return created
 
-    def _check(self, fold: Fold, settings: Settings, arms: Given) -> None:
-        """Hold what a caller gives against what the study was made with."""
+    def _check(self, fold: Fold, settings: Settings, arms: Given) -> int:
+        """Hold what a caller gives against what the study was made with; return how many arms to draw for that."""
         check_same(self.name, fold.created, settings, arms, fold.play.knows)
-        self._desk.keep_up(fold)
+        return self._desk.keep_up(fold)
 
     def _rebuilt(self) -> Fold:
         """Return the state of the latest snapshot that can be used, or that of the very beginning."""
@@ -299,6 +351,13 @@ class Study:
 
     def _new_fold(self) -> Fold:
         return Fold(self._created, Feed(self._desk.supply), self._desk.payloads)
+
+
+def _listed(arms: Any) -> Any:
+    """Return arms that are all there, as what gives them may take its time, or raise."""
+    if isinstance(arms, Mapping):
+        return dict(arms)
+    return list(arms) if isinstance(arms, Iterable) and not isinstance(arms, str | bytes) else arms
 
 
 def _somebody() -> str:

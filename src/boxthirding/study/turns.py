@@ -18,16 +18,27 @@ class Request:
     def __init__(self, act: Callable[[], Any]) -> None:
         self.act = act
         self.is_done = False
+        self.has_left = False
+        """Whether its thread was interrupted, and does not wait for it."""
         self.result: Any = None
         self.error: BaseException | None = None
         self._woken: threading.Event | None = None  # made only for one who must wait
 
     def carry_out(self) -> None:
-        """Let it happen; a refusal is its own affair, anything else is that of whoever serves."""
+        """Let it happen; a refusal leaves everything as it was, while any other error may leave something half done."""
+        self.result = self.error = None
         try:
             self.result = self.act()
         except BoxThirdingError as refused:
             self.error = refused
+        except Exception as error:
+            self.error = error
+            raise Broken(self) from error
+
+    @property
+    def has_happened(self) -> bool:
+        """Whether it was carried out for good."""
+        return self.is_done and self.error is None
 
     def end(self, error: BaseException | None = None) -> None:
         """Note that it is decided."""
@@ -50,6 +61,14 @@ class Request:
             self._woken.set()
 
 
+class Broken(Exception):
+    """A request raised what is no refusal; it is for its own thread to see."""
+
+    def __init__(self, request: Request) -> None:
+        super().__init__(request)
+        self.request = request
+
+
 class Turns:
     """A line of requests, the first of which serves them all."""
 
@@ -62,9 +81,8 @@ class Turns:
     def __len__(self) -> int:
         return len(self._queue)
 
-    def do(self, act: Callable[[], Any]) -> Any:
+    def do(self, request: Request) -> Any:
         """Have something done, by this thread or by another one; return what it returns."""
-        request = Request(act)
         try:
             self._line_up(request)
             request.wait()
@@ -79,7 +97,7 @@ class Turns:
     def put_back(self, requests: Sequence[Request]) -> None:
         """Let requests wait once more, before all others."""
         with self._mutex:
-            self._queue.extendleft(reversed(requests))
+            self._queue.extendleft(request for request in reversed(requests) if not request.has_left)
 
     def _line_up(self, request: Request) -> None:
         with self._mutex:
@@ -98,6 +116,7 @@ class Turns:
     def _leave(self, request: Request) -> None:
         """Give the turn to the next one; an interrupted request that still waits is taken out of the line."""
         with self._mutex:
+            request.has_left = True
             if request in self._queue:
                 self._queue.remove(request)
             if self._first is request:

@@ -2,19 +2,22 @@
 
 import multiprocessing
 import threading
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import ClassVar
 
 from boxthirding.errors import BoxThirdingError
-from boxthirding.study.journal import Journal
+from boxthirding.study.journal import Journal, Names
 from boxthirding.testing.plans import broken, expect
 
 Opener = Callable[[], Journal]
 
 _ALL = 1_000_000
 _TURNS = 20
+_NOTICED = 60.0  # seconds: for a server to notice that a client is gone
 
 
 class JournalContract:
@@ -114,6 +117,44 @@ class JournalContract:
         expect(again.snapshot(7) == b"", "there is a snapshot that nobody took")
         again.close()
 
+    def test_a_name_is_one_workers_at_a_time(self) -> None:
+        """Taken again it stays ours; given back, it is anybody's; and names outlive the journal they are asked of."""
+        opener = self.opener()
+        mine, theirs = _names(opener), _names(opener)
+        expect(mine.take("one"), "a name that nobody has cannot be taken")
+        expect(not theirs.take("one"), "a name was taken twice")
+        expect(mine.take("one"), "a name is not ours any more, though nobody else can have taken it")
+        expect(theirs.take("two \u017c/ółw"), "another name cannot be taken")
+        expect(not mine.take("two \u017c/ółw"), "a name was taken twice")
+        mine.release()
+        expect(theirs.take("one"), "a name that was given back cannot be taken")
+        theirs.release()
+        again = _names(opener)
+        expect(again.take("one") and again.take("two \u017c/ółw"), "names that were given back cannot be taken")
+        again.release()
+
+    def test_a_process_that_is_killed_gives_its_names_back(self) -> None:
+        """Without a word: somebody else takes them."""
+        if not self.between_processes:
+            return
+        opener = self.opener()
+        opener().close()
+        spawn = multiprocessing.get_context("spawn")
+        here, there = spawn.Pipe()
+        process = spawn.Process(target=_keep_a_name, args=(opener, "one", there))
+        process.start()
+        there.close()
+        expect(here.recv(), "a name that nobody has cannot be taken")
+        names = _names(opener)
+        expect(not names.take("one"), "a name was taken twice")
+        process.kill()
+        process.join()
+        end = time.monotonic() + _NOTICED
+        while not (taken := names.take("one")) and time.monotonic() < end:
+            time.sleep(0.01)
+        expect(taken, "the name of a process that was killed cannot be taken")
+        names.release()
+
     def test_threads_take_turns(self) -> None:
         """Each with a journal of its own; every text is there once, and none is written over."""
         opener = self.opener()
@@ -146,6 +187,24 @@ class JournalContract:
 def _append(journal: Journal, texts: list[str]) -> None:
     with journal.writing():
         journal.append(len(journal.read(0, _ALL)), texts)
+
+
+def _names(opener: Opener) -> Names:
+    journal = opener()
+    if not hasattr(journal, "names"):
+        broken("there is no names(), which says who of those that work on a study is alive")
+    names = journal.names()
+    journal.close()
+    return names
+
+
+def _keep_a_name(opener: Opener, name: str, pipe: Connection) -> None:
+    """Take a name, say so, and keep it until somebody ends this process."""
+    names = _names(opener)
+    pipe.send(names.take(name))
+    with suppress(EOFError):
+        pipe.recv()
+    names.release()
 
 
 def _take_turns(opener: Opener, name: str) -> None:

@@ -6,6 +6,7 @@ from boxthirding.cli.study.asking import ask
 from boxthirding.cli.study.changing import add, close, pause, resume, withdraw
 from boxthirding.cli.study.exporting import export
 from boxthirding.cli.study.listing import list_
+from boxthirding.cli.study.releasing import release
 from boxthirding.cli.study.replaying import replay
 from boxthirding.cli.study.showing import show
 from boxthirding.cli.study.telling import tell
@@ -20,5 +21,5 @@ def study() -> None:
     """
 
 
-for command in (list_, show, ask, tell, export, add, withdraw, pause, resume, close, replay):
+for command in (list_, show, ask, tell, export, release, add, withdraw, pause, resume, close, replay):
     study.add_command(command)

@@ -1,6 +1,7 @@
 """`boxthirding study ask`: a batch of tickets, as a plate to be filled in or for a program."""
 
 import json
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from boxthirding.errors import InvalidInput
 
 if TYPE_CHECKING:
     from boxthirding.session import Ticket
-    from boxthirding.study import Study
+    from boxthirding.study import Settings, Study
 
 
 @click.command(epilog="For example: boxthirding study ask screen.db --arms compounds.csv -n 96 --out plate-1.csv")
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 @click.option(
     "--holder",
     metavar="NAME",
-    help="Who asks: open tickets of that name come first.  [default: the name of the file, or a new one]",
+    help="Who asks: open tickets of that name come first.  [default: the path of the file, or a new name]",
 )
 @json_option
 def ask(  # noqa: PLR0913  # an argument for each option
@@ -68,47 +69,74 @@ def ask(  # noqa: PLR0913  # an argument for each option
     """
     from boxthirding._checks import whole
     from boxthirding.cli.programs import read_arms
-    from boxthirding.cli.study.plates import refuse_to_overwrite
-    from boxthirding.find.shared import NAME
+    from boxthirding.cli.study.plates import holder_of
+    from boxthirding.cli.study.writing import refuse_to_overwrite
     from boxthirding.storage import open_study
+    from boxthirding.study import Settings
 
     whole("-n", number, least=1)
     if out is not None and as_json:
         raise InvalidInput(f"--out is {out} and --json prints the tickets instead: leave one out")
     if out is not None:
-        refuse_to_overwrite(out)
+        refuse_to_overwrite(out, "tell it first, then move it, or give another name")
     labels = None if arms is None else [arm["arm"] for arm in read_arms(arms)]
+    settings = Settings(labels, spec, seed, direction, lease=lease)
     study = open_study(
         url,
-        (NAME if name is None else name) if labels is not None else chosen(url, name),
+        chosen(url, name) if labels is None else _to_be_made(url, name, settings),
         arms=labels,
         policy=spec,
         seed=seed,
         direction=direction,
         lease=lease,
-        holder=out.name if holder is None and out is not None else holder,
+        holder=holder_of(out) if holder is None and out is not None else holder,
     )
     with study:
-        _hand_out(study, study.ask(number), number, out, as_json=as_json, url=url)
+        before = {lent.ticket.id: lent.holder for lent in study.lent()}
+        tickets = study.ask(number)
+        _hand_out(study, tickets, out, as_json=as_json, url=url)
+        again = [before[ticket.id] for ticket in tickets if ticket.id in before]
+        if again:
+            click.echo(_handed_out_before(len(again), len(tickets)), err=True)
+        if len(tickets) < number:
+            why = _why_fewer(study, own=study.holder in again)
+            click.echo(f"{counted(len(tickets), 'ticket')} instead of {number:,}: {why}", err=True)
 
 
-def _hand_out(
-    study: "Study", tickets: "list[Ticket]", number: int, out: Path | None, *, as_json: bool, url: str
-) -> None:
-    """Print tickets, or write them; say why there are fewer than were asked for."""
+def _to_be_made(url: str, name: str | None, settings: "Settings") -> str:
+    """Return the name of a study that may be new; what cannot become one is refused before there is a database."""
+    from boxthirding.find.shared import NAME, without_password
+    from boxthirding.storage import list_studies
+    from boxthirding.storage.memory import MemoryJournal
+    from boxthirding.study import Study
+
+    names = list_studies(url)
+    if name is None and names and NAME not in names:
+        there = f"the study {names[0]!r}" if len(names) == 1 else f"the studies {', '.join(map(repr, names))}"
+        raise InvalidInput(
+            f"{without_password(url)} has {there}, and none called {NAME}: "
+            "say with --name which one to go on with, or how the new one is called"
+        )
+    wanted = NAME if name is None else name
+    if wanted not in names:
+        Study(wanted, MemoryJournal(), settings).disconnect()
+    return wanted
+
+
+def _hand_out(study: "Study", tickets: "list[Ticket]", out: Path | None, *, as_json: bool, url: str) -> None:
+    """Print tickets, or write them and say what comes next."""
     from boxthirding.cli.study.plates import plate_of
     from boxthirding.cli.study.writing import whole_file
-    from boxthirding.find.shared import without_password
 
     if as_json:
         for ticket in tickets:
             click.echo(json.dumps({"ticket": ticket.id, "arm": ticket.label, "pull": ticket.pull}))
     elif tickets and out is None:
-        click.echo(plate_of(tickets), nl=False)
+        click.echo(plate_of(study, tickets), nl=False)
     elif tickets and out is not None:
         try:
             with whole_file(out) as file:
-                file.write(plate_of(tickets))
+                file.write(plate_of(study, tickets))
         except OSError as problem:
             raise click.ClickException(
                 f"{out} could not be written ({problem.strerror or problem}); its tickets are handed out: "
@@ -118,17 +146,30 @@ def _hand_out(
         click.echo(
             f"{out}: {counted(len(tickets), 'ticket')} for {counted(kinds, 'arm')}. Fill in the column reward, then"
         )
-        click.echo(f"  boxthirding study tell {without_password(url)} {out}")
-    if len(tickets) < number:
-        click.echo(f"{counted(len(tickets), 'ticket')} instead of {number:,}: {_why_fewer(study)}", err=True)
+        click.echo(f"  {_next_command(study, out, url)}")
 
 
-def _why_fewer(study: "Study") -> str:
+def _next_command(study: "Study", out: Path, url: str) -> str:
+    """Return how to tell a plate, as it can be given to a shell; but for a password, which is not shown."""
+    from boxthirding.find.shared import NAME, without_password
+
+    file = f"./{out}" if str(out).startswith("-") else str(out)  # no option is meant
+    named = [] if study.name == NAME else ["--name", study.name]
+    return shlex.join(["boxthirding", "study", "tell", without_password(url), file, *named])
+
+
+def _handed_out_before(again: int, number: int) -> str:
+    """Say that tickets are out already: two people may be about to evaluate the same."""
+    verb = "was" if again == 1 else "were"
+    which = f"{again:,} of these" if again < number else "This" if number == 1 else "These"
+    return f"{which} {verb} handed out before, and not told since: where two have them, the first answer counts."
+
+
+def _why_fewer(study: "Study", *, own: bool) -> str:
     """Say why there are not as many tickets as were asked for."""
     if study.status == "paused":
         return "the study is paused; `study resume` lets it go on"
-    mine = [lent for lent in study.lent() if lent.holder == study.holder]
-    if mine:
+    if own:
         return f"these are the open ones of {study.holder}, and come before new ones"
     others = study.waiting
     return f"the policy waits for results ({counted(others, 'ticket')} out)" if others else "the policy has finished"

@@ -1,10 +1,11 @@
 """The boxes of a study as a drawing: a row for each level, the highest on top, no wider than the screen."""
 
+import re
 from os.path import commonprefix
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from rich.console import Console
     from rich.table import Table
@@ -23,7 +24,8 @@ def drawn(boxes: "Sequence[Box]", best: "Label | None", console: "Console") -> "
     from rich.table import Table
     from rich.text import Text
 
-    names = _Names(boxes, best, "..." if console.options.ascii_only else "…")
+    labels = [arm.label for box in boxes for arm in box.arms]
+    names = Names(labels, _LABEL, dots_of(console), best=best)
     table = Table.grid(padding=(0, 2, 0, 0))
     table.show_header = True
     for heading, justify in (("level", "right"), ("boxes", "left"), ("dropped", "right")):
@@ -42,7 +44,7 @@ def drawn(boxes: "Sequence[Box]", best: "Label | None", console: "Console") -> "
     return table
 
 
-def _row(boxes: "Sequence[Box | None]", names: "_Names", width: int) -> "Text":
+def _row(boxes: "Sequence[Box | None]", names: "Names", width: int) -> "Text":
     """Return as many boxes as there is room for, and how many are left out."""
     from rich.text import Text
 
@@ -58,7 +60,7 @@ def _row(boxes: "Sequence[Box | None]", names: "_Names", width: int) -> "Text":
     return row
 
 
-def _box(box: "Box | None", names: "_Names") -> "Text":
+def _box(box: "Box | None", names: "Names") -> "Text":
     from rich.text import Text
 
     text = Text("[", "bright_black")
@@ -72,21 +74,37 @@ def _box(box: "Box | None", names: "_Names") -> "Text":
     return text.append("]" if arms else " ]", "bright_black")
 
 
-class _Names:
-    """How arms are called in a drawing: what long labels have in common at the beginning is left out."""
+class Names:
+    """How arms are called where there is little room: what long labels have in common at the beginning is left out."""
 
-    def __init__(self, boxes: "Sequence[Box]", best: "Label | None", dots: str) -> None:
-        labels = [one_line(arm.label) for box in boxes for arm in box.arms]
+    def __init__(self, labels: "Iterable[Label]", width: int, dots: str, *, best: "Label | None" = None) -> None:
         self.best, self.dots = best, dots
-        longest = max(map(len, labels), default=0)
-        self._skipped = len(commonprefix(labels)) if longest > _LABEL else 0  # noqa: RUF071  # letter by letter is meant
+        self._width = width
+        texts = {one_line(label) for label in labels}
+        is_long = max(map(len, texts), default=0) > width
+        self._skipped = len(_common_beginning(texts)) if is_long and len(texts) > 1 else 0
 
     def short(self, label: "Label") -> str:
         """Return a label in a few letters."""
         text = one_line(label)
         if self._skipped > len(self.dots):
             text = self.dots + text[self._skipped :]
-        return shortened(text, _LABEL, self.dots)
+        return shortened(text, self._width, self.dots)
+
+
+def _common_beginning(texts: "Iterable[str]") -> str:
+    """Return what texts begin with, without breaking a word in two, or at least no number.
+
+    >>> _common_beginning(["number 1993", "number 1995"]), _common_beginning(["compound1993", "compound1995"])
+    ('number ', 'compound')
+    """
+    common = commonprefix([*texts])  # noqa: RUF071  # letter by letter is meant
+    return re.sub(r"\w+$", "", common) or re.sub(r"\d+$", "", common)
+
+
+def dots_of(console: "Console") -> str:
+    """Return what stands for letters that are left out."""
+    return "..." if console.options.ascii_only else "…"
 
 
 def one_line(label: "Label") -> str:

@@ -1,7 +1,8 @@
 """`boxthirding study add|withdraw|pause|resume|close`: what changes a study besides results."""
 
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -12,6 +13,8 @@ from boxthirding.errors import UnknownLabel
 if TYPE_CHECKING:
     from boxthirding.study import Study
     from boxthirding.types import Label
+
+_WHOLE: Final = re.compile(r"-?[0-9]{1,4000}")  # Python reads no longer ones
 
 
 @click.command()
@@ -72,7 +75,7 @@ def _label(study: "Study", text: str) -> "Label":
     try:
         study.why(text)
     except UnknownLabel:
-        if text.lstrip("-").isdecimal():
+        if _WHOLE.fullmatch(text):
             return int(text)
         raise
     return text

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 import click
 
 from boxthirding.cli.study.opening import of_a_study, opened
-from boxthirding.cli.study.writing import whole_file
+from boxthirding.cli.study.writing import refuse_to_destroy, refuse_to_overwrite, whole_file
 
 if TYPE_CHECKING:
     from boxthirding.study import Entry
@@ -37,11 +37,16 @@ COLUMNS: Final = ("seq", "at", "event", "ticket", "arm", "pull", "holder", "rewa
     metavar="FILE",
     help="Where it goes. Standard output unless given.",
 )
-def export(*, url: str, name: str | None, form: str | None, out: Path | None) -> None:
+@click.option("--force", is_flag=True, help="Replace the file if it is there.")
+def export(*, url: str, name: str | None, form: str | None, out: Path | None, force: bool) -> None:
     """Export every event of STUDY, in order: who was handed which ticket, and what came back.
 
     The rows of the CSV file whose event is told are the results.
     """
+    if out is not None:
+        refuse_to_destroy(out, url)
+        if not force:
+            refuse_to_overwrite(out, "give --force to replace it, or another name")
     if form is None:
         form = "jsonl" if out is not None and out.suffix in (".jsonl", ".json", ".ndjson") else "csv"
     write = {"csv": _write_csv, "jsonl": _write_json_lines}[form]
@@ -95,7 +100,7 @@ class _Tickets:
 
     def about(self, event: Any) -> list[dict[str, Any]]:
         """Return what an event says, ticket by ticket or arm by arm."""
-        from boxthirding.study import ArmsAdded, ArmWithdrawn, Asked, Failed, Reissued, Told
+        from boxthirding.study import ArmsAdded, ArmWithdrawn, Asked, Failed, Reissued, Released, Told
 
         match event:
             case Asked(holder=holder, first=first, labels=labels):
@@ -108,6 +113,8 @@ class _Tickets:
                 for ticket in again:
                     self._known[ticket] = {**self._known[ticket], "holder": holder}
                 return [self._known[ticket] for ticket in again]
+            case Released(tickets=released):
+                return [self._known[ticket] for ticket in released]
             case ArmsAdded(labels=labels):
                 return [{"arm": label} for label in labels]
             case ArmWithdrawn(label=label):

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from boxthirding.cli.study.opening import json_option
+from boxthirding.cli.study.opening import json_option, kept
+from boxthirding.errors import BoxThirdingError
 
 if TYPE_CHECKING:
     from boxthirding.study import Study
@@ -14,17 +15,14 @@ _WIDEST = 16  # columns of a name
 
 
 @click.command("list")
-@click.argument("url", metavar="DATABASE")
+@click.argument("url", metavar="DATABASE", callback=kept)
 @json_option
 def list_(*, url: str, as_json: bool) -> None:
     """List the studies in DATABASE, a file or a URL."""
     from boxthirding.find.shared import without_password
-    from boxthirding.storage import list_studies, open_study
+    from boxthirding.storage import list_studies
 
-    rows = []
-    for name in list_studies(url):
-        with open_study(url, name) as study:
-            rows.append(_row(study))
+    rows = [_row(url, name) for name in list_studies(url)]
     if as_json:
         for row in rows:
             click.echo(json.dumps(row))
@@ -34,7 +32,19 @@ def list_(*, url: str, as_json: bool) -> None:
         click.echo(f"{without_password(url)} has no studies.")
 
 
-def _row(study: "Study") -> dict[str, Any]:
+def _row(url: str, name: str) -> dict[str, Any]:
+    """Return how far a study is; one that cannot be read does not keep the others from being listed."""
+    from boxthirding.storage import open_study
+
+    try:
+        with open_study(url, name) as study:
+            return _facts(study)
+    except BoxThirdingError as problem:
+        nothing = dict.fromkeys(("policy", "arms", "pulls", "out", "best", "mean"))
+        return {"name": name, "status": "unreadable", **nothing, "error": " ".join(str(problem).splitlines())}
+
+
+def _facts(study: "Study") -> dict[str, Any]:
     from boxthirding.study.settings import written
 
     best = study.recommend()
@@ -47,28 +57,45 @@ def _row(study: "Study") -> dict[str, Any]:
         "out": study.waiting,
         "best": None if best is None else best.label,
         "mean": None if best is None else best.mean,
+        "error": None,
     }
 
 
 def _print_table(rows: list[dict[str, Any]]) -> None:
+    """Print a row for each study, and below what has no room in it."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    from boxthirding.cli.study.boxes import shortened
+    from boxthirding.cli.study.boxes import dots_of, one_line, shortened
 
     console = Console(highlight=False, markup=False)
-    dots = "..." if console.options.ascii_only else "…"
+    dots = dots_of(console)
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     for heading in ("study", "status", "policy", "best so far"):
         table.add_column(heading, no_wrap=True)
     for heading in ("mean", "pulls", "out", "arms"):
         table.add_column(heading, justify="right", no_wrap=True)
+    below = []
     for row in rows:
-        words = (row["name"], row["status"], row["policy"], "" if row["best"] is None else row["best"])
-        mean = "" if row["mean"] is None else f"{row['mean']:.4g}"
-        arms = "endless" if row["arms"] is None else f"{row['arms']:,}"
-        cells = [Text(shortened(word, _WIDEST, dots)) for word in words]
-        table.add_row(*cells, mean, f"{row['pulls']:,}", f"{row['out']:,}", arms)
+        best = "" if row["best"] is None else one_line(row["best"])
+        words = (row["name"], row["status"], row["policy"] or "", best)
+        table.add_row(*[Text(shortened(word, _WIDEST, dots)) for word in words], *_numbers(row))
+        if row["error"] is not None:
+            below.append(f"{row['name']} is unreadable: {row['error']}")
+        elif shortened(best, _WIDEST, dots) != best:
+            below.append(f"{row['name']}, best so far: {best}")
     console.print(table)
+    if below:
+        console.print()
+    for line in below:
+        console.print(line, soft_wrap=True)
+
+
+def _numbers(row: dict[str, Any]) -> list[str]:
+    """Return the cells of a row that hold numbers."""
+    if row["error"] is not None:
+        return [""] * 4
+    mean = "" if row["mean"] is None else f"{row['mean']:.4g}"
+    return [mean, f"{row['pulls']:,}", f"{row['out']:,}", "endless" if row["arms"] is None else f"{row['arms']:,}"]

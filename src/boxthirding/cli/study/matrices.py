@@ -9,12 +9,15 @@ from typing import Any, Final
 
 import numpy as np
 
+from boxthirding.cli.numbers import number
 from boxthirding.errors import MissingExtra, UnreadableData
 from boxthirding.rewards import Table
 from boxthirding.rewards.files import read_sheet
 from boxthirding.types import Floats
 
 _MISSING: Final = frozenset({"", "na", "n/a", "nan", "null", "none", "-"})
+_LARGEST: Final = 1e150  # so that squares of scores stay finite
+_TOO_LARGE: Final = "but scores must be below 1e150 in size: divide all of them by one number, the order stays the same"
 
 
 @dataclass(frozen=True)
@@ -81,11 +84,13 @@ def _score(cell: str, where: str) -> float:
     if cell.strip().lower() in _MISSING:
         return math.nan
     try:
-        value = float(cell)
+        value = number(cell)
     except ValueError:
         value = math.inf
     if not math.isfinite(value):
         raise UnreadableData(f"{where} is {cell!r}, but must be a finite number, or empty where there is no score")
+    if abs(value) >= _LARGEST:
+        raise UnreadableData(f"{where} is {cell!r}, {_TOO_LARGE}")
     return value
 
 
@@ -113,4 +118,7 @@ def _numbers(path: Path, name: str, column: Any) -> Floats:
         raise UnreadableData(f"{path}: column {name!r} holds {column.type}, but must hold numbers") from None
     if np.isinf(numbers).any():
         raise UnreadableData(f"{path}: column {name!r} holds an infinite score, but scores must be finite")
+    large = numbers[np.abs(numbers) >= _LARGEST]
+    if large.size:
+        raise UnreadableData(f"{path}: column {name!r} holds {large[0]:g}, {_TOO_LARGE}")
     return numbers

@@ -1,5 +1,6 @@
 """What the commands of a study have in common: which study is meant, and how it is opened."""
 
+import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,10 +19,19 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 
 
+def kept(_: click.Context, __: click.Parameter, url: str | None) -> str | None:
+    """Refuse a database that ends with this command."""
+    if url is not None and url.partition(":")[:2] == ("memory", ":"):
+        raise InvalidInput(
+            f"the study is {url}, which would be lost when this command ends: name a file, such as run.db, or a URL"
+        )
+    return url
+
+
 def of_a_study(command: Command) -> Command:
     """Give a command the argument STUDY and the option --name."""
     named = click.option("--name", metavar="NAME", help="Which study, where the database has several.")
-    return click.argument("url", metavar="STUDY")(named(command))
+    return click.argument("url", metavar="STUDY", callback=kept)(named(command))
 
 
 def opened(url: str, name: str | None, **settings: Any) -> "Study":
@@ -41,9 +51,10 @@ def chosen(url: str, name: str | None) -> str:
     names = list_studies(url)
     place = without_password(url)
     if not names:
+        word = shlex.quote(place)
         raise UnknownStudy(
             f"{place} has no studies: is that the right place? "
-            f"`boxthirding study ask {place} --arms FILE` makes one, and so does `boxthirding run --study {place}`"
+            f"`boxthirding study ask {word} --arms FILE` makes one, and so does `boxthirding run --study {word}`"
         )
     if len(names) == 1 or NAME in names:
         return names[0] if len(names) == 1 else NAME
@@ -51,13 +62,15 @@ def chosen(url: str, name: str | None) -> str:
 
 
 def summary(study: "Study") -> str:
-    """Return how far a study is, in one line."""
-    from boxthirding.cli.study.boxes import shortened
+    """Return how far a study is, in one line; a label that is long stands on a line of its own, in full."""
+    from boxthirding.cli.study.boxes import one_line
 
     best = study.recommend()
     out = f", {counted(study.waiting, 'ticket')} out" if study.waiting else ""
     text = f"Study {study.name}: {counted(study.pulls, 'pull')}{out}"
     if best is None:
         return f"{text}."
-    label = shortened(best.label, _WIDEST, "...")
-    return f"{text}; best so far {label}, {best.mean:.4g} over {counted(best.pulls, 'pull')}."
+    label, how = one_line(best.label), f"{best.mean:.4g} over {counted(best.pulls, 'pull')}"
+    if len(label) > _WIDEST:
+        return f"{text}; best so far, with {how}:\n  {label}"
+    return f"{text}; best so far {label}, {how}."

@@ -2,41 +2,56 @@
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from boxthirding.errors import InvalidInput, UnreadableData
-from boxthirding.rewards.files import read_sheet
+from boxthirding.cli.numbers import number
+from boxthirding.errors import UnreadableData
+from boxthirding.rewards.files import Sheet, read_sheet
 from boxthirding.session.play import as_reward
-from boxthirding.study import Asked, Told
+from boxthirding.study import Asked, Created, Told
 
 if TYPE_CHECKING:
     from boxthirding.session import Ticket
     from boxthirding.study import Study
 
-COLUMNS: Final = ("ticket", "arm", "pull", "reward")
+COLUMNS: Final = ("ticket", "arm", "pull", "reward", "study")
+
+_MARK = 6  # digits by which studies of one name are told apart
+_HOLDER = 200  # characters that the name of a holder may have
+_SHOWN = 40  # characters of a cell that a reason repeats
+_DIGITS = 18  # of a ticket at most: nobody has handed out more
 
 
-def plate_of(tickets: "Iterable[Ticket]") -> str:
-    """Return tickets as CSV, with a column of rewards to be filled in."""
-    text = io.StringIO()
+def plate_of(study: "Study", tickets: "Iterable[Ticket]") -> str:
+    """Return tickets of a study as CSV, with a column of rewards to be filled in."""
+    text, mark = io.StringIO(), mark_of(study)
     sheet = csv.writer(text, lineterminator="\n")
     sheet.writerow(COLUMNS)
-    sheet.writerows((ticket.id, ticket.label, ticket.pull, "") for ticket in tickets)
+    sheet.writerows((ticket.id, ticket.label, ticket.pull, "", mark) for ticket in tickets)
     return text.getvalue()
 
 
-def refuse_to_overwrite(path: Path) -> None:
-    """Refuse a file that is there: somebody may have filled it in."""
-    if path.exists():
-        raise InvalidInput(
-            f"--out is {path}, which is there already: tell it first, then move it, or give another name"
-        )
-    if not path.parent.is_dir():
-        raise InvalidInput(f"--out is {path}, but there is no folder {path.parent}")
+def mark_of(study: "Study") -> str:
+    """Return by what the plates of a study are known: others may have its name, its arms and its seed."""
+    first = next(study.events()).event
+    origin = first.origin if isinstance(first, Created) else ""
+    return f"{study.name}-{origin[:_MARK]}"
+
+
+def holder_of(path: Path) -> str:
+    """Return who holds the tickets of a plate: its place, so files of one name in two folders are two plates."""
+    text = str(path.resolve())
+    if not text.isprintable():
+        text = text.encode("unicode_escape").decode()
+    if len(text) <= _HOLDER:
+        return text
+    digest = sha256(text.encode()).hexdigest()[:16]
+    return f"{digest}…{text[len(digest) + 1 - _HOLDER :]}"
 
 
 @dataclass(frozen=True)
@@ -67,19 +82,34 @@ def read_plate(path: Path, study: "Study") -> Readings:
             f"{path} has the columns {', '.join(sheet.columns)}, but must have ticket and reward, "
             "as the file that ask wrote"
         )
-    arms = sheet.column("arm") if sheet.has(["arm"]) else [None] * len(sheet.rows)
     expected = _Expected(study)
     good, bad, empty = [], [], 0
-    for line, ticket, arm, reward in zip(
-        sheet.lines, sheet.column("ticket"), arms, sheet.column("reward"), strict=True
-    ):
-        if not reward.strip():
+    for row in _rows(sheet):
+        if not row.reward.strip():
             empty += 1
-        elif reason := expected.problem(line, ticket, arm, reward):
-            bad.append(Bad(line, ticket, reason))
+        elif reason := expected.problem(row):
+            bad.append(Bad(row.line, row.ticket, reason))
         else:
-            good.append((line, int(ticket), float(reward)))
+            good.append((row.line, int(row.ticket), number(row.reward)))
     return Readings(tuple(good), tuple(bad), empty)
+
+
+class _Row(NamedTuple):
+    line: int
+    ticket: str
+    reward: str
+    arm: str | None
+    """None, if there is no such column."""
+    study: str
+    """Empty, if there is no such column."""
+
+
+def _rows(sheet: Sheet) -> Iterator[_Row]:
+    """Return the rows of a plate, but for empty ones, which spreadsheets leave at the end."""
+    for line, cells in zip(sheet.lines, sheet.rows, strict=True):
+        if any(map(str.strip, cells)):
+            row = dict(zip(sheet.columns, cells, strict=True))
+            yield _Row(line, row["ticket"], row["reward"], row.get("arm"), row.get("study", ""))
 
 
 class _Expected:
@@ -87,6 +117,7 @@ class _Expected:
 
     def __init__(self, study: "Study") -> None:
         self._study = study
+        self._mark = mark_of(study)
         self._labels = {lent.ticket.id: str(lent.ticket.label) for lent in study.lent()}
         self._lines: dict[int, int] = {}  # by ticket, where it was first met
 
@@ -94,21 +125,31 @@ class _Expected:
     def _past(self) -> "_Past":
         return _Past(self._study)
 
-    def problem(self, line: int, cell: str, arm: str | None, reward: str) -> str:
+    def problem(self, row: _Row) -> str:
         """Say what is wrong with a row, or nothing."""
-        if not (cell.strip().isascii() and cell.strip().isdigit()):
-            return f"the ticket is {cell!r}, but must be a whole number"
-        ticket = int(cell)
-        if self._lines.setdefault(ticket, line) != line:
+        if row.study.strip() not in ("", self._mark.strip()):
+            theirs = row.study.strip()
+            return f"the row is of study {theirs!r}, but this is {self._mark!r}: tell it to the study that it came from"
+        cell = row.ticket.strip()
+        if not (cell.isascii() and cell.isdigit()):
+            return f"the ticket is {_shown(row.ticket)}, but must be a whole number"
+        if len(cell) > _DIGITS:
+            return f"the ticket is {_shown(row.ticket)}, which was never handed out by this study"
+        return self._about(int(cell), row)
+
+    def _about(self, ticket: int, row: _Row) -> str:
+        """Say what is wrong with a row that has a number for a ticket, or nothing."""
+        if self._lines.setdefault(ticket, row.line) != row.line:
             return f"ticket {ticket} stands on line {self._lines[ticket]} already"
         if ticket not in self._labels:
             return self._past.why_not(ticket)
-        if arm is not None and arm.strip() != self._labels[ticket].strip():
-            return f"ticket {ticket} is for {self._labels[ticket]!r}, not {arm!r}: is this the file of another study?"
+        if row.arm is not None and row.arm.strip() != self._labels[ticket].strip():
+            label = self._labels[ticket]
+            return f"ticket {ticket} is for {label!r}, not {row.arm!r}: is this the file of another study?"
         try:
-            as_reward(float(reward))
+            as_reward(number(row.reward))
         except ValueError:
-            return f"the reward is {reward!r}, but must be a finite number"
+            return f"the reward is {_shown(row.reward)}, but must be a finite number below 1e150 in size, such as 0.5"
         return ""
 
 
@@ -131,6 +172,11 @@ class _Past:
         if 0 <= ticket < self._issued:
             return f"ticket {ticket} is void: its arm was withdrawn"
         return f"ticket {ticket} was never handed out by this study"
+
+
+def _shown(cell: str) -> str:
+    """Return a cell as a reason repeats it: its beginning, if it is long."""
+    return repr(cell if len(cell) <= _SHOWN else cell[: _SHOWN - 1] + "…")
 
 
 def in_ranges(lines: Sequence[int]) -> str:

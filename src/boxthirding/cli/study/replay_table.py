@@ -19,10 +19,10 @@ def print_table(matrix: "Matrix", rows: Sequence[dict[str, Any]], *, replicates:
     from rich.table import Table
     from rich.text import Text
 
-    from boxthirding.cli.study.boxes import shortened
+    from boxthirding.cli.study.boxes import Names, dots_of
 
     console = Console(highlight=False, markup=False)
-    dots = "..." if console.options.ascii_only else "…"
+    names = Names(matrix.labels, _PICKED, dots_of(console))
     arms, examples = matrix.scores.shape
     console.print(f"{matrix.source}: {counted(arms, 'arm')} × {counted(examples, 'example')}", style="bold")
     console.print(_best(matrix))
@@ -42,7 +42,7 @@ def print_table(matrix: "Matrix", rows: Sequence[dict[str, Any]], *, replicates:
         for row in block:
             marked = len(block) > 1 and row["regret_mean"] == least
             marks = "".join(f" ({_MARKS[what]})" for what in row["told"])
-            picked = Text(shortened(row["most_often"], _PICKED, dots))
+            picked = Text(names.short(row["most_often"]))
             cells = (f"{row['regret_mean']:#.3g}", f"{row['regret_se']:.1g}", f"{row['rank_median']:,.0f}")
             policy = Text(f"  {row['policy']}{marks}")
             table.add_row(policy, *cells, f"{row['best_share']:.0%}", picked, style="bold" if marked else None)

@@ -79,7 +79,7 @@ def _print(study: "Study") -> None:
     arms = "arms from an iterator" if screening.arms is None else counted(screening.arms, "arm")
     console.print(f"Study {study.name}: {study.status}", style="bold")
     console.print(f"policy {written(study.policy)}, seed {study.seed}, {study.direction}; {arms}")
-    console.print(_progress(study))
+    console.print(_progress(study, console.width), soft_wrap=True)
     console.print()
     if best is None:
         console.print("No result yet.")
@@ -93,34 +93,40 @@ def _print(study: "Study") -> None:
     console.print(f"{screening}.")
 
 
-def _progress(study: "Study") -> str:
-    """Say how many results are in, and who has tickets."""
+def _progress(study: "Study", width: int) -> str:
+    """Say how many results are in, and who has tickets: in one line, or in a line for each who has."""
     text = counted(study.pulls, "pull")
     holders = _holders(study)
-    failed = study.waiting - sum(holders.values())
+    nobodys = study.waiting - sum(holders.values())
     parts = [f"{name} has {number:,}" for name, number in list(holders.items())[:_HOLDERS]]
     if len(holders) > _HOLDERS:
         parts.append(f"{counted(len(holders) - _HOLDERS, 'other holder')} {sum(list(holders.values())[_HOLDERS:]):,}")
-    if failed > 0:
-        parts.append(f"{failed:,} failed and will be handed out again")
-    return (
-        f"{text}; {counted(study.waiting, 'ticket')} out: {', '.join(parts)}" if parts else f"{text}; no ticket is out"
-    )
+    if nobodys > 0:
+        parts.append(f"{nobodys:,} failed or released, to be handed out again")
+    if not parts:
+        return f"{text}; no ticket is out"
+    out = f"{text}; {counted(study.waiting, 'ticket')} out:"
+    line = f"{out} {', '.join(parts)}"
+    return line if len(line) <= width else "\n  ".join([out, *parts])
 
 
 def _print_top(study: "Study", console: "Console") -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from boxthirding.cli.study.boxes import shortened
+    from boxthirding.cli.study.boxes import Names, dots_of, one_line
 
-    dots, width = "..." if console.options.ascii_only else "…", max(20, console.width - _NUMBERS)
+    top = study.top(_TOP)
+    names = Names([arm.label for arm in top], max(20, console.width - _NUMBERS), dots_of(console))
     table = Table.grid(padding=(0, 2, 0, 0))
     table.show_header = True
     table.add_column(Text("best arms", "dim"), no_wrap=True)
     for heading in ("mean", "pulls", "level"):
         table.add_column(Text(heading, "dim"), justify="right", no_wrap=True)
-    for place, (label, mean, pulls, level) in enumerate(study.top(_TOP)):
+    for place, (label, mean, pulls, level) in enumerate(top):
         cells = (f"{mean:.4g}", f"{pulls:,}", "" if level is None else str(level))
-        table.add_row(Text(shortened(label, width, dots)), *cells, style="bold" if place == 0 else None)
+        table.add_row(Text(names.short(label)), *cells, style="bold" if place == 0 else None)
     console.print(table)
+    if names.short(top[0].label) != one_line(top[0].label):
+        console.print()
+        console.print(f"Best so far: {one_line(top[0].label)}", style="bold", soft_wrap=True)

@@ -1,0 +1,98 @@
+"""Names in the folder of a database: a lock of the operating system says who is alive, and ends with its process."""
+
+import hashlib
+import importlib
+import os
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+_taken: set[tuple[int, Path]] = set()  # (process, file): a process is not stopped by locks of its own
+_mutex = threading.Lock()
+
+
+class FileNames:
+    """The names of those who work on one study of a file, each a locked file beside it while it is taken.
+
+    The files belong to the database, wherever it is mounted and however its path is written: a process of another
+    container, or one that starts after a crash of the whole machine, finds the locks of the dead free.
+    """
+
+    def __init__(self, path: str, study: str) -> None:
+        self._path, self._study = Path(path).resolve(), study
+        self._files: dict[Path, int] = {}  # ours: descriptors
+
+    def take(self, name: str) -> bool:
+        """Take a name that nobody alive has; where files cannot be made or locked, there is none to take."""
+        path = self._file_of(name)
+        with _mutex:
+            if path in self._files:
+                if _is_at(self._files[path], path):
+                    return True
+                self._let_go(path)  # somebody has removed it, so others may have made it anew
+            if (os.getpid(), path) in _taken:
+                return False
+            file = _locked(path, self._path)
+            if file is None:
+                return False
+            _taken.add((os.getpid(), path))
+            self._files[path] = file
+            return True
+
+    def release(self) -> None:
+        """Give all names back."""
+        with _mutex:
+            for path in list(self._files):
+                if (os.getpid(), path) in _taken and _is_at(self._files[path], path):
+                    with suppress(OSError):  # where an open file cannot be removed
+                        path.unlink()  # while the lock is ours
+                self._let_go(path)
+
+    def _let_go(self, path: Path) -> None:
+        os.close(self._files.pop(path))
+        _taken.discard((os.getpid(), path))
+
+    def _file_of(self, name: str) -> Path:
+        digest = hashlib.blake2b(f"{self._study}\0{name}".encode(), digest_size=6).hexdigest()
+        return self._path.with_name(f"{self._path.name}-worker-{digest}")
+
+
+def _locked(path: Path, database: Path) -> int | None:
+    """Open a file and lock it, for this process and not for those it forks; None, if somebody else has it."""
+    while True:
+        try:
+            mode = database.stat().st_mode & 0o666
+            file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), mode)
+        except OSError:  # a folder without permission, or the file of somebody who may not be asked
+            return None
+        try:
+            _lock(file)
+            if _is_at(file, path):
+                _let_in(file, mode)
+                return file
+        except OSError:
+            os.close(file)
+            return None
+        os.close(file)  # removed by whoever had it, after we opened it: the next one is made anew
+
+
+def _let_in(file: int, mode: int) -> None:
+    """Let whoever may write the database take the name after us, as SQLite does with its own files."""
+    with suppress(OSError, AttributeError):  # it is another user's; or there are no such permissions
+        os.fchmod(file, mode)
+
+
+def _is_at(file: int, path: Path) -> bool:
+    """Tell whether an open file is still the one of that name."""
+    with suppress(OSError):
+        return os.path.samestat(os.fstat(file), path.stat())
+    return False
+
+
+def _lock(file: int) -> None:
+    """Lock a file, or raise OSError."""
+    try:
+        fcntl = importlib.import_module("fcntl")
+    except ImportError:
+        raise OSError("there are no such locks here") from None
+    fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

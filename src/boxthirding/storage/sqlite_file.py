@@ -1,0 +1,207 @@
+"""An SQLite file: how it is opened, whether it is still where it was, and what its errors mean for a study."""
+
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+from boxthirding.errors import BoxThirdingError, StudyUnavailable, UnreadableData
+from boxthirding.storage.schema import SQLITE, VERSION_TABLE, migrate, missing
+
+SYNCHRONOUS: Final = {"normal": "NORMAL", "full": "FULL"}
+"""What survives in write-ahead logging: NORMAL a killed process, FULL a power cut, at one sync a commit."""
+
+PATIENCE: Final = 60.0
+"""Seconds to wait for a file that others have locked."""
+
+
+class SqliteFile:
+    """A connection to a file that is there."""
+
+    def __init__(self, path: str, timeout: float = PATIENCE) -> None:
+        self.path = path
+        self._where = str(Path(path).absolute())  # whatever the working folder becomes
+        self._lies_still = False  # whether it is read without locks, because nothing can be written beside it
+        with translated(path):
+            self.connection = self._connected(timeout)
+        self._mark = self._marked()
+
+    def check(self, name: str) -> None:
+        """Refuse a file that is not where it was: what is written to it now would be found by nobody."""
+        if self._marked() == self._mark:
+            return
+        if self._lies_still:
+            raise StudyUnavailable(f"{self.path} was changed while it was read as read-only: open study {name!r} again")
+        file = Path(self.path).name
+        raise StudyUnavailable(
+            f"{self.path} was moved or deleted while study {name!r} was open: put it back, or open the study where it "
+            f"is now; {file}-wal and {file}-shm belong to it and have its latest results, so "
+            "they must lie beside it, named as it is"
+        )
+
+    def version(self) -> int:
+        """Return the version of the tables, 0 where there are none; refuse one that is newer than this package."""
+        there = self.connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'boxthirding_schema'").fetchone()
+        row = self.connection.execute("SELECT version FROM boxthirding_schema").fetchone() if there else None
+        version = 0 if row is None else int(row[0])
+        missing(self.path, version, SQLITE)
+        return version
+
+    def set_up(self, durability: str, timeout: float) -> None:
+        """Say how safe a commit is to be, and make the tables or bring them up to date."""
+        connection = self.connection
+        connection.execute(f"PRAGMA synchronous={SYNCHRONOUS[durability]}")
+        connection.execute(f"PRAGMA fullfsync={int(durability == 'full')}")  # where a plain sync stops short of a disk
+        version = self.version()
+        if missing(self.path, version, SQLITE):
+            if version == 0:
+                self._refuse_foreign()
+            self._write_ahead(timeout)
+            with transaction(connection):
+                connection.execute(VERSION_TABLE)
+                migrate(self.path, self.version(), SQLITE, connection.execute)
+
+    def _connected(self, timeout: float) -> sqlite3.Connection:
+        connection = _open(self.path, timeout)
+        try:
+            connection.execute("SELECT 1 FROM sqlite_master")  # only now is the file opened in earnest
+        except BaseException as error:
+            connection.close()
+            if not (isinstance(error, sqlite3.OperationalError) and self._must_lie_still(error)):
+                raise
+            self._lies_still = True
+            connection = _open(f"file:{quote(self._where)}?immutable=1", timeout, uri=True)
+        return connection
+
+    def _must_lie_still(self, error: sqlite3.Error) -> bool:
+        """Tell whether a log cannot be made beside the file, which without one has everything."""
+        file, log = Path(self._where), Path(f"{self._where}-wal")
+        return (
+            _code(error) in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
+            and file.is_file()
+            and not (_may(file, os.W_OK) and _may(file.parent, os.W_OK))
+            and not (log.exists() and log.stat().st_size)
+        )
+
+    def _marked(self) -> tuple[int, ...]:
+        """Return what tells this file from any other; nothing, if there is none."""
+        try:
+            found = os.stat(self._where)  # noqa: PTH116  # at every commit, and a path object takes as long again
+        except OSError:
+            return ()
+        mark = (found.st_dev, found.st_ino)
+        return (*mark, found.st_size, found.st_mtime_ns) if self._lies_still else mark
+
+    def _refuse_foreign(self) -> None:
+        query = "SELECT name FROM sqlite_master WHERE name NOT GLOB 'boxthirding_*' AND name NOT GLOB 'sqlite_*'"
+        other = self.connection.execute(query).fetchone()
+        if other is not None:
+            raise UnreadableData(
+                f"{self.path} is an SQLite database of something else, with a table {other[0]!r}: name another file"
+            )
+
+    def _write_ahead(self, timeout: float) -> None:
+        """Turn on write-ahead logging, which the file keeps; here SQLite does not wait for others who do the same."""
+        end = time.monotonic() + timeout
+        while True:
+            try:
+                self.connection.execute("PRAGMA journal_mode=WAL")
+            except sqlite3.OperationalError as error:
+                if _code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                    raise
+                time.sleep(0.01)
+            else:
+                return
+
+
+def connect(path: str, durability: str, timeout: float) -> SqliteFile:
+    """Open a file, making it and its tables if need be."""
+    file = SqliteFile(path, timeout)
+    try:
+        with translated(path):
+            file.set_up(durability, timeout)
+    except BaseException:
+        file.connection.close()
+        raise
+    return file
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Hold the file's write lock; commit at the end, roll back if something was raised, even while it was awaited."""
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:  # a disk that is full has rolled it back already
+            connection.execute("ROLLBACK")
+        raise
+
+
+@contextmanager
+def translated(path: str) -> Iterator[None]:
+    """Say what an error of SQLite means for a study."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _meaning(path, error) from error
+
+
+def _meaning(path: str, error: sqlite3.Error) -> BoxThirdingError:
+    code = _code(error)
+    if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+        return UnreadableData(f"{path} is not an SQLite database, or is damaged: {error}")
+    if code == sqlite3.SQLITE_ERROR or "decode" in str(error):
+        return UnreadableData(f"{path} is damaged, or something else has changed it: {error}; restore it from a backup")
+    if code == sqlite3.SQLITE_CANTOPEN:
+        return StudyUnavailable(f"{path} {_why_shut(Path(path))}")
+    return StudyUnavailable(f"{path}: {_REASONS.get(code, error)}")
+
+
+_REASONS: Final = {
+    sqlite3.SQLITE_BUSY: "the file is locked by another process, which did not let go of it in time; nothing is lost, "
+    "try again",
+    sqlite3.SQLITE_FULL: "the disk is full: make room, and try again; nothing is lost",
+    sqlite3.SQLITE_IOERR: "the file cannot be written or read: is the disk full? Make room, and try again; nothing is "
+    "lost",
+    sqlite3.SQLITE_READONLY: "the file or its folder is read-only, so the study can be looked at and not changed: "
+    "change the permissions, or copy it to where you may write",
+    sqlite3.SQLITE_CONSTRAINT: "somebody else wrote the same number; nothing is lost, try again",
+}
+
+
+def _why_shut(path: Path) -> str:
+    """Say why a file cannot be opened, and what to do."""
+    folder = path.absolute().parent
+    if path.is_dir():
+        return f"is a folder, but must be a file: name one in it, such as {path / 'studies.db'}"
+    if not folder.is_dir():
+        return f"cannot be opened, because there is no folder {folder}: make it, or name another"
+    if not path.exists():
+        return "cannot be made, because its folder is read-only: change its permissions, or name another"
+    if not _may(path, os.R_OK):
+        return "cannot be opened, because you may not read it: change its permissions"
+    if Path(f"{path}-wal").exists():
+        return (
+            f"cannot be opened, because its folder is read-only and its latest results are in {path.name}-wal: copy "
+            "both to where you may write"
+        )
+    return "cannot be opened: are its permissions and those of its folder right?"
+
+
+def _may(path: Path, mode: int) -> bool:
+    return os.access(path, mode, effective_ids=os.access in os.supports_effective_ids)
+
+
+def _open(path: str, timeout: float, *, uri: bool = False) -> sqlite3.Connection:
+    return sqlite3.connect(path, timeout=timeout, isolation_level=None, check_same_thread=False, uri=uri)
+
+
+def _code(error: sqlite3.Error) -> int:
+    """Return the primary code of an error, 0 where it has none."""
+    return (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF

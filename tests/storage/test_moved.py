@@ -1,0 +1,115 @@
+"""A file that is moved or deleted under an open study: nothing more is acknowledged, and what was is with the file."""
+
+import shutil
+
+import pytest
+
+from boxthirding import StudyUnavailable, open_study
+
+FILES = ("a.db", "a.db-wal", "a.db-shm")
+
+
+def tell(study, pulls):
+    for _ in range(pulls):
+        for ticket in study.ask():
+            study.tell(ticket, 0.5)
+
+
+def pulls(path):
+    with open_study(path, "s") as study:
+        return study.pulls
+
+
+def refused(study, ticket):
+    """See that neither results nor questions are taken any more."""
+    for verb in (lambda: study.tell(ticket, 0.5), study.ask, study.recommend, lambda: list(study.events())):
+        with pytest.raises(
+            StudyUnavailable, match=r"a\.db was moved or deleted while study 's' was open: put it back, or .*a\.db-wal"
+        ):
+            verb()
+
+
+def test_put_back_it_goes_on(tmp_path):
+    path = tmp_path / "a.db"
+    with open_study(path, "s", arms=50) as study:
+        tell(study, 5)
+        (ticket,) = study.ask()
+        path.rename(tmp_path / "b.db")
+        refused(study, ticket)
+        (tmp_path / "b.db").rename(path)
+        study.tell(ticket, 0.5)
+        tell(study, 4)
+    assert pulls(path) == 10
+
+
+def test_put_back_after_the_study_was_let_go_of_it_has_everything(tmp_path):
+    path = tmp_path / "a.db"
+    with open_study(path, "s", arms=50) as study:
+        tell(study, 5)
+        (ticket,) = study.ask()
+        path.rename(tmp_path / "b.db")
+        refused(study, ticket)
+    (tmp_path / "b.db").rename(path)
+    assert pulls(path) == 5
+
+
+def test_moved_with_what_belongs_to_it_it_has_everything_there(tmp_path):
+    place = tmp_path / "elsewhere"
+    place.mkdir()
+    with open_study(tmp_path / "a.db", "s", arms=50) as study:
+        tell(study, 5)
+        (ticket,) = study.ask()
+        for name in FILES:
+            (tmp_path / name).rename(place / name)
+        refused(study, ticket)
+    assert pulls(place / "a.db") == 5
+
+
+@pytest.mark.parametrize("durability", ["normal", "full"])
+def test_deleted_it_is_not_written_to_and_a_new_one_of_its_name_is_another(tmp_path, durability):
+    path = tmp_path / "a.db"
+    with open_study(path, "s", arms=50, durability=durability) as study:
+        tell(study, 5)
+        (ticket,) = study.ask()
+        for name in FILES:
+            (tmp_path / name).unlink()
+        refused(study, ticket)
+        with open_study(path, "s", arms=50) as new:
+            tell(new, 2)
+            refused(study, ticket)
+    assert pulls(path) == 2
+
+
+def test_moved_between_the_decision_and_the_commit_it_is_not_acknowledged(tmp_path, monkeypatch):
+    path = tmp_path / "a.db"
+    with open_study(path, "s", arms=50) as study:
+        (ticket,) = study.ask()
+        journal = study._scribe.journal
+        append = journal.append
+
+        def moved(after, texts):
+            append(after, texts)
+            path.rename(tmp_path / "b.db")
+
+        monkeypatch.setattr(journal, "append", moved)
+        with pytest.raises(StudyUnavailable, match="was moved or deleted"):
+            study.tell(ticket, 0.5)
+
+
+def test_the_working_folder_may_change(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with open_study("a.db", "s", arms=50) as study:
+        (tmp_path / "elsewhere").mkdir()
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        tell(study, 3)
+        assert study.pulls == 3
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_a_copy_may_be_made_of_it(tmp_path):
+    path = tmp_path / "a.db"
+    with open_study(path, "s", arms=50) as study:
+        tell(study, 3)
+        shutil.copy(path, tmp_path / "copy.db")
+        tell(study, 3)
+    assert pulls(path) == 6

@@ -1,0 +1,271 @@
+"""`find_best` on both databases: it goes on where it was, and processes share a budget to the last pull."""
+
+import json
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from boxthirding import find_best, open_study
+from boxthirding.find.shared import Shared
+from boxthirding.storage.opening import open_journal
+
+OPTIONS = {"examples": range(500), "seed": 4, "progress": False}
+
+PROGRAM = """
+import json, pathlib, sys, time
+from test_shared_runs import OPTIONS, score
+from boxthirding import find_best
+
+url, log, last, options = sys.argv[1], sys.argv[2], int(sys.argv[3]), json.loads(sys.argv[4])
+calls = 0
+
+def evaluate(arm, example):
+    global calls
+    calls += 1
+    if calls == last:
+        pathlib.Path(f"{log}-hangs").touch()
+        time.sleep(3600)
+    with open(log, "a") as file:
+        file.write(f"{arm} {example}\\n")
+    return score(arm, example)
+
+found = find_best(300, evaluate, study=url, **{**OPTIONS, **options})
+print(json.dumps([found.label, found.spending.pulls]))
+"""
+
+FORKING = """
+import os, sys, time
+from boxthirding.storage.opening import open_journal
+
+names = open_journal(sys.argv[1], "main").names()
+assert names.take("find_best-0")
+child = os.fork()
+if child == 0:
+    sys.stdin.read()
+    os._exit(0)
+print(child, flush=True)
+time.sleep(3600)
+"""
+
+
+def score(arm, example):
+    """Return a noisy score that depends on the arm and the example alone."""
+    return random.Random(f"{arm}/{example}").gauss(arm % 97 / 97, 0.3)
+
+
+def started(url, log, last=0, environment=None, **options):
+    """Start a process that writes down what it evaluates, and hangs at its call number `last`."""
+    path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    return subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, url, str(log), str(last), json.dumps(options)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path, **(environment or {})},
+    )
+
+
+@contextmanager
+def hanging(url, log, last, environment, **options):
+    """Start a process, wait until it hangs at its call number `last`, and kill it in the end."""
+    with started(url, log, last, environment, **options) as process:
+        try:
+            while not Path(f"{log}-hangs").exists():
+                assert process.poll() is None
+                time.sleep(0.005)
+            yield
+        finally:
+            process.kill()
+
+
+def ended(process):
+    output, _ = process.communicate()
+    assert process.returncode == 0
+    return json.loads(output)
+
+
+def evaluated(*logs):
+    return [line for log in logs if log.exists() for line in log.read_text(encoding="utf-8").splitlines()]
+
+
+def holders(url):
+    with open_study(url, "main") as study:
+        return {entry.event.holder for entry in study.events() if hasattr(entry.event, "holder")}
+
+
+def other_spelling(url):
+    if url.startswith("postgresql:"):
+        return url.replace("postgresql:", "postgres:")
+    path = Path(url)
+    return f"sqlite:///{path.parent}/../{path.parent.name}/{path.name}"
+
+
+def test_a_run_that_was_interrupted_goes_on_as_if_it_had_not_been(url):
+    calls = iter(range(1, 1000))
+
+    def stopping(arm, example):
+        if next(calls) in (1, 40):
+            raise KeyboardInterrupt
+        return score(arm, example)
+
+    for pulls in (0, 38):
+        found = find_best(300, stopping, budget=120, study=url, **OPTIONS)
+        assert (found.stopped, found.session.pulls) == ("interrupted", pulls)
+    found = find_best(300, stopping, budget=120, study=url, **OPTIONS)
+    assert (found.spending.pulls, found.session.pulls, found.session.waiting) == (82, 120, 0)
+    assert found.recommendation == find_best(300, score, budget=120, **OPTIONS).recommendation
+
+
+def test_processes_share_a_budget_to_the_last_pull(url, tmp_path):
+    """Whatever folder they have for temporary files, and however they write the URL."""
+    logs = [tmp_path / f"log-{number}" for number in range(3)]
+    urls = [url, other_spelling(url), url]
+    workers = []
+    for number, (log, spelling) in enumerate(zip(logs, urls, strict=True)):
+        temporary = tmp_path / f"temporary-{number}"
+        temporary.mkdir()
+        workers.append(started(spelling, log, environment={"TMPDIR": str(temporary)}, budget=150, workers=2))
+    answers = [ended(worker) for worker in workers]
+    assert sum(pulls for _, pulls in answers) == 150
+    assert len(evaluated(*logs)) == len(set(evaluated(*logs))) == 150
+    assert len({label for label, _ in answers}) == 1
+    with open_study(url, "main") as study:
+        assert (study.pulls, study.waiting, study.recommend().label) == (150, 0, answers[0][0])
+
+
+def test_a_process_that_lives_keeps_its_tickets(url, tmp_path):
+    """Also from one with another folder for temporary files, and another way to write the URL."""
+    with (
+        hanging(url, tmp_path / "log", 3, {"TMPDIR": str(tmp_path)}, budget=60, workers=2),
+        Shared(other_spelling(url), 300, None, seed=4, direction="maximize", limit=60) as shared,
+    ):
+        theirs = {lent.ticket.id for lent in shared.study.lent()}
+        assert theirs
+        assert theirs.isdisjoint(ticket.id for ticket in shared.ask(5))
+
+
+@pytest.mark.parametrize("policy", ["b3", "sh"])
+def test_a_process_that_is_killed_leaves_its_tickets_to_whoever_goes_on(url, tmp_path, policy):
+    """In another folder for temporary files and under another name of the machine, as in a new container."""
+    logs = [tmp_path / f"log-{number}" for number in range(4)]
+    for log, last in zip(logs, (1, 15, 10), strict=False):
+        with hanging(url, log, last, {"TMPDIR": str(tmp_path)}, budget=60, policy=policy, workers=2):
+            pass
+    ended(started(other_spelling(url), logs[3], budget=60, policy=policy, workers=2))
+    total = find_best(300, score, budget=60, policy=policy, **OPTIONS).spending.pulls  # sh may leave a few
+    with open_study(url, "main") as study:
+        assert (study.pulls, study.waiting) == (total, 0)
+    calls = evaluated(*logs)
+    assert len(set(calls)) == total
+    assert len(calls) <= total + 3  # one that was told of and not to the study, at each kill
+
+
+def test_the_name_of_a_run_depends_on_nothing_but_the_study(url, monkeypatch, tmp_path):
+    monkeypatch.setattr("socket.gethostname", lambda: "another-machine")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
+    find_best(9, score, budget=5, study=other_spelling(url), **OPTIONS)
+    assert holders(url) == {"find_best-0"}
+
+
+def test_names_that_people_chose_are_never_taken_over(url):
+    with open_study(url, "main", arms=50, holder="worker-0") as study:
+        study.ask(10)
+    found = find_best(50, score, budget=30, study=url, examples=range(9), progress=False)
+    assert (found.session.pulls, found.stopped) == (20, "waiting")
+
+
+class TestServer:
+    """What only a server can do: end sessions of its own accord."""
+
+    @pytest.fixture
+    def cut(self, database):
+        """Return what ends every session in the database."""
+        import psycopg
+
+        def cut():
+            with psycopg.connect(database, autocommit=True) as connection:
+                connection.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                    "WHERE datname = current_database() AND pid != pg_backend_pid()"
+                )
+                while connection.execute(
+                    "SELECT count(*) FROM pg_stat_activity "
+                    "WHERE datname = current_database() AND pid != pg_backend_pid()"
+                ).fetchone() != (0,):
+                    time.sleep(0.005)
+
+        return cut
+
+    def test_a_name_is_taken_again_when_the_connection_was_cut(self, database, cut):
+        journal = open_journal(database, "main")
+        mine, theirs = journal.names(), journal.names()
+        assert mine.take("find_best-0")
+        cut()
+        assert mine.take("find_best-0")
+        assert not theirs.take("find_best-0")
+        for each in (mine, theirs, journal):
+            (each.close if each is journal else each.release)()
+
+    def test_a_run_whose_name_was_lost_meanwhile_goes_on_under_another(self, database, cut):
+        journal = open_journal(database, "main")
+        other = journal.names()
+        journal.close()
+        calls = []
+
+        def evaluate(arm, example):
+            calls.append((arm, example))
+            if len(calls) == 10:
+                cut()
+                assert other.take("find_best-0")
+            return score(arm, example)
+
+        found = find_best(300, evaluate, budget=40, study=database, **OPTIONS)
+        assert (found.session.pulls, found.session.waiting, found.stopped) == (40, 0, "budget")
+        assert len(calls) == len(set(calls)) == 40
+        assert holders(database) == {"find_best-0", "find_best-1"}
+        other.release()
+
+    def test_a_run_goes_on_when_every_connection_was_cut(self, database, cut):
+        calls, lock = [], threading.Lock()
+
+        def evaluate(arm, example):
+            with lock:
+                calls.append((arm, example))
+                if len(calls) in (10, 20):
+                    cut()
+            return score(arm, example)
+
+        found = find_best(300, evaluate, budget=40, study=database, workers=3, **OPTIONS)
+        assert (found.session.pulls, found.session.waiting, found.stopped) == (40, 0, "budget")
+        assert len(calls) == len(set(calls)) == 40
+        assert holders(database) == {"find_best-0"}
+
+    def test_a_process_that_was_forked_does_not_keep_a_name_alive(self, database):
+        with subprocess.Popen(
+            [sys.executable, "-c", FORKING, database], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as process:
+            child = int(process.stdout.readline())
+            process.kill()
+            process.wait()
+            journal = open_journal(database, "main")
+            names = journal.names()
+            while not names.take("find_best-0"):
+                time.sleep(0.005)
+            os.kill(child, 0)  # it is still there
+            process.stdin.close()  # and ends
+            names.release()
+            journal.close()
+
+
+def test_a_ticket_that_is_under_way_is_not_started_again(url):
+    with Shared(url, 9, None, seed=None, direction=None, limit=None) as shared:
+        (ticket,) = shared.ask(1)
+        shared.study.ask = lambda *_, **__: [ticket]  # as when its lease has run out
+        assert shared.ask(2) == []
+        shared.tell(ticket, 0.5)
