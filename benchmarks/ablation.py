@@ -81,6 +81,7 @@ VARIANTS = (
         (constant("EFFORT_AT_ONE", "0.22", "0.6"), constant("EFFORT_POWER", "0.6", "0.0")),
     ),
     Variant("4", "ρ = 5 if there is noise", (("        set_ratio(state)\n", ""),)),
+    Variant("4", "ρ as low as 0.25", (constant("LEAST_RATIO", "2.0", "0.25"),)),
     Variant("5", "no final", (constant("EARNED", "1", "0"),)),
     Variant("5", "final of all levels", (constant("DEPTH", "4", "1_000"),)),
     Variant("6", "no rotation", (("min(1 << scalars[TURN], state.weight[root])", "state.weight[root]"),)),
@@ -114,7 +115,7 @@ VARIANTS = (
     ),
     Variant("9", "answer by posterior mean", (constant("CAUTION", "1.0", "0.0"),)),
     Variant("9", "answer by plain mean", ((_SHRUNK, "        state.score[arm] = mean(state, arm)\n"),)),
-    Variant("10", "fits at doublings only", (("max(1, scalars[TOLD] // 4)", "scalars[TOLD]"),)),
+    Variant("10", "fits at every quarter", (("2 * scalars[TOLD]", "scalars[TOLD] + max(1, scalars[TOLD] // 4)"),)),
 )
 
 

@@ -176,14 +176,14 @@ class AdaptiveReference:
 
     def fit(self):
         """Rules 4 and 10: σ, m, ρ and t₀ from all results, then the final."""
-        self.next_fit = self.told + max(1, self.told // 4)
+        self.next_fit = 2 * self.told
         repeats = self.repeats()
         self.sigma = math.sqrt(self.within / repeats) if repeats else 0.0
         self.centre = sum(self.first.values()) / max(1, len(self.first))
         if self.sigma > 0:
             while self.ratio < 1024 and self.rise(self.ratio * math.sqrt(1.25)) > 0:
                 self.ratio *= 1.25
-            while self.ratio > 0.25 and self.rise(self.ratio / math.sqrt(1.25)) < 0:
+            while self.ratio > 2 and self.rise(self.ratio / math.sqrt(1.25)) < 0:
                 self.ratio /= 1.25
         self.effort = 0.22 * self.ratio**0.6 if self.sigma > 0 else 0.0
         self.draw_up_final()

@@ -30,7 +30,7 @@ from boxthirding.policies.adaptive_box_thirding import (
     State,
 )
 from boxthirding.policies.boxes import SEEN, WIDTH
-from boxthirding.rewards import Gaussian, captions
+from boxthirding.rewards import Gaussian, Instance, captions
 from boxthirding.session import Session
 from boxthirding.sim import simulate
 from boxthirding.testing import PolicyContract
@@ -161,14 +161,14 @@ def test_a_run_that_can_be_checked_by_hand():
     assert live.fact(SIGMA) == 0.0
     # The second one is due at 8 and says 1.
     assert told(live, 1.0, 1.0, 0.0, 1.0) == "L4 L5 L6 F1"
-    assert live.fact(SIGMA) == 0.0  # worked out at 8 pulls, and next at 10
+    assert live.fact(SIGMA) == 0.0  # worked out at 8 pulls, and next at 16
     assert live.fact(CENTRE) == (0 + 4 + 2 + 1 + 1 + 1 + 0) / 7
-    assert told(live, 0.0) == "L7"
+    assert told(live, *[0.0] * 7) == "L7 L8 L9 L10 L11 L12 L13"
     assert live.fact(SIGMA) == pytest.approx(math.sqrt((1 + 1 + 4) / 2))  # 4, 4, 1: the mean is 3
     assert live.fact(EFFORT) == pytest.approx(0.22 * live.fact(RATIO) ** 0.6)
 
 
-def test_what_is_known_is_worked_out_whenever_the_pulls_have_grown_by_a_quarter():
+def test_what_is_known_is_worked_out_whenever_results_have_doubled():
     live = Adaptive(1_000)
     rng = random.Random(1)
     fits = []
@@ -179,8 +179,8 @@ def test_what_is_known_is_worked_out_whenever_the_pulls_have_grown_by_a_quarter(
         if live.state.facts[[SIGMA, CENTRE]].tolist() != before:
             fits.append(live.at(TOLD))
     assert fits[0] == 2  # that of the first pull changes nothing: rewards are counted from it
-    assert all(after - before >= max(1, before // 4) for before, after in pairwise(fits))
-    assert len(fits) >= 14
+    assert all(after >= 2 * before for before, after in pairwise(fits))
+    assert len(fits) >= 5
 
 
 @pytest.mark.parametrize("noise", [0.05, 0.5, 3.0])
@@ -206,9 +206,9 @@ def assert_likeliest(live):
     ratios = np.geomspace(live.fact(RATIO) / 4, live.fact(RATIO) * 4, 801)[:, None]
     variance = live.fact(SIGMA) ** 2 * (1 / ratios**2 + 1 / n)
     likelihood = -0.5 * (np.log(variance) + away**2 / variance).sum(axis=1) - 0.5 * np.log(ratios[:, 0] / 5) ** 2
-    likeliest = min(1_024.0, max(0.25, float(ratios[likelihood.argmax(), 0])))  # it goes no further
+    likeliest = max(2.0, float(ratios[likelihood.argmax(), 0]))  # it goes no further
     off = abs(math.log(likeliest / live.fact(RATIO), 1.25))
-    assert off <= (0.51 if 0.25 < likeliest < 1_024.0 else 1.0)  # it moves in steps of 1.25, and stops beyond the end
+    assert off <= (0.51 if likeliest > 2.0 else 1.0)  # it moves in steps of 1.25, and stops beyond the end
 
 
 @pytest.mark.parametrize("rewards", ["only noise", "arms differ", "hardly any noise", "coins", "no noise"])
@@ -500,6 +500,10 @@ def assert_true(session, rewards, pulls):
     assert sum(story.pulls for story in stories.values()) == pulls
     assert {label for label, story in stories.items() if "in the final" in story.place} == set(finalists)
     assert f"in the final, 1 of {len(finalists)} by lower bound" in stories[finalists[0]].place
+    answers = [label for label, story in stories.items() if story.place.endswith("; the answer")]
+    assert answers == [session.recommend().label] or session.recommend().label not in finalists
+    closed = {label for label, story in stories.items() if "the boxes are closed" in story.place}
+    assert closed == (set(places) if session._state.scalars[ALL_MET] == 1 else set())
     assert all(stories[label].steps[0].outcome == "introduced" for label in places)
     assert session.screening(0.1).candidates == len(rewards)
     assert session.recommend() == session.top(3)[0]
@@ -514,6 +518,34 @@ def test_the_regret_on_the_captions_is_three_quarters_of_the_papers():
         for policy in (AdaptiveBoxThirding(), BoxThirding())
     )
     assert ours.regret.mean() <= 0.75 * papers.regret.mean()
+
+
+@pytest.mark.skipif(not _compile.available(), reason="numba is not installed")
+@pytest.mark.parametrize(("count", "value"), [(1, -1e6), (5, -100.0), (500, -10.0), (3_000, -10.0)])
+def test_arms_far_below_all_others_do_no_harm(count, value):
+    # Measured with 1,000 replicates: 0.9 to 1.1 times the regret without them, standard error .06 with these 300: a
+    # false alarm in a million. If they passed for a large spread of all arms, it would be 8 times.
+    means = np.random.default_rng(5).random(5_000)
+    worse = means.copy()
+    worse[np.random.default_rng(6).choice(np.flatnonzero(means < means.max()), count, replace=False)] = value
+    plain, ours = (
+        simulate(Instance("given", given), Gaussian(0.3), AdaptiveBoxThirding(), budget=5_000, replicates=300, seed=1)
+        for given in (means, worse)
+    )
+    assert ours.regret.mean() <= 1.5 * plain.regret.mean()
+
+
+def test_noise_is_learned_far_from_zero():
+    # One by one, as in a session: their squares are too large to be exact there.
+    near, far = Adaptive(5_000), Adaptive(5_000)
+    rng = random.Random(7)
+    while near.at(TOLD) < 1_024:
+        job, arm, times = near.ask()
+        assert far.ask() == (job, arm, times)
+        for reward in [GRID * rng.randrange(-4096, 4097) for _ in range(times)]:
+            near.take(job, [reward])
+            far.take(job, [2.0**33 + reward])
+        assert far.fact(SIGMA) == near.fact(SIGMA)
 
 
 @pytest.mark.skipif(not _compile.available(), reason="numba is not installed")

@@ -8,8 +8,8 @@
        at most log₂(t) - 2 after t results, the recommended arm is pulled again, before all else.
     4. Depth. t₀ = 0.22 ρ^0.6, where ρ is the noise in units of what sets arms apart, by maximum likelihood of all
        means: those of arms with n pulls have variance τ² + σ²/n around m, the mean over arms of their first job's mean,
-       ρ = σ/τ, and ln ρ is normal around ln 5 with deviation 1. Starting from 5, ρ moves in steps of 1.25. Without
-       noise t₀ is 0: every arm is pulled once, but for the repeats of rule 3.
+       ρ = σ/τ, and ln ρ is normal around ln 5 with deviation 1. Starting from 5, ρ moves in steps of 1.25, and no
+       further than below 2. Without noise t₀ is 0: every arm is pulled once, but for the repeats of rule 3.
     5. The final. A job of the boxes earns the final as many pulls as it has. Finalists are the arms of the top five
        levels, also those discarded there. What the final has earned goes before the boxes.
     6. Its turns. Among the k finalists with the largest mean - 2σ/√n, the one with the largest mean + σ/√n is pulled;
@@ -20,7 +20,7 @@
     8. When every arm has been met, the boxes close; all arms are in the final, which needs no earning, and the upper
        bound is mean + 2σ/√n. Arms that are added open the boxes again.
     9. The answer, over all arms: the largest m + (mean - m) n/(n + ρ²) - σ/√(n + ρ²); without noise, the largest mean.
-    10. σ, m, ρ and the final are worked out anew at the end of a job when results have grown by a quarter.
+    10. σ, m, ρ and the final are worked out anew at the end of a job when results have doubled.
 
 docs/b3auto.md says what each rule is worth, how they were chosen, and what did not help. Rewards are counted from the
 first one and compared with each other only, so neither their unit nor their zero matters.
@@ -93,8 +93,7 @@ EFFORT_AT_ONE: Final = 0.22
 EFFORT_POWER: Final = 0.6
 TYPICAL_RATIO: Final = 5.0
 RATIO_STEP: Final = 1.25
-LEAST_RATIO: Final = 0.25
-MOST_RATIO: Final = 1024.0
+LEAST_RATIO: Final = 2.0  # a few arms far below all others must not pass for a large spread
 _SLACK: Final = 1e-12  # as in every schedule: a power that is an integer but for rounding is that integer
 _MOST_PULLS: Final = float(1 << 60)  # of a level that nobody will reach
 
@@ -359,7 +358,7 @@ def set_score(state: State, arm: int) -> None:
 def fit(state: State) -> None:
     """Work out σ, m, ρ and t₀ anew, and with them every bound and score (rule 10)."""
     scalars, facts = state.scalars, state.facts
-    scalars[NEXT_FIT] = scalars[TOLD] + max(1, scalars[TOLD] // 4)
+    scalars[NEXT_FIT] = 2 * scalars[TOLD]
     facts[SIGMA] = sigma(state.noise)
     facts[CENTRE] = facts[FIRST_SUM] / max(1, scalars[FIRSTS])
     facts[EFFORT] = 0.0
@@ -376,10 +375,10 @@ def fit(state: State) -> None:
 
 @kernel
 def set_ratio(state: State) -> None:
-    """Move ρ in steps of a quarter to where the likelihood no longer rises (rule 4)."""
+    """Move ρ in steps to where the likelihood no longer rises (rule 4)."""
     ratio = state.facts[RATIO]
     half = math.sqrt(RATIO_STEP)
-    while ratio < MOST_RATIO and slope(state, ratio * half) > 0.0:
+    while slope(state, ratio * half) > 0.0:  # not for ever: ln ρ has its deviation
         ratio *= RATIO_STEP
     while ratio > LEAST_RATIO and slope(state, ratio / half) < 0.0:
         ratio /= RATIO_STEP

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from boxthirding.policies.adaptive_box_thirding import ORIGIN, AdaptiveBoxThirding
+from boxthirding.policies.adaptive_box_thirding import ALL_MET, ORIGIN, AdaptiveBoxThirding, recommend
 from boxthirding.policies.box_thirding import BoxThirding
 from boxthirding.policies.boxes import BASE, MET, PILE, SEEN, WIDTH, WITHDRAWN, State, highest
 from boxthirding.types import NONE, Policy
@@ -297,11 +297,15 @@ class FinalRecord(BoxRecord):
 
     def place(self, state: Any, number: int) -> str:
         """Say where an arm stands now, and how it does in the final."""
-        place = super().place(state, number)
-        if not state.finalist[number]:
-            return place
-        finalists = self._finalists(state)
-        return f"{place}; in the final, {finalists.index(number) + 1} of {len(finalists)} by lower bound"
+        words = [super().place(state, number)]
+        if state.scalars[ALL_MET] == 1 and state.place[number] >= 0:
+            words.append("the boxes are closed, as every arm has been met")
+        if state.finalist[number]:
+            finalists = self._finalists(state)
+            words.append(f"in the final, {finalists.index(number) + 1} of {len(finalists)} by lower bound")
+            if recommend(state) == number:
+                words.append("the answer")
+        return "; ".join(words)
 
     def candidates(self, state: Any, told: Iterable[int]) -> set[int]:  # noqa: ARG002  # the contract's
         """Return the arms with a result."""
