@@ -282,7 +282,7 @@ def test_an_export_replaces_a_file_only_by_force():
     assert Path("events.csv").read_text(encoding="utf-8") == done("export", "run.db")
 
 
-@pytest.mark.parametrize("url", ["run.db", "sqlite:///run.db"])
+@pytest.mark.parametrize("url", ["run.db", "sqlite:///run.db", "sqlite:run.db", "link.csv"])
 @pytest.mark.parametrize("force", [[], ["--force"]])
 def test_an_export_never_replaces_the_study_a_folder_or_a_device(folder, url, force):
     made(rounds=1)
@@ -291,7 +291,8 @@ def test_an_export_never_replaces_the_study_a_folder_or_a_device(folder, url, fo
     os.mkfifo("pipe")
     with open_study("run.db", "main") as opened:  # while it is open, it has more than one file
         opened.ask()
-        for name in ["run.db", "./run.db", str(folder / "run.db"), "link.csv", "run.db-wal", "run.db-shm"]:
+        files = ["run.db", "./run.db", str(folder / "run.db"), "link.csv", "run.db-wal", "run.db-shm"]
+        for name in [*files, "run.db-journal", "run.db-worker-0123456789ab"]:  # the last two may come to be
             assert f"--out is {Path(name)}, which is the study itself" in refused("export", url, "--out", name, *force)
         for name in ["folder", "pipe", os.devnull]:
             assert f"--out is {name}, which is no ordinary file" in refused("export", url, "--out", name, *force)

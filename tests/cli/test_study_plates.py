@@ -202,6 +202,20 @@ def test_a_plate_that_is_there_is_not_overwritten():
     assert len(events()) == 2
 
 
+@pytest.mark.parametrize("url", ["new.db", "sqlite:new.db", "sqlite:///new.db"])
+@pytest.mark.parametrize("ending", ["", "-wal", "-shm", "-journal", "-worker-0123456789ab"])
+def test_a_plate_is_not_the_study_that_is_about_to_be_made(folder, url, ending):
+    there = set(folder.iterdir())
+    said = refused("ask", url, "--arms", "arms.csv", "--out", f"new.db{ending}")[1]
+    assert f"--out is new.db{ending}, which is the study itself: name another file" in said
+    assert set(folder.iterdir()) == there
+
+
+def test_a_plate_may_be_called_almost_as_the_study():
+    assert refused("ask", "new.db", "--arms", "arms.csv", "--out", "new.db-wal")
+    assert "new.db.csv: 3 tickets" in done("ask", "new.db", "--arms", "arms.csv", "-n", "3", "--out", "new.db.csv")
+
+
 def test_a_plate_that_cannot_be_written_is_there_when_it_can(folder):
     plate()
     assert "there is no folder" in refused("ask", "screen.db", "--out", "nowhere/plate.csv")[1]

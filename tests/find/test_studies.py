@@ -7,24 +7,33 @@ import json
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from boxthirding import open_study
-from boxthirding.errors import EvaluationFailed, InvalidInput, StudyDiffers, StudyUnavailable, UnknownLabel
+from boxthirding.errors import (
+    EvaluationFailed,
+    InvalidInput,
+    StudyDiffers,
+    StudyUnavailable,
+    UnknownLabel,
+    UnreadableData,
+)
 from boxthirding.find import find_best, find_best_async
 from boxthirding.find.plan import having
+from boxthirding.find.shared import Shared
 from boxthirding.find.slots import Slots, is_run
 from boxthirding.storage.names import FileNames
 from boxthirding.storage.sqlite import SqliteJournal
-from boxthirding.study import Asked, Created, Reissued, Study
+from boxthirding.study import Asked, Created, Failed, Reissued, Study
 
 QUIET = {"progress": False}
 
@@ -340,11 +349,44 @@ def test_where_no_lock_can_be_had_the_run_goes_on_without(monkeypatch):
     def refuse(*_):
         raise PermissionError
 
+    Path("run.db").touch()
     monkeypatch.setattr("boxthirding.storage.names._lock", refuse)
     names = {Slots(FileNames("run.db", "main")).own for _ in range(2)}
     assert len(names) == 2
     assert not any(map(is_run, names))
     assert find_best(9, float, budget=30, study="run.db", **QUIET).best == 8
+
+
+def test_a_run_without_a_number_has_one_as_soon_as_there_is_one_and_what_it_had_before(monkeypatch):
+    def refuse(*_):
+        raise OSError
+
+    Path("run.db").touch()
+    with monkeypatch.context() as broken:
+        broken.setattr("boxthirding.storage.names._lock", refuse)
+        slots, renamed = Slots(FileNames("run.db", "main")), []
+        alone = slots.own
+        slots.keep(renamed.append)
+        assert (slots.own, renamed) == (alone, [])
+        assert not slots.inherit("find_best-7")
+    for _ in range(2):
+        slots.keep(renamed.append)
+        assert (slots.own, renamed) == ("find_best-0", ["find_best-0"])
+        assert alone in slots
+    slots.release()
+
+
+def test_a_folder_that_is_away_for_a_moment_costs_no_name():
+    Path("place").mkdir()
+    with Shared("place/run.db", 50, None, seed=None, direction=None, limit=None) as shared:
+        (one,) = shared.ask()
+        Path("place").rename("away")
+        with pytest.raises(StudyUnavailable, match=r"run\.db cannot be found"):
+            shared.ask()
+        Path("away").rename("place")
+        (two,) = shared.ask()
+        held = {lent.ticket.id: lent.holder for lent in shared.study.lent()}
+    assert held == {one.id: "find_best-0", two.id: "find_best-0"}
 
 
 def test_a_fork_does_not_give_a_name_back(folder):
@@ -584,6 +626,132 @@ def test_a_result_that_was_written_after_all_is_counted_once(monkeypatch):
     monkeypatch.setattr(Study, "tell", tell)
     found = find_best(50, score, budget=30, study="run.db", **QUIET)
     assert (found.spending.pulls, found.spending.elsewhere, found.session.pulls) == (30, 0, 30)
+
+
+def test_a_failure_that_was_written_after_all_is_noted_once_and_tried_again(monkeypatch):
+    def fail(study, ticket):
+        whole(study, ticket)
+        if not broken:
+            broken.append(ticket)
+            raise StudyUnavailable("the commit was broken off: it may have been carried out or not")
+
+    def evaluate(arm):
+        if next(calls) == 9:
+            raise OSError("the network is away")
+        return score(arm)
+
+    whole, broken, calls = Study.fail, [], itertools.count()
+    monkeypatch.setattr(Study, "fail", fail)
+    found = find_best(50, evaluate, budget=30, on_error="withdraw", study="run.db", **QUIET)
+    assert (found.stopped, found.spending.pulls, found.session.pulls, found.session.waiting) == ("budget", 30, 29, 0)
+    assert sum(isinstance(event, Failed) for event in story("run.db")) == len(broken) == 1
+
+
+def test_a_failure_that_was_not_written_is_noted_when_it_can_be(monkeypatch):
+    def fail(study, ticket):
+        tries.append(ticket)
+        if len(tries) < 3:
+            raise StudyUnavailable("the commit was broken off: it may have been carried out or not")
+        whole(study, ticket)
+
+    def evaluate(arm):
+        if next(calls) == 9:
+            raise OSError("the network is away")
+        return score(arm)
+
+    whole, tries, calls = Study.fail, [], itertools.count()
+    monkeypatch.setattr(Study, "fail", fail)
+    found = find_best(50, evaluate, budget=30, on_error="withdraw", study="run.db", **QUIET)
+    assert (found.stopped, found.session.pulls, found.session.waiting, len(tries)) == ("budget", 29, 0, 3)
+
+
+def test_a_ticket_that_failed_and_was_given_to_somebody_else_does_not_fail_there(monkeypatch):
+    def fail(study, ticket):
+        whole(study, ticket)
+        if not given:
+            with open_study("run.db", "main", holder="the lab") as other:
+                given.extend(other.ask())
+            raise StudyUnavailable("the commit was broken off: it may have been carried out or not")
+
+    def evaluate(arm):
+        if next(calls) == 0:
+            raise OSError("the network is away")
+        return score(arm)
+
+    whole, given, calls = Study.fail, [], itertools.count()
+    monkeypatch.setattr(Study, "fail", fail)
+    find_best(50, evaluate, budget=5, on_error="withdraw", policy="us", study="run.db", **QUIET)
+    with open_study("run.db", "main") as study:
+        assert [(lent.ticket.id, lent.holder) for lent in study.lent()] == [(given[0].id, "the lab")]
+    assert sum(isinstance(event, Failed) for event in story("run.db")) == 1
+
+
+def test_a_database_that_is_damaged_under_a_run_ends_it_and_says_what_was_not_written():
+    def evaluate(arm):
+        if next(calls) == 9:
+            with closing(sqlite3.connect("run.db")) as connection:
+                connection.execute("DROP TABLE boxthirding_events")
+        return score(arm)
+
+    calls = itertools.count()
+    with pytest.raises(UnreadableData, match=r"run\.db is damaged.*; 1 result could not be written: that of ticket 9"):
+        find_best(50, evaluate, budget=30, study="run.db", **QUIET)
+
+
+@pytest.fixture
+def locked(monkeypatch):
+    """Return a connection to the file of a study that is there, for locking it."""
+    monkeypatch.setattr("boxthirding.find.search._PAUSES", (0.001, 0.01))
+    monkeypatch.setattr("boxthirding.find.shared._SHORT", 0.01)
+    find_best(50, score, budget=3, study="run.db", **QUIET)
+    with closing(sqlite3.connect("run.db", isolation_level=None)) as connection:
+        yield connection
+
+
+def test_ctrl_c_ends_the_wait_for_a_file_that_is_locked(locked, monkeypatch):
+    def writing(journal):
+        if locked.in_transaction:
+            tries.append(journal)
+            if len(tries) == 5:
+                os.kill(os.getpid(), signal.SIGINT)
+        return whole(journal)
+
+    def evaluate(arm):
+        locked.execute("BEGIN IMMEDIATE")
+        return score(arm)
+
+    whole, tries = SqliteJournal.writing, []
+    monkeypatch.setattr(SqliteJournal, "writing", writing)
+    with pytest.raises(StudyUnavailable, match=r"locked by another process.*; 1 result could not be written") as lost:
+        find_best(50, evaluate, budget=30, study="run.db", **QUIET)
+    assert (lost.value.found.session.pulls, len(tries)) == (3, 6)  # the last when it was over
+
+
+def test_a_file_that_is_locked_from_the_start_is_waited_for(locked, monkeypatch):
+    def writing(journal):
+        tries.append(journal)
+        if len(tries) == 3:
+            locked.execute("ROLLBACK")
+        return whole(journal)
+
+    whole, tries = SqliteJournal.writing, []
+    monkeypatch.setattr(SqliteJournal, "writing", writing)
+    locked.execute("BEGIN IMMEDIATE")
+    found = find_best(50, score, budget=30, study="run.db", **QUIET)
+    assert (found.stopped, found.session.pulls) == ("budget", 30)
+
+
+def test_a_result_that_somebody_else_was_faster_with_is_counted_once():
+    def evaluate(arm):
+        if next(calls) in (3, 4):
+            with open_study("run.db", "main") as other:
+                other.tell(other.lent()[0].ticket, 0.5)
+        return score(arm)
+
+    calls = itertools.count()
+    found = find_best(50, evaluate, budget=30, study="run.db", **QUIET)
+    assert (found.spending.pulls, found.spending.elsewhere, found.session.pulls) == (28, 2, 30)
+    assert (found.spending.cost, str(found.spending).startswith("30 of 30 pulls (28 here)")) == (30, True)
 
 
 # Processes

@@ -4,7 +4,9 @@ from functools import partial
 
 import pytest
 
+from boxthirding import StudyUnavailable, open_study
 from boxthirding.storage.memory import MemoryJournal, MemoryShelf
+from boxthirding.storage.opening import open_journal
 from boxthirding.storage.sqlite import SqliteJournal
 from boxthirding.testing import ContractBroken, JournalContract
 
@@ -39,6 +41,36 @@ class TestPostgres(JournalContract):
         from boxthirding.storage.postgres import PostgresJournal
 
         return partial(PostgresJournal, self.url, "contract")
+
+
+@pytest.mark.parametrize("after", [1, 3])
+def test_whoever_does_not_write_after_the_last_text_is_refused(url, after):
+    journal = open_journal(url, "contract")
+    with journal.writing():
+        journal.append(0, ["one", "two"])
+    with pytest.raises(StudyUnavailable), journal.writing():
+        journal.append(after, ["another"])
+    assert journal.read(0, 99) == ["one", "two"]
+    with journal.writing():
+        journal.append(2, ["three"])
+        journal.append(3, ["four"])
+    assert journal.read(0, 99) == ["one", "two", "three", "four"]
+    journal.close()
+
+
+def test_a_study_that_was_restored_from_a_backup_while_it_was_open_goes_on_from_there(url):
+    with open_study(url, "s", arms=5, holder="me") as study, open_study(url, "s") as other:
+        one, two = study.ask(2)
+        study.tell(one, 1.0)
+        journal = other._scribe.journal
+        events = "DELETE FROM boxthirding_events WHERE seq > 2"
+        journal._connection.execute(events) if hasattr(journal, "_connection") else journal._line.run(events)
+        with pytest.raises(StudyUnavailable, match="something else has changed or restored it"):
+            study.tell(two, 0.5)
+        study.tell(two, 0.5)
+        assert study.pulls == 1
+    with open_study(url, "s") as again:
+        assert again.pulls == 1
 
 
 class Careless(MemoryJournal):

@@ -188,6 +188,17 @@ class TestFiles:
         with open_study(path, "s") as study:
             assert study.waiting == 1
 
+    def test_one_that_is_read_only_here_says_so_too_while_the_others_have_it_open(self, private):
+        path = private / "a.db"
+        open_study(path, "s", arms=3).disconnect()
+        private.chmod(0o555)
+        with open_study(path, "s") as study:
+            private.chmod(0o755)
+            with open_study(path, "s") as other:
+                other.ask()  # is in the log, and the file is as it was
+                with pytest.raises(StudyUnavailable, match="was changed while it was read as read-only"):
+                    study.recommend()
+
     def test_results_in_a_log_are_not_passed_over_when_all_is_read_only(self, private):
         path = private / "a.db"
         with open_study(private / "b.db", "s", arms=3):

@@ -7,17 +7,19 @@ import sys
 import textwrap
 import threading
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
 
 from boxthirding import StudyUnavailable, UnreadableData, open_study
 from boxthirding.storage.sqlite import SqliteJournal
+from boxthirding.storage.sqlite_file import translated
 from boxthirding.study import Settings, Study
 
 INTERRUPTED = textwrap.dedent("""
-    import sys
+    import signal, sys
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have ignored it
     from boxthirding import open_study
 
     with open_study(sys.argv[1], "s", holder="me") as study:
@@ -70,6 +72,21 @@ class TestServer:
             play(other, 10)
             assert (study.recommend(), study.top(10), study.pulls) == undisturbed(60)
         assert [record.getMessage() for record in caplog.records if record.name.startswith("psycopg")] == []
+
+    def test_one_that_has_gone_silent_is_noticed_as_soon_as_the_url_says_or_within_half_a_minute(
+        self, database, monkeypatch
+    ):
+        def parameters(url):
+            with open_study(url, "s", arms=3) as study:
+                return study._scribe.journal._line._connection.info.get_parameters()
+
+        assert {"connect_timeout": "10", "keepalives_idle": "15", "tcp_user_timeout": "30000"}.items() <= (
+            parameters(database).items()
+        )
+        said = parameters(f"{database}&keepalives_idle=7&connect_timeout=8")
+        assert {"connect_timeout": "8", "keepalives_idle": "7", "keepalives_count": "3"}.items() <= said.items()
+        monkeypatch.setenv("PGCONNECT_TIMEOUT", "9")
+        assert parameters(database)["connect_timeout"] == "9"
 
     def test_a_lock_that_is_not_let_go_of(self, database, monkeypatch):
         import psycopg
@@ -154,6 +171,23 @@ def execute(url, *statements):
             connection.execute(statement)
 
 
+def test_a_transaction_that_was_begun_and_left_disturbs_no_other(url):
+    with open_study(url, "s", arms=500) as study:
+        journal = study._scribe.journal
+        journal.writing().__enter__()  # an interrupt came before the block began
+        play(study, 3)
+        left = journal.writing()
+        left.__enter__()
+        with journal.writing():
+            journal.append(seq := len(list(study.events())), ['["paused",1.0]'])
+            with suppress(KeyboardInterrupt):
+                left.__exit__(KeyboardInterrupt, KeyboardInterrupt(), None)
+            journal.append(seq + 1, ['["resumed",1.0]'])
+        play(study, 1)
+    with open_study(url, "s") as study:
+        assert (study.pulls, len(list(study.events()))) == (4, seq + 4)
+
+
 class TestFile:
     @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="what has become of a signal is read from /proc")
     def test_one_who_is_interrupted_while_it_waits_for_the_lock_holds_nothing(self, tmp_path):
@@ -172,6 +206,25 @@ class TestFile:
                 play(study, 3)
             process.stdin.close()
             assert process.stdout.read() == "1 ticket\n"
+
+    def test_a_transaction_that_the_next_one_rolled_back_is_not_acknowledged(self, tmp_path):
+        with open_study(tmp_path / "a.db", "s", arms=500) as study:
+            journal = study._scribe.journal
+            left = journal.writing()
+            left.__enter__()
+            journal.append(1, ['["paused",1.0]'])
+            with journal.writing(), pytest.raises(StudyUnavailable, match="broken off; nothing is lost, try again"):
+                left.__exit__(None, None, None)
+            assert study.status == "open"
+
+    def test_only_tables_that_are_not_as_they_were_are_called_damaged(self, tmp_path):
+        with open_study(tmp_path / "a.db", "s", arms=500) as study:
+            connection = study._scribe.journal._connection
+            with pytest.raises(StudyUnavailable, match="no transaction is active"), translated("a.db"):
+                connection.execute("COMMIT")
+            connection.execute("DROP TABLE boxthirding_events")
+            with pytest.raises(UnreadableData, match="no such table"):
+                study.ask()
 
     def test_an_arm_is_made_while_others_can_write(self, tmp_path):
         path = str(tmp_path / "a.db")

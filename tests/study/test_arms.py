@@ -14,6 +14,7 @@ from boxthirding import (
     SequentialHalving,
     Session,
     StudyDiffers,
+    StudyUnavailable,
     UnknownStudy,
     UnreadableData,
 )
@@ -51,6 +52,22 @@ class Watched(Place):
         return Study("study", journal, Settings(arms))
 
 
+class Skipping:
+    """Arms from an iterator that raises once, and goes on with the one after."""
+
+    def __init__(self, place=None, error=None):
+        self.next, self.place, self.error = 0, place, error
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        self.next += 1
+        if self.next - 1 == self.place:
+            raise self.error
+        return {"value": self.next - 1}
+
+
 class TestPayloads:
     def test_they_are_given_again_when_a_study_is_opened(self, place):
         arms = [{"rate": rate} for rate in (0.1, 0.2, 0.3)]
@@ -64,6 +81,25 @@ class TestPayloads:
         study.add({"b": 2.5})
         again = place.open(arms={"a": 1.5, "b": 2.5})
         assert {ticket.payload for ticket in again.ask(2)} == {1.5, 2.5}
+
+    def test_those_of_arms_whose_adding_failed_are_forgotten(self, place):
+        one, other = place.open(arms=[{"v": 0}]), place.open(arms=[{"v": 0}])
+        journal = one._scribe.journal
+        append, journal.append = journal.append, lambda *_: (_ for _ in ()).throw(StudyUnavailable)
+        with pytest.raises(StudyUnavailable):
+            one.add([{"v": "lost"}])
+        journal.append = append
+        other.add([{"v": "theirs"}])
+        assert {ticket.label: ticket.payload for ticket in one.ask(8)} == {0: {"v": 0}, 1: 1}
+
+    def test_those_of_arms_that_are_added_are_there_in_the_same_transaction(self, place):
+        study = place.open(arms=[{"v": 0}])
+
+        def both():
+            study._add([{"v": 1}])
+            return study._ask(2, None)
+
+        assert {ticket.payload["v"] for ticket in study._scribe.do(both).tickets} == {0, 1}
 
 
 class TestIterators:
@@ -156,7 +192,8 @@ class TestIterators:
         study = place.open(arms=flaky())
         assert [ticket.label for ticket in study.ask(2)] == ["a", "b"]
         with pytest.raises(
-            ArmsUnavailable, match=r"the iterator of arms raised OSError\('the list is on fire'\) at arm 3; ask again"
+            ArmsUnavailable,
+            match=r"iterator of arms raised OSError\('the list is on fire'\) at arm 3; open the study with a new one",
         ):
             study.ask(2)
         for lent in study.lent():
@@ -233,7 +270,9 @@ class TestIterators:
         assert [ticket.label for ticket in study.ask(3)] == ["a"]
         assert [ticket.label for ticket in study.ask(1)] == ["b"]
         for _ in range(2):
-            with pytest.raises(ArmsUnavailable, match=r"broken off before, it cannot go on: open the study with a new"):
+            with pytest.raises(
+                ArmsUnavailable, match=r"broken off before, and .* an arm; open the study with a new one"
+            ):
                 study.ask()
         again = place.open(arms=self.given("abcd"), holder="me")
         assert [ticket.label for ticket in again.ask(2) + again.ask(2)] == ["a", "b", "c", "d"]
@@ -251,6 +290,34 @@ class TestIterators:
             study.ask()
         again = place.open(arms=self.given("abc"))
         assert [ticket.label for ticket in again.ask(2)] == ["b", "c"]
+
+    @pytest.mark.parametrize("error", [OSError("network"), KeyboardInterrupt()], ids=repr)
+    def test_one_that_could_skip_an_arm_after_an_error_gives_no_more(self, place, error):
+        study = place.open(arms=Skipping(3, error), holder="me")
+        given, refused = {}, 0
+        for _ in range(20):
+            try:
+                tickets = study.ask(2)
+            except (ArmsUnavailable, KeyboardInterrupt):
+                refused += 1
+                continue
+            for ticket in tickets:
+                given[ticket.label] = ticket.payload
+                study.tell(ticket, 0.5)
+        assert given == {label: {"value": label} for label in range(3)}
+        assert refused
+        again = place.open(arms=Skipping(), holder="me")
+        assert {ticket.payload["value"] - ticket.label for ticket in again.ask(20)} == {0}
+
+    def test_one_that_raises_while_it_catches_up_gives_no_more(self, place):
+        one, other = place.open(arms=Skipping()), place.open(arms=Skipping(3, OSError("network")))
+        play(one, 20)
+        with pytest.raises(ArmsUnavailable, match=r"at arm 4, which the study has; open the study with a new one"):
+            other.ask()
+        for _ in range(3):
+            with pytest.raises(ArmsUnavailable, match="broken off before"):
+                other.ask()
+        other.tell(one.ask()[0].id, 0.5)
 
     def given(self, labels):
         yield from labels
@@ -338,6 +405,15 @@ class TestWhatDiffers:
             place.open(**given)
         assert place.texts() == []
         assert place.shelf.names() == []
+
+
+def test_a_lease_is_the_same_however_many_digits_it_is_given_with(place):
+    place.open(arms=3, lease=10**30)
+    assert place.open(arms=3, lease=10**30).lease == place.open(lease=1e30).lease == 1e30
+    with pytest.raises(StudyDiffers, match=r"lease 1e\+30, not 9e\+29"):
+        place.open(lease=9e29)
+    with pytest.raises(StudyDiffers, match=r"lease 1e\+30, not 1000"):
+        place.open(lease=10**400)
 
 
 class TestPolicies:

@@ -22,7 +22,7 @@ from boxthirding import (
 )
 from boxthirding.storage.memory import MemoryJournal
 from boxthirding.study import Asked, Failed, Reissued, Released, Settings, Study, Told
-from boxthirding.study.turns import Request
+from boxthirding.study.turns import Request, Turns
 
 
 @pytest.fixture
@@ -210,9 +210,17 @@ class TestLeases:
         (ticket,) = ann.ask()
         place.now += 20
         assert [new.id for new in ann.ask(2)] == [1, 2]
-        assert place.open("bob").ask() == [ticket]
         place.now += 20
         assert ticket not in ann.ask(9)  # whoever works on it here still does
+
+    def test_what_was_in_hand_here_and_went_to_somebody_else_is_when_that_ones_lease_ran_out_too(self, place):
+        ann = place.open("ann", arms=20, lease=10)
+        (ticket,) = ann.ask()
+        with place.open("operator") as operator:
+            operator.release(ticket)
+        assert place.open("bob").ask() == [ticket]  # who is killed with it
+        place.now += 20
+        assert ann.ask() == [ticket]
 
     def test_what_failed_elsewhere_is(self, place):
         ann = place.open("ann", arms=20, lease=10)
@@ -504,6 +512,20 @@ class Held(MemoryJournal):
         self.may_pass.release(100)
 
 
+class Stumbling(Held):
+    """A journal that is interrupted when two have been told in one commit, and it is done."""
+
+    stumbles = False
+
+    @contextmanager
+    def writing(self):
+        before = len(self._pages.texts)
+        with super().writing():
+            yield
+        if self.stumbles and len(self._pages.texts) == before + 2:
+            raise KeyboardInterrupt
+
+
 class TestThreadsThatShareACommit:
     @pytest.fixture
     def journal(self):
@@ -617,6 +639,89 @@ class TestThreadsThatShareACommit:
         monkeypatch.undo()
         assert interrupted == [True]
         assert [ticket.id for ticket in study.ask() + study.ask()] == [1, 2]
+
+    @pytest.mark.parametrize("comes", ["before", "after"])
+    @pytest.mark.parametrize(
+        ("kind", "step"), [(Request, "end"), (Request, "wake"), (Turns, "_take_everybody"), (Turns, "_leave")]
+    )
+    def test_an_interrupt_of_the_one_who_serves_leaves_nobody_waiting(
+        self, study, journal, monkeypatch, kind, step, comes
+    ):
+        tickets, original, interrupted, told = study.ask(5), getattr(kind, step), [], []
+
+        def broken_off(*args):
+            if comes == "after":
+                original(*args)
+            if serves() and not interrupted:
+                interrupted.append(True)
+                raise KeyboardInterrupt
+            if comes == "before":
+                original(*args)
+
+        def serves():
+            return threading.current_thread() is threads[1]
+
+        def tell(ticket):
+            try:
+                study.tell(ticket, 0.5)
+            except KeyboardInterrupt:
+                assert serves()
+            else:
+                told.append(ticket)
+
+        threads = []
+        threads += self.line_up(study, journal, [partial(tell, ticket) for ticket in tickets])
+        monkeypatch.setattr(kind, step, broken_off)
+        journal.let_all_through()
+        for thread in threads:
+            thread.join()
+        assert interrupted == [True]
+        assert sorted(told) == [tickets[0], *tickets[2:]]
+        assert study.pulls - 4 in (0, 1)
+
+    def test_an_interrupt_while_a_broken_request_is_told_leaves_nobody_waiting(self, study, journal, monkeypatch):
+        tickets, end, interrupted, raised = study.ask(3), Request.end, [], []
+
+        def broken_off(request, error=None):
+            if isinstance(request.error, ZeroDivisionError) and not interrupted:
+                interrupted.append(True)
+                raise KeyboardInterrupt
+            end(request, error)
+
+        def attempt(act):
+            try:
+                act()
+            except (ZeroDivisionError, KeyboardInterrupt) as error:
+                raised.append(type(error))
+
+        acts = [*[partial(study.tell, each, 0.5) for each in tickets], partial(study._scribe.do, lambda: 1 / 0)]
+        monkeypatch.setattr(Request, "end", broken_off)
+        threads = self.line_up(study, journal, [partial(attempt, act) for act in acts])
+        journal.let_all_through()
+        for thread in threads:
+            thread.join()
+        assert raised == [KeyboardInterrupt, ZeroDivisionError]
+        assert study.pulls == 2
+
+    def test_whoever_shared_a_commit_that_was_broken_off_is_told_that_it_may_have_happened(self):
+        study = Study("study", journal := Stumbling(), Settings(100))
+        one, two, three = study.ask(3)
+        said = []
+
+        def tell(ticket):
+            try:
+                study.tell(ticket, 0.5)
+            except (StudyUnavailable, KeyboardInterrupt) as error:
+                said.append(str(error))
+
+        threads = self.line_up(study, journal, [partial(tell, ticket) for ticket in (one, two, three)])
+        journal.stumbles = True
+        journal.let_all_through()
+        for thread in threads:
+            thread.join()
+        interrupted, told = sorted(said)
+        assert interrupted == ""
+        assert "it may have been carried out or not" in told
 
     def test_arms_to_add_are_made_before_anybody_has_to_wait_for_them(self, study, journal):
         while_writing = []

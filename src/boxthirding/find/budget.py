@@ -156,6 +156,13 @@ class Account:
         self.cost += cost
         self._cost_of_results += cost
 
+    def too_late(self, cost: float) -> None:
+        """Pay for a result that others were faster with: a budget of pulls has counted theirs."""
+        if self.limits.pulls is None:
+            self.result(cost)
+        else:
+            self.cost += cost
+
     def failure(self) -> None:
         """Pay for an evaluation that failed: a pull, and what evaluations have cost on the average so far."""
         self.cost += self._mean_cost()

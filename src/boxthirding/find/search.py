@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, Final, NamedTuple, Protocol
 
 from boxthirding.errors import (
+    AlreadyTold,
     ArmsUnavailable,
     BoxThirdingError,
     EvaluationFailed,
@@ -18,6 +19,7 @@ from boxthirding.errors import (
     StudyDiffers,
     StudyUnavailable,
     TicketRefused,
+    UnreadableData,
 )
 from boxthirding.find.budget import Account, counted
 from boxthirding.find.task import Outcome, complaint, reading
@@ -40,11 +42,13 @@ POLL: Final = 0.1
 """Seconds until we ask again where only others can make a difference."""
 
 AWAY: Final = 60.0
-"""Seconds for which a study that cannot be reached is tried again, if it could be before."""
+"""Seconds for which a study that cannot be reached is tried again, if it could be before, or says that it may pass."""
 
 _PAUSES = (0.1, 5.0)  # seconds between two tries, the first and the longest; each is twice the one before
 
-TROUBLE: Final = (StudyUnavailable, JournalBroken, StudyDiffers)
+_PASSING = "try again"  # what an error says of trouble that may be over soon, such as a file that others have locked
+
+TROUBLE: Final = (StudyUnavailable, JournalBroken, StudyDiffers, UnreadableData)
 """What a study can have, at any call."""
 
 
@@ -223,8 +227,13 @@ class Search:
 
     def _tell(self, ticket: Ticket, reward: float, cost: float) -> None:
         try:
-            with suppress(TicketRefused):  # the arm was withdrawn meanwhile: paid for, and of no more use
-                self._source.tell(ticket, reward)
+            self._source.tell(ticket, reward)
+        except TROUBLE:  # some of it is an InvalidInput as well, and not of this result
+            raise
+        except AlreadyTold:
+            self.account.too_late(cost)
+        except TicketRefused:  # the arm was withdrawn meanwhile: paid for, and of no more use
+            self.account.result(cost)
         except InvalidInput as refused:
             self._take_error(ticket, refused)
         else:
@@ -267,12 +276,13 @@ class Search:
 
     @contextmanager
     def _careful(self) -> Iterator[None]:
-        """Have patience with a study that cannot be reached any more; with other trouble, start nothing more."""
+        """Have patience with a study that cannot be reached for now; with other trouble, start nothing more."""
         try:
             yield
         except StudyUnavailable as trouble:
             self._outage = _Outage.after(self._outage, self.account.seconds)
-            if not self._was_reached or self._outage.again > self._outage.begun + AWAY:
+            may_pass = self._was_reached or _PASSING in str(trouble)
+            if not may_pass or self._outage.again > self._outage.begun + AWAY:
                 self._have(trouble)
             else:
                 self._away(trouble)

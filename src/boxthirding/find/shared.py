@@ -5,8 +5,8 @@ import shlex
 import time
 import weakref
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -27,6 +27,7 @@ Place = str | Path | tuple[str | Path, str]
 """A path or URL, or that and the name of a study in it."""
 
 _PAIR = 2
+_SHORT = 2.0  # seconds to wait for a file that is locked: a search waits longer, and heeds deadlines and Ctrl-C
 
 
 class Shared:
@@ -51,11 +52,11 @@ class Shared:
         self._limit = limit
         self._spare: list[Ticket] = []  # ours, and not under way
         self._under_way: set[int] = set()
-        self._unsure: set[int] = set()  # tickets whose tell was broken off: it may have been carried out
+        self._unsure: set[int] = set()  # tickets whose tell or fail was broken off: it may have been carried out
         self._told = 0
         self._keeper: weakref.finalize[[], Any] | None = None
         with ExitStack() as undo:
-            journal = open_journal(self.url, self.name)
+            journal = open_journal(self.url, self.name, _SHORT)
             undo.callback(journal.close)
             self._slots = Slots(journal.names())
             undo.callback(self._slots.release)
@@ -119,23 +120,21 @@ class Shared:
         return chosen
 
     def tell(self, ticket: Ticket, reward: float) -> None:
-        """Take a result."""
+        """Take a result; one that was written and not heard of is taken once."""
+        was_unsure = ticket.id in self._unsure
         try:
-            self.study.tell(ticket, reward)
-        except StudyUnavailable:
-            self._unsure.add(ticket.id)
-            raise
-        except TicketRefused as refused:
-            self._under_way.discard(ticket.id)
-            if not (isinstance(refused, AlreadyTold) and ticket.id in self._unsure):
+            with self._handing_in(ticket):
+                self.study.tell(ticket, reward)
+        except AlreadyTold:
+            if not was_unsure:
                 raise
-        self._under_way.discard(ticket.id)
         self._told += 1
 
     def fail(self, ticket: Ticket) -> None:
-        """Take note of a failure."""
-        self.study.fail(ticket)
-        self._under_way.discard(ticket.id)
+        """Take note of a failure; one that was written and not heard of is noted once: others may have the ticket."""
+        with self._handing_in(ticket):
+            if ticket.id not in self._unsure or self._has(ticket):
+                self.study.fail(ticket)
 
     def reason_to_wait(self, *, room: bool) -> str:
         """Say why there may soon be a ticket for us, though none is there and none of ours is under way; or nothing.
@@ -160,6 +159,27 @@ class Shared:
     def payloads(self) -> dict[Label, Any]:
         """Return what rides along with the labels, as far as we were given it."""
         return self.study._desk.payloads  # noqa: SLF001  # a study hands them out with tickets only
+
+    @contextmanager
+    def _handing_in(self, ticket: Ticket) -> Iterator[None]:
+        """Note that a ticket is not under way any more, unless the study could not be reached."""
+        try:
+            yield
+        except StudyUnavailable:
+            self._unsure.add(ticket.id)
+            raise
+        except TicketRefused:
+            self._settled(ticket)
+            raise
+        self._settled(ticket)
+
+    def _settled(self, ticket: Ticket) -> None:
+        self._under_way.discard(ticket.id)
+        self._unsure.discard(ticket.id)
+
+    def _has(self, ticket: Ticket) -> bool:
+        """Tell whether a ticket is still out under one of our names."""
+        return any(lent.ticket.id == ticket.id and lent.holder in self._slots for lent in self.study.lent())
 
     def _elsewhere(self) -> list[Lent]:
         """Return the tickets that others have, but for those whose lease has run out: they are anybody's."""

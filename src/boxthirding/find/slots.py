@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 from boxthirding.study import Names
@@ -27,26 +28,45 @@ class Slots:
 
     def inherit(self, name: str) -> bool:
         """Take the name of a run that has died; return whether it was one, and is ours now."""
-        if name in self or not is_run(name) or not self._names.take(name):
+        if name in self or not is_run(name) or not self._take(name):
             return False
         self.inherited.add(name)
         return True
 
     def keep(self, renamed: Callable[[str], None]) -> None:
-        """Make sure that our names are still ours: while a database is away, others may take us for dead."""
-        if is_run(self.own) and not self._names.take(self.own):
-            self.own = self._first_free()
-            renamed(self.own)
-        self.inherited = {name for name in self.inherited if self._names.take(name)}
+        """Make sure that our names are still ours: while a database is away, others may take us for dead.
+
+        A run whose name nobody could take over has a numbered one as soon as there is one, and stays both.
+        """
+        if not is_run(self.own):
+            name = self._first_free()
+            if is_run(name):
+                self.inherited.add(self.own)
+                self._rename(name, renamed)
+        elif not self._take(self.own):
+            self._rename(self._first_free(), renamed)
+        self.inherited = {name for name in self.inherited if not is_run(name) or self._take(name)}
 
     def release(self) -> None:
         """Give all names back."""
         self._names.release()
 
+    def _rename(self, name: str, renamed: Callable[[str], None]) -> None:
+        self.own = name
+        renamed(name)
+
     def _first_free(self) -> str:
         """Take the first name that is free, and return it; where none can be had, one that nobody takes over."""
-        names = (f"{PREFIX}{number}" for number in range(_MOST))
-        return next(filter(self._names.take, names), None) or f"{PREFIX}alone-{os.urandom(8).hex()}"
+        with suppress(OSError):
+            for name in (f"{PREFIX}{number}" for number in range(_MOST)):
+                if self._names.take(name):
+                    return name
+        return f"{PREFIX}alone-{os.urandom(8).hex()}"
+
+    def _take(self, name: str) -> bool:
+        with suppress(OSError):  # none can be had any more
+            return self._names.take(name)
+        return False
 
 
 def is_run(name: str) -> bool:

@@ -1,5 +1,6 @@
 """Names in the folder of a database: a lock of the operating system says who is alive, and ends with its process."""
 
+import errno
 import hashlib
 import importlib
 import os
@@ -7,8 +8,22 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
+from boxthirding.errors import StudyUnavailable
+
+_HELD = (errno.EAGAIN, errno.EACCES)  # how a lock says that somebody else has it
+
 _taken: set[tuple[int, Path]] = set()  # (process, file): a process is not stopped by locks of its own
 _mutex = threading.Lock()
+
+
+def _renew_mutex() -> None:
+    """Have a lock that is free, in a process just forked: a thread that is not in it may have held the old one."""
+    global _mutex  # noqa: PLW0603  # there is one for the whole process
+    _mutex = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):  # where there are forks
+    os.register_at_fork(after_in_child=_renew_mutex)
 
 
 class FileNames:
@@ -23,16 +38,17 @@ class FileNames:
         self._files: dict[Path, int] = {}  # ours: descriptors
 
     def take(self, name: str) -> bool:
-        """Take a name that nobody alive has; where files cannot be made or locked, there is none to take."""
+        """Take a name that nobody alive has; raise OSError where files cannot be made or locked."""
         path = self._file_of(name)
         with _mutex:
+            mode = self._mode()
             if path in self._files:
-                if _is_at(self._files[path], path):
+                if not _is_gone(self._files[path], path):
                     return True
                 self._let_go(path)  # somebody has removed it, so others may have made it anew
             if (os.getpid(), path) in _taken:
                 return False
-            file = _locked(path, self._path)
+            file = _locked(path, mode)
             if file is None:
                 return False
             _taken.add((os.getpid(), path))
@@ -48,6 +64,16 @@ class FileNames:
                         path.unlink()  # while the lock is ours
                 self._let_go(path)
 
+    def _mode(self) -> int:
+        """Return who may read and write the database; while it is away, nothing can be said about names."""
+        try:
+            return self._path.stat().st_mode & 0o666
+        except OSError as problem:
+            raise StudyUnavailable(
+                f"{self._path} cannot be found ({problem.strerror or problem}): put it back, or open the study where "
+                "it is now; nothing is lost, try again"
+            ) from problem
+
     def _let_go(self, path: Path) -> None:
         os.close(self._files.pop(path))
         _taken.discard((os.getpid(), path))
@@ -57,23 +83,39 @@ class FileNames:
         return self._path.with_name(f"{self._path.name}-worker-{digest}")
 
 
-def _locked(path: Path, database: Path) -> int | None:
+def _locked(path: Path, mode: int) -> int | None:
     """Open a file and lock it, for this process and not for those it forks; None, if somebody else has it."""
     while True:
-        try:
-            mode = database.stat().st_mode & 0o666
-            file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), mode)
-        except OSError:  # a folder without permission, or the file of somebody who may not be asked
+        file, is_new = _opened(path, mode)
+        if file is None:
             return None
         try:
             _lock(file)
-            if _is_at(file, path):
-                _let_in(file, mode)
-                return file
-        except OSError:
+        except OSError as problem:
             os.close(file)
-            return None
+            if problem.errno in _HELD:
+                return None
+            if is_new:
+                path.unlink(missing_ok=True)
+            raise
+        if _is_at(file, path):
+            _let_in(file, mode)
+            return file
         os.close(file)  # removed by whoever had it, after we opened it: the next one is made anew
+
+
+def _opened(path: Path, mode: int) -> tuple[int | None, bool]:
+    """Open a file, and say whether it was made for that; None, if it is of somebody who may not be asked."""
+    flags = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0)
+    while True:
+        with suppress(FileExistsError):
+            return os.open(path, flags | os.O_CREAT | os.O_EXCL, mode), True
+        try:
+            return os.open(path, flags), False
+        except FileNotFoundError:  # removed meanwhile
+            continue
+        except OSError:
+            return None, False
 
 
 def _let_in(file: int, mode: int) -> None:
@@ -87,6 +129,16 @@ def _is_at(file: int, path: Path) -> bool:
     with suppress(OSError):
         return os.path.samestat(os.fstat(file), path.stat())
     return False
+
+
+def _is_gone(file: int, path: Path) -> bool:
+    """Tell whether an open file has lost its name for certain: there is none of that name, or another."""
+    try:
+        return not os.path.samestat(os.fstat(file), path.stat())
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
 
 
 def _lock(file: int) -> None:

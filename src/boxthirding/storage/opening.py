@@ -64,10 +64,13 @@ def open_study(
         raise
 
 
-def open_journal(url: str | Path, name: str) -> Journal:
-    """Return the journal of a study, for those who make the study of it themselves."""
+def open_journal(url: str | Path, name: str, timeout: float | None = None) -> Journal:
+    """Return the journal of a study, for those who make the study of it themselves.
+
+    With a `timeout`, a file that others have locked is waited for no longer than so many seconds at each call.
+    """
     _check_name("the name of the study", name)
-    return shelf(url).journal(name)
+    return shelf(url, timeout=timeout).journal(name)
 
 
 def list_studies(url: str | Path) -> list[str]:
@@ -75,28 +78,37 @@ def list_studies(url: str | Path) -> list[str]:
     return shelf(url).names()
 
 
-def shelf(url: str | Path, durability: str = "normal") -> Shelf:
+def shelf(url: str | Path, durability: str = "normal", timeout: float | None = None) -> Shelf:
     """Return the place that a URL names; what it needs is loaded only then."""
     if durability not in DURABILITIES:
         raise InvalidInput(f"durability is {durability!r}, but must be normal or full")
-    text = str(url)
-    scheme, colon, rest = text.partition(":")
-    if colon and scheme == "memory":
-        from boxthirding.storage.memory import SHELVES, MemoryShelf  # noqa: PLC0415  # only what is used
+    path = file_of(url)
+    if path is not None:
+        from boxthirding.storage.sqlite import SqliteShelf  # noqa: PLC0415  # only what is used
+
+        return SqliteShelf(path, durability) if timeout is None else SqliteShelf(path, durability, timeout)
+    scheme, _, rest = str(url).partition(":")
+    if scheme == "memory":
+        from boxthirding.storage.memory import SHELVES, MemoryShelf  # noqa: PLC0415
 
         return SHELVES.setdefault(rest, MemoryShelf())
-    if scheme in ("postgresql", "postgres") and rest.startswith("//"):
-        from boxthirding.storage.postgres import PostgresShelf  # noqa: PLC0415
+    from boxthirding.storage.postgres import PostgresShelf  # noqa: PLC0415
 
-        return PostgresShelf(text, durability)
+    return PostgresShelf(str(url), durability)
+
+
+def file_of(url: str | Path) -> str | None:
+    """Return the path of the SQLite file that a URL names; None, if it names a place that is no file."""
+    text = str(url)
+    scheme, colon, rest = text.partition(":")
+    if (colon and scheme == "memory") or (scheme in ("postgresql", "postgres") and rest.startswith("//")):
+        return None
     if "://" in text and scheme != "sqlite":
         raise InvalidInput(f"url is {text!r}, but must be a path, sqlite:///PATH, postgresql://… or memory:")
     path = rest.removeprefix("///") if colon and scheme == "sqlite" else text
     if not path or path.startswith("//") or path == ":memory:":
         raise InvalidInput(f"url is {text!r}, but must name a file, as a path or sqlite:///PATH, or be memory:")
-    from boxthirding.storage.sqlite import SqliteShelf  # noqa: PLC0415
-
-    return SqliteShelf(path, durability)
+    return path
 
 
 def _check_name(what: str, name: object) -> None:

@@ -35,6 +35,17 @@ PATIENCE: Final = 60
 """Seconds to wait for a lock, and after which the server ends the transaction of a client that has gone silent."""
 
 
+NOTICE: Final = {
+    "connect_timeout": 10,
+    "keepalives": 1,
+    "keepalives_idle": 15,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,  # milliseconds, the others are in seconds
+}
+"""How a server that has gone silent is noticed, where the URL does not say otherwise."""
+
+
 STAY: Final = (
     "set_config('tcp_keepalives_idle', '30', false), set_config('tcp_keepalives_interval', '10', false), "
     "set_config('tcp_keepalives_count', '6', false), CASE WHEN current_setting('idle_session_timeout', true) > '' "
@@ -43,6 +54,7 @@ STAY: Final = (
 """For a session that has names: idle for as long as it lives, missed after 90 seconds when its machine is gone."""
 
 
+_NO_NUMBER: Final = "23502"  # what an event gets that would not follow the last one
 _DAMAGE: Final = ("42P01", "42703")  # a table or a column is not there
 _PASSING: Final = ("08", "23505", "25P03", "40", "53", "55P03", "57")  # cut, overtaken, full, busy, going down
 _WAYS: Final = {
@@ -82,6 +94,7 @@ class Line:
         self.place = _place(url)
         self._pid = os.getpid()
         self._connection: psycopg.Connection[Any] | None = None
+        self._under_way: psycopg.Connection[Any] | None = None  # that of the transaction that has begun
         self._is_closed = False
         self._was_there = False  # whether the server has ever answered
         _lines.add(self)
@@ -102,6 +115,10 @@ class Line:
         In a pipeline nothing waits for an answer but what needs one: two round trips are left, one to lock and read,
         one to append and commit.
         """
+        if self._under_way is not None:
+            self._drop()  # an interrupt has left a transaction open, which ends with its connection and disturbs nobody
+        connection = self._said(lambda connection: connection)
+        self._under_way = connection
         trouble: BaseException | None = None
         try:
             with self._said(lambda connection: connection.pipeline()):
@@ -114,13 +131,16 @@ class Line:
                     trouble = error
         except psycopg.Error as error:  # what a statement did is known when the pipeline ends
             if trouble is None:
-                self._roll_back()
+                self._roll_back(connection)
                 raise self._meaning(error) from error
         except BaseException:
-            self._roll_back()
+            self._roll_back(connection)
             raise
+        finally:
+            if self._under_way is connection:
+                self._under_way = None
         if trouble is not None:
-            self._roll_back()
+            self._roll_back(connection)
             raise trouble
 
     def unlock(self) -> None:
@@ -153,6 +173,11 @@ class Line:
         if self._connection is not None and self._connection.closed:
             self._drop()
         said, state = f"{self.place}: {_sentence(error)}", error.sqlstate or ""
+        if state == _NO_NUMBER:
+            return StudyUnavailable(
+                f"{self.place}: the study does not end where it did, because something else has changed or restored "
+                "it; try again, and it goes on from what is there"
+            )
         if state in _DAMAGE:
             return UnreadableData(f"{said}; it is damaged, or something else has changed it: restore it from a backup")
         if state in _WAYS:
@@ -173,7 +198,9 @@ class Line:
         if self._is_closed:
             raise StudyUnavailable("the study was disconnected here: open it again")
         if self._connection is None:
-            self._connection = psycopg.connect(self._url, autocommit=True, prepare_threshold=1)
+            self._connection = psycopg.connect(
+                self._url, autocommit=True, prepare_threshold=1, **_unless_given(self._url)
+            )
             try:
                 self._set_up()
             except BaseException:
@@ -200,15 +227,16 @@ class Line:
         rows = self.fetch("SELECT version FROM boxthirding_schema")
         return int(rows[0][0]) if rows else 0
 
-    def _roll_back(self) -> None:
-        """Leave a transaction that failed; if that fails too, the server will."""
-        if self._connection is not None:
+    def _roll_back(self, connection: psycopg.Connection[Any]) -> None:
+        """Leave a transaction that failed, unless its connection is gone; if that fails too, the server will."""
+        if self._connection is connection:
             try:
-                self._connection.execute("ROLLBACK")
+                connection.execute("ROLLBACK")
             except psycopg.Error:
                 self._drop()
 
     def _drop(self) -> None:
+        self._under_way = None
         if self._connection is not None:
             with suppress(psycopg.Error):
                 self._connection.close()
@@ -260,10 +288,13 @@ class PostgresJournal:
         """Write texts after a number."""
         if after == 0:
             self._line.run("INSERT INTO boxthirding_studies (name) VALUES (%s)", (self._name,))
+        study = self._number()
         self._line.run(
             "INSERT INTO boxthirding_events (study, seq, event) "
-            "SELECT %s, %s + place, event FROM unnest(%s::text[]) WITH ORDINALITY AS new (event, place)",
-            (self._number(), after, list(texts)),
+            "SELECT %s, CASE WHEN last = %s THEN last + place END, event "  # no number at all, if it is not free
+            "FROM unnest(%s::text[]) WITH ORDINALITY AS new (event, place), "
+            "(SELECT coalesce(max(seq), 0) AS last FROM boxthirding_events WHERE study = %s) AS there",
+            (study, after, list(texts), study),
         )
 
     def keep(self, seq: int, snapshot: bytes) -> None:
@@ -351,6 +382,12 @@ def _place(url: str) -> str:
         ) from None
     host = parts.get("host") or "this machine"
     return f"PostgreSQL database {parts.get('dbname') or 'of its user'} at {host}"
+
+
+def _unless_given(url: str) -> dict[str, Any]:
+    """Return how to notice a silent server, as far as neither the URL nor the environment says it."""
+    said = {*conninfo_to_dict(url), *(["connect_timeout"] if "PGCONNECT_TIMEOUT" in os.environ else [])}
+    return {option: value for option, value in NOTICE.items() if option not in said}
 
 
 def _sentence(error: psycopg.Error) -> str:

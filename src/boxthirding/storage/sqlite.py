@@ -2,13 +2,14 @@
 
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
+from types import TracebackType
 
 from boxthirding.errors import JournalBroken, StudyUnavailable
 from boxthirding.storage.names import FileNames
-from boxthirding.storage.sqlite_file import PATIENCE, SqliteFile, connect, transaction, translated
+from boxthirding.storage.sqlite_file import PATIENCE, SqliteFile, Transaction, connect, translated
 
 
 class SqliteShelf:
@@ -42,17 +43,10 @@ class SqliteJournal:
         self._is_closed = False
         self._study: int | None = None  # the study's number in the file, once it is there
 
-    @contextmanager
-    def writing(self) -> Iterator[None]:
+    def writing(self) -> "_Writing":
         """Hold the file's write lock; commit at the end, roll back if something was raised."""
-        connection = self._usable()
-        try:
-            with translated(self._path), transaction(connection):
-                yield
-            self._file.check(self._name)  # if it was moved, what was committed is where nobody may look
-        except BaseException:
-            self._study = None  # it may have been made in this very transaction
-            raise
+        self._usable()
+        return _Writing(self._file, self._name)
 
     def read(self, after: int, limit: int) -> list[str]:
         """Return up to `limit` texts after a number."""
@@ -74,6 +68,13 @@ class SqliteJournal:
             if after == 0:
                 connection.execute("INSERT INTO boxthirding_studies (name) VALUES (?)", (self._name,))
             study = self._number()
+            last = connection.execute("SELECT max(seq) FROM boxthirding_events WHERE study = ?", (study,)).fetchone()
+            if (last[0] or 0) != after:
+                self._study = None
+                raise StudyUnavailable(
+                    f"event {after + 1} of {self._name!r} cannot be written, because {self._path} has {last[0] or 0}: "
+                    "something else has changed or restored it; try again, and the study goes on from what is there"
+                )
             connection.executemany(
                 "INSERT INTO boxthirding_events (study, seq, event) VALUES (?, ?, ?)",
                 [(study, seq, text) for seq, text in enumerate(texts, after + 1)],
@@ -81,8 +82,9 @@ class SqliteJournal:
 
     def keep(self, seq: int, snapshot: bytes) -> None:
         """Keep a snapshot, and the one before it."""
-        connection, study = self._usable(), self._number()
+        connection = self._usable()
         with translated(self._path):
+            study = self._number()
             connection.execute(
                 "INSERT OR REPLACE INTO boxthirding_snapshots (study, seq, data) VALUES (?, ?, ?)",
                 (study, seq, snapshot),
@@ -123,7 +125,10 @@ class SqliteJournal:
             row = self._connection.execute(
                 "SELECT id FROM boxthirding_studies WHERE name = ?", (self._name,)
             ).fetchone()
-            self._study = None if row is None else int(row[0])
+            number = None if row is None else int(row[0])
+            if self._connection.in_transaction:
+                return number  # it may have been made in this very one, which may yet be rolled back
+            self._study = number
         return self._study
 
     def _usable(self) -> sqlite3.Connection:
@@ -136,3 +141,27 @@ class SqliteJournal:
         if self._is_closed:
             raise StudyUnavailable("the study was disconnected here: open it again")
         return self._connection
+
+
+class _Writing(Transaction):
+    """The write lock of a study's file."""
+
+    def __init__(self, file: SqliteFile, name: str) -> None:
+        super().__init__(file)
+        self._name = name
+
+    def __enter__(self) -> None:
+        try:
+            with translated(self._file.path):
+                super().__enter__()
+        except BaseException:
+            self._roll_back()
+            raise
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with translated(self._file.path):
+            super().__exit__(kind, error, trace)
+        if error is None:
+            self._file.check(self._name)  # if it was moved, what was committed is where nobody may look

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import TracebackType
 from typing import Final
 from urllib.parse import quote
 
@@ -29,6 +30,7 @@ class SqliteFile:
         with translated(path):
             self.connection = self._connected(timeout)
         self._mark = self._marked()
+        self.under_way: Transaction | None = None
 
     def check(self, name: str) -> None:
         """Refuse a file that is not where it was: what is written to it now would be found by nobody."""
@@ -61,7 +63,7 @@ class SqliteFile:
             if version == 0:
                 self._refuse_foreign()
             self._write_ahead(timeout)
-            with transaction(connection):
+            with Transaction(self):
                 connection.execute(VERSION_TABLE)
                 migrate(self.path, self.version(), SQLITE, connection.execute)
 
@@ -94,7 +96,15 @@ class SqliteFile:
         except OSError:
             return ()
         mark = (found.st_dev, found.st_ino)
-        return (*mark, found.st_size, found.st_mtime_ns) if self._lies_still else mark
+        return (*mark, found.st_size, found.st_mtime_ns, *self._marked_log()) if self._lies_still else mark
+
+    def _marked_log(self) -> tuple[int, ...]:
+        """Return what tells that something was written beside the file, which is not read as long as it lies still."""
+        try:
+            log = Path(f"{self._where}-wal").stat()
+        except OSError:
+            return ()
+        return (log.st_size, log.st_mtime_ns)
 
     def _refuse_foreign(self) -> None:
         query = "SELECT name FROM sqlite_master WHERE name NOT GLOB 'boxthirding_*' AND name NOT GLOB 'sqlite_*'"
@@ -130,17 +140,42 @@ def connect(path: str, durability: str, timeout: float) -> SqliteFile:
     return file
 
 
-@contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Hold the file's write lock; commit at the end, roll back if something was raised, even while it was awaited."""
-    try:
-        connection.execute("BEGIN IMMEDIATE")
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:  # a disk that is full has rolled it back already
-            connection.execute("ROLLBACK")
-        raise
+class Transaction:
+    """Holds the file's write lock; commits at the end, rolls back if something was raised, even while it was awaited.
+
+    This is no generator: one that an interrupt keeps from its block ends when its memory is freed, which may be in the
+    middle of a transaction of somebody else.
+    """
+
+    def __init__(self, file: SqliteFile) -> None:
+        self._file, self._connection = file, file.connection
+
+    def __enter__(self) -> None:
+        self._roll_back()  # what an interrupt has left open: only one at a time is begun here
+        self._file.under_way = self
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+        except BaseException:
+            self._roll_back()
+            raise
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._file.under_way is not self:  # another one has begun since, and rolled this one back
+            if error is None:
+                raise StudyUnavailable(f"{self._file.path}: the transaction was broken off; nothing is lost, try again")
+            return
+        try:
+            if error is None:
+                self._connection.execute("COMMIT")
+        finally:
+            self._roll_back()
+
+    def _roll_back(self) -> None:
+        if self._connection.in_transaction:  # a disk that is full has rolled it back already
+            self._connection.execute("ROLLBACK")
+        self._file.under_way = None
 
 
 @contextmanager
@@ -156,12 +191,15 @@ def _meaning(path: str, error: sqlite3.Error) -> BoxThirdingError:
     code = _code(error)
     if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
         return UnreadableData(f"{path} is not an SQLite database, or is damaged: {error}")
-    if code == sqlite3.SQLITE_ERROR or "decode" in str(error):
+    if any(said in str(error) for said in _DAMAGE):
         return UnreadableData(f"{path} is damaged, or something else has changed it: {error}; restore it from a backup")
     if code == sqlite3.SQLITE_CANTOPEN:
         return StudyUnavailable(f"{path} {_why_shut(Path(path))}")
     return StudyUnavailable(f"{path}: {_REASONS.get(code, error)}")
 
+
+_DAMAGE: Final = ("no such table", "no such column", "has no column", "decode")
+"""What SQLite says of tables that something else has changed, under a code that stands for much else too."""
 
 _REASONS: Final = {
     sqlite3.SQLITE_BUSY: "the file is locked by another process, which did not let go of it in time; nothing is lost, "

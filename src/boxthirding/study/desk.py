@@ -1,6 +1,6 @@
 """Where one holder gets its tickets: first those it left behind, then those to be issued again, then new ones."""
 
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -35,6 +35,7 @@ class Desk:
         self._in_hand: set[int] = set()  # tickets that were handed out here
         self._dealt: set[int] = set()  # in the transaction under way: those that go out
         self._returned: set[int] = set()  # and those that come in
+        self._brought: dict[Label, Any] = {}  # and the payloads of arms that are added
         self._left_behind: list[int] = []  # tickets that this holder has, and that nobody here knows of
         self._trouble: BoxThirdingError | None = None
 
@@ -55,7 +56,7 @@ class Desk:
             self._left_behind = own[n:]
             if own:
                 return Handed(self._reissued(fold, own[:n], now, record), 0)
-        again = [*islice(overdue(fold, now, self._in_hand), n)]
+        again = [*islice(overdue(fold, now, self._has_in_hand), n)]
         tickets = self._reissued(fold, again, now, record)
         fresh = min(fresh, n - len(tickets))
         may_have_more = not fold.is_short or (self.supply is not None and fold.play.open_ended)
@@ -82,6 +83,7 @@ class Desk:
         """Note that what was dealt is in the journal, and so in the hands of whoever asked here."""
         self._in_hand -= self._returned
         self._in_hand |= self._dealt
+        self.payloads |= self._brought
         self._settle()
         if self.supply is not None:
             self.supply.committed()
@@ -107,9 +109,18 @@ class Desk:
         self._returned.update(tickets)
         self._dealt.difference_update(tickets)
 
+    def bring(self, payloads: dict[Label, Any]) -> None:
+        """Take the payloads of arms that are added, for good when the transaction is committed."""
+        self._brought |= payloads
+
+    def _has_in_hand(self, fold: Fold, ticket: int) -> bool:
+        """Tell whether a ticket was handed out here, and has not been given to somebody else since."""
+        return ticket in self._in_hand and fold.is_held(ticket, self.holder)
+
     def _settle(self) -> None:
         self._dealt.clear()
         self._returned.clear()
+        self._brought.clear()
 
     def lent(self, fold: Fold) -> list[Lent]:
         """Return the tickets that are out, whoever has them."""
@@ -118,9 +129,10 @@ class Desk:
 
     def with_payload(self, ticket: Ticket) -> Ticket:
         """Return a ticket with what rides along with its arm, as far as this process was given it."""
-        if ticket.label not in self.payloads:
+        payloads = self._brought if ticket.label in self._brought else self.payloads
+        if ticket.label not in payloads:
             return ticket
-        full = Ticket(*ticket[:4], self.payloads[ticket.label])
+        full = Ticket(*ticket[:4], payloads[ticket.label])
         full.origin = ticket.origin
         return full
 
@@ -145,7 +157,7 @@ class Desk:
                 self.supply.passed = len(fold.feed.drawn)
             tickets += map(self.with_payload, dealt.tickets)
             self._dealt.update([ticket.id for ticket in dealt.tickets])
-            trouble = dealt.trouble
+            trouble = dealt.trouble if self.supply is None else self.supply.explained(dealt.trouble)
             if isinstance(trouble, NotDrawn):
                 return Handed(tickets, n - len(dealt.tickets))
         if trouble is not None:
@@ -175,7 +187,7 @@ def to_release(fold: Fold, tickets: Sequence[int | Ticket], holder: str | None) 
     return ids
 
 
-def overdue(fold: Fold, now: float, in_hand: Container[int]) -> Iterator[int]:
+def overdue(fold: Fold, now: float, is_in_hand: Callable[[Fold, int], bool]) -> Iterator[int]:
     """Return the tickets to be issued again: those that are nobody's, then those whose lease has run out.
 
     Those that are in hand here are not among the latter: whoever works on one would be handed it a second time. Clocks
@@ -186,5 +198,5 @@ def overdue(fold: Fold, now: float, in_hand: Container[int]) -> Iterator[int]:
     if lease is not None:
         for ticket, held in fold.held.items():
             is_expected = held.at + lease > now and held.at <= now + lease
-            if not is_expected and ticket not in in_hand:
+            if not is_expected and not is_in_hand(fold, ticket):
                 yield ticket

@@ -10,16 +10,23 @@ drawn ahead, or stops there until one has been.
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from inspect import isgenerator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
-from boxthirding.errors import ArmsUnavailable, StudyDiffers
+from boxthirding.errors import ArmsUnavailable, BoxThirdingError, StudyDiffers
 from boxthirding.session.labels import Dry, is_label
 from boxthirding.types import Label
 
 
 class NotDrawn(BaseException):  # no Exception: an iterator's own error is something else to whoever draws from one
     """The next arm must be drawn first, where nobody has to wait for it."""
+
+
+Trouble: TypeAlias = BoxThirdingError | NotDrawn | None
+"""What kept an arm from being dealt."""
+
+
+class _CutOff(Exception):
+    """The iterator has raised before."""
 
 
 class _Drawn(NamedTuple):
@@ -42,7 +49,7 @@ class Supply:
         self._iterator = iterator
         self._payloads = payloads
         self._drawing = threading.Lock()
-        self._is_cut_off = False  # whether it was interrupted, so that its end may not be one
+        self._is_cut_off = False  # whether it has raised: what it gives next may not be what comes next
         self._ahead: deque[_Drawn] = deque()  # given, and in no event that was committed
         self._taken: list[_Drawn] = []  # given in the transaction under way
         self.passed = 0
@@ -53,10 +60,20 @@ class Supply:
         """See to it that up to n arms are ready; this is where the iterator takes its time."""
         with self._drawing:
             while len(self._ahead) < n:
-                drawn = self._drawn()
-                self._ahead.append(drawn)
+                try:
+                    drawn = self._drawn()
+                    self._ahead.append(drawn)
+                except BaseException:
+                    self._is_cut_off = True
+                    raise
                 if drawn.error is not None:
                     return
+
+    def explained(self, trouble: Trouble) -> Trouble:
+        """Say of an iterator that raised what to do in a study, where another one may follow it."""
+        if not isinstance(trouble, ArmsUnavailable):
+            return trouble
+        return _unavailable(str(trouble).partition("; ask again")[0], trouble.__cause__)
 
     def draw(self) -> Any:
         """Return the next arm, for an event that is being made."""
@@ -66,8 +83,7 @@ class Supply:
 
     def committed(self) -> None:
         """Forget what was taken: it is in the journal."""
-        self._taken.clear()
-        self._committed = self.passed
+        self._taken, self._committed = [], self.passed  # no interrupt comes between the two
 
     def rolled_back(self) -> None:
         """Take back what was taken: no event has it."""
@@ -84,9 +100,8 @@ class Supply:
             except StopIteration:
                 raise _differs(f"ends after {self.passed:,} of {len(drawn):,} arms that the study has drawn") from None
             except Exception as error:
-                raise ArmsUnavailable(
-                    f"the iterator of arms raised {error!r} at arm {self.passed + 1}, which the study has; ask again"
-                ) from error
+                said = f"the iterator of arms raised {error!r} at arm {self.passed + 1}, which the study has"
+                raise _unavailable(said, error) from error
             if not is_label(arm):
                 self._payloads[label] = arm
             elif arm != label:
@@ -97,18 +112,16 @@ class Supply:
             self._committed = self.passed
 
     def _drawn(self) -> _Drawn:
-        """Ask the iterator itself; an error is raised where the arm is needed."""
+        """Ask the iterator itself, never again after it raised; an error is raised where the arm is needed."""
+        if self._is_cut_off:
+            return _Drawn(None, _CutOff())
         try:
             return _Drawn(next(self._iterator))
         except StopIteration as end:
-            cut_off = RuntimeError("broken off before, it cannot go on: open the study with a new one")
-            return _Drawn(None, cut_off if self._is_cut_off else end)
+            return _Drawn(None, end)
         except Exception as error:  # noqa: BLE001
-            self._is_cut_off |= isgenerator(self._iterator)  # which has ended then
-            return _Drawn(None, error)
-        except BaseException:
             self._is_cut_off = True
-            raise
+            return _Drawn(None, error)
 
     def _next(self) -> _Drawn:
         if not self._ahead:
@@ -149,6 +162,15 @@ class Feed:
         if not self.is_live or self.supply is None:
             raise Dry
         return self.supply.draw()
+
+
+def _unavailable(said: str, error: BaseException | None) -> ArmsUnavailable:
+    """Say that an iterator is of no more use: were it to skip an arm after an error, the rest would be shifted."""
+    if isinstance(error, _CutOff):
+        said = "the iterator of arms was broken off before, and may have skipped an arm"
+    unavailable = ArmsUnavailable(f"{said}; open the study with a new one to go on")
+    unavailable.__cause__ = error
+    return unavailable
 
 
 def _differs(how: str) -> StudyDiffers:

@@ -14,7 +14,8 @@ class Names(Protocol):
     def take(self, name: str) -> bool:
         """Take a name that nobody alive has, wherever the others are; return whether it is ours now.
 
-        Taken again, it says whether a name is still ours: one may be lost while the place cannot be reached.
+        Taken again, it says whether a name is still ours: one may be lost while the place cannot be reached. It raises
+        OSError where no name can be had at all.
         """
 
     def release(self) -> None:
@@ -38,7 +39,11 @@ class Journal(Protocol):
         """Return up to `limit` texts, from number `after` + 1 on; none, if there are no more."""
 
     def append(self, after: int, texts: Sequence[str]) -> None:
-        """Write texts as numbers `after` + 1 and following, which must be free; only while writing."""
+        """Write texts as numbers `after` + 1 and following; only while writing.
+
+        If `after` is not the number of the last text there is, raise `StudyUnavailable`: a place that was restored from
+        a backup while a study was open would get a gap.
+        """
 
     def keep(self, seq: int, snapshot: bytes) -> None:
         """Keep a snapshot of what the texts up to number `seq` add up to; only while writing.

@@ -5,7 +5,7 @@ costs a disk sync, and so it is shared.
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Final, TypeVar
 
@@ -16,7 +16,7 @@ from boxthirding.study.events import Event
 from boxthirding.study.fold import Fold
 from boxthirding.study.journal import Journal
 from boxthirding.study.snapshot import pack
-from boxthirding.study.turns import Broken, Request, Turns
+from boxthirding.study.turns import Batch, Broken, Request, Turns
 
 T = TypeVar("T")
 
@@ -85,55 +85,47 @@ class Scribe:
         with self._lock:
             self.journal.close()
 
-    def _serve(self, own: Request, batch: Sequence[Request]) -> None:
+    def _serve(self, own: Request, batch: Batch) -> None:
         """Carry out everything that waits in one transaction; a request that breaks it ends alone, and all begins anew.
 
         So nothing that a broken request has half done is in the journal, or in what the others see.
         """
         with self._lock:
-            while batch:
+            while not all(request.is_done for request in batch.requests):
                 broken = self._try(own, batch)
                 if broken is None:
                     break
                 broken.end()
-                batch = [request for request in batch if request is not broken]
 
-    def _try(self, own: Request, batch: Sequence[Request]) -> Request | None:
-        """Carry out and commit a batch, or nothing: then return the request that broke it."""
-        committing = False
+    def _try(self, own: Request, batch: Batch) -> Request | None:
+        """Carry out and commit what is left of a batch, or nothing: then return the request that broke it."""
+        requests = [request for request in batch.requests if not request.is_done]
         try:
             with self.journal.writing():
                 self._catch_up()
-                for request in batch:
+                for request in requests:
                     request.carry_out()
                 if self._texts:
                     self.journal.append(self.fold.seq - len(self._texts), self._texts)
-                committing = True
+                batch.is_committing = True
+            batch.is_committed = True
             self._committed()
         except Broken as error:
             self._forget()
             return error.request
         except BaseException as error:
             self._forget()
-            self._end_others(error, [request for request in batch if request is not own], committing=committing)
-            if own in batch:
-                own.end(error)
+            if not batch.is_committed:
+                for request in requests:
+                    if request is own:
+                        own.end(error)
+                    elif isinstance(error, BoxThirdingError):
+                        request.end(type(error)(*error.args))
             raise
-        for request in batch:
+        for request in requests:
             request.end()
         self._take_snapshot()
         return None
-
-    def _end_others(self, error: BaseException, others: Sequence[Request], *, committing: bool) -> None:
-        """Tell the others of a transaction that failed what has become of them."""
-        if not committing and not isinstance(error, BoxThirdingError):
-            self.turns.put_back(others)  # what broke it off was meant for one thread only
-            return
-        for request in others:
-            if isinstance(error, BoxThirdingError):
-                request.end(type(error)(*error.args))
-            else:
-                request.end(StudyUnavailable("the commit was broken off: it may have been carried out or not"))
 
     def _catch_up(self) -> None:
         """Read what has been written since the last time, by whomever."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any
 
-from boxthirding._checks import whole
+from boxthirding._checks import is_number, whole
 from boxthirding.errors import InvalidInput, StudyDiffers, UnreadableData
 from boxthirding.policies import POLICIES, parse_policy
 from boxthirding.session.labels import sort_out
@@ -118,7 +118,7 @@ def check_same(name: str, created: Created, settings: Settings, arms: Given, kno
         ("patience", settings.patience, created.patience),
         ("lease", settings.lease, created.lease),
     ):
-        if theirs is not None and theirs != ours:
+        if theirs is not None and theirs != ours and not (what == "lease" and _is_as_float(theirs, ours)):
             differences.append(f"{what} {ours}, not {theirs}")
     if settings.arms is not None:
         differences += _other_arms(created, arms, knows)
@@ -154,6 +154,14 @@ def _other_arms(created: Created, arms: Given, knows: Callable[[object], bool]) 
             return
     if len(begun) < len(ours):
         yield f"{len(ours):,} arms, not {len(begun):,}"
+
+
+def _is_as_float(value: Any, kept: Any) -> bool:
+    """Tell whether a number is the one that a study keeps, with as many digits as that has."""
+    try:
+        return is_number(value) and float(value) == kept
+    except OverflowError:
+        return False
 
 
 def _package() -> str:

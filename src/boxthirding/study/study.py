@@ -293,7 +293,7 @@ class Study:
         now = self._now_open()
         pairs = self._scribe.fold.play.labelled(arms)
         self._happen(ArmsAdded(now, tuple([label for label, _ in pairs])))
-        self._desk.payloads |= {label: payload for label, payload in pairs if payload is not label}
+        self._desk.bring({label: payload for label, payload in pairs if payload is not label})
 
     def _happen(self, event: Any) -> Any:
         """Let an event happen and write it down."""

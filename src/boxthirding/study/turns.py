@@ -6,10 +6,11 @@ two, however many there are.
 
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
-from boxthirding.errors import BoxThirdingError
+from boxthirding.errors import BoxThirdingError, StudyUnavailable
 
 
 class Request:
@@ -22,7 +23,7 @@ class Request:
         """Whether its thread was interrupted, and does not wait for it."""
         self.result: Any = None
         self.error: BaseException | None = None
-        self._woken: threading.Event | None = None  # made only for one who must wait
+        self._gate: threading.Lock | None = None  # shut until it is woken; made only for one who must wait
 
     def carry_out(self) -> None:
         """Let it happen; a refusal leaves everything as it was, while any other error may leave something half done."""
@@ -48,17 +49,20 @@ class Request:
 
     def expect_to_wait(self) -> None:
         """Get ready for `wait`; nobody may wake it before."""
-        self._woken = threading.Event()
+        gate = threading.Lock()  # an event has a lock of its own, which an interrupt while it is set may leave locked
+        gate.acquire()
+        self._gate = gate
 
     def wait(self) -> None:
         """Wait until it is done, or its turn to serve has come."""
-        if self._woken is not None:
-            self._woken.wait()
+        if self._gate is not None:
+            self._gate.acquire()
 
     def wake(self) -> None:
         """Say that it is done, or its turn to serve has come."""
-        if self._woken is not None:
-            self._woken.set()
+        if self._gate is not None and self._gate.locked():
+            with suppress(RuntimeError):  # somebody else was faster
+                self._gate.release()
 
 
 class Broken(Exception):
@@ -69,11 +73,22 @@ class Broken(Exception):
         self.request = request
 
 
+class Batch:
+    """Requests that are served together, and how far that has come."""
+
+    def __init__(self) -> None:
+        self.requests: list[Request] = []
+        self.is_committing = False
+        """Whether they may have been carried out for good."""
+        self.is_committed = False
+        """Whether they have been."""
+
+
 class Turns:
     """A line of requests, the first of which serves them all."""
 
-    def __init__(self, serve: Callable[[Request, Sequence[Request]], None]) -> None:
-        self._serve = serve  # (own, all who wait): ends each of them, or puts it back
+    def __init__(self, serve: Callable[[Request, Batch], None]) -> None:
+        self._serve = serve  # (own, all who wait): ends each of them, unless it is broken off
         self._mutex = threading.Lock()
         self._queue: deque[Request] = deque()
         self._first: Request | None = None  # whose turn it is
@@ -83,21 +98,22 @@ class Turns:
 
     def do(self, request: Request) -> Any:
         """Have something done, by this thread or by another one; return what it returns."""
+        batch = Batch()
         try:
             self._line_up(request)
             request.wait()
             if not request.is_done:
-                self._serve(request, self._everybody())
+                self._take_everybody(batch)
+                self._serve(request, batch)
         finally:
-            self._leave(request)
+            try:
+                self._leave(request, batch)
+            except BaseException:
+                self._leave(request, batch)  # an interrupt came in between: the others must not wait for ever
+                raise
         if request.error is not None:
             raise request.error
         return request.result
-
-    def put_back(self, requests: Sequence[Request]) -> None:
-        """Let requests wait once more, before all others."""
-        with self._mutex:
-            self._queue.extendleft(request for request in reversed(requests) if not request.has_left)
 
     def _line_up(self, request: Request) -> None:
         with self._mutex:
@@ -107,19 +123,42 @@ class Turns:
             else:
                 request.expect_to_wait()
 
-    def _everybody(self) -> list[Request]:
+    def _take_everybody(self, batch: Batch) -> None:
         with self._mutex:
-            waiting = list(self._queue)
+            batch.requests.extend(self._queue)  # first, so that none of them is ever nowhere
             self._queue.clear()
-            return waiting
 
-    def _leave(self, request: Request) -> None:
-        """Give the turn to the next one; an interrupted request that still waits is taken out of the line."""
+    def _leave(self, request: Request, batch: Batch) -> None:
+        """Give the turn to the next one; an interrupted request that still waits is taken out of the line.
+
+        Done a second time, it does what is left of it.
+        """
         with self._mutex:
             request.has_left = True
+            self._see_to(batch)
             if request in self._queue:
                 self._queue.remove(request)
             if self._first is request:
-                self._first = self._queue[0] if self._queue else None
-                if self._first is not None:
-                    self._first.wake()
+                following = self._queue[0] if self._queue else None
+                if following is not None:
+                    following.wake()
+                self._first = following
+
+    def _see_to(self, batch: Batch) -> None:
+        """Leave nobody waiting whom an interrupt has kept from being told: what broke it off was for one thread only.
+
+        What has not happened waits once more, before all others.
+        """
+        undecided = [request for request in batch.requests if not request.is_done and request not in self._queue]
+        if batch.is_committing:
+            for request in undecided:
+                request.end(None if batch.is_committed else _perhaps())
+        else:
+            self._queue.extendleft([request for request in reversed(undecided) if not request.has_left])
+        for request in batch.requests:
+            if request.is_done:
+                request.wake()
+
+
+def _perhaps() -> StudyUnavailable:
+    return StudyUnavailable("the commit was broken off: it may have been carried out or not; look before you try again")

@@ -70,7 +70,7 @@ def ask(  # noqa: PLR0913  # an argument for each option
     from boxthirding._checks import whole
     from boxthirding.cli.programs import read_arms
     from boxthirding.cli.study.plates import holder_of
-    from boxthirding.cli.study.writing import refuse_to_overwrite
+    from boxthirding.cli.study.writing import refuse_to_destroy, refuse_to_overwrite
     from boxthirding.storage import open_study
     from boxthirding.study import Settings
 
@@ -78,6 +78,7 @@ def ask(  # noqa: PLR0913  # an argument for each option
     if out is not None and as_json:
         raise InvalidInput(f"--out is {out} and --json prints the tickets instead: leave one out")
     if out is not None:
+        refuse_to_destroy(out, url)
         refuse_to_overwrite(out, "tell it first, then move it, or give another name")
     labels = None if arms is None else [arm["arm"] for arm in read_arms(arms)]
     settings = Settings(labels, spec, seed, direction, lease=lease)

@@ -1,6 +1,6 @@
 """Files that are there whole or not at all, and never in the place of something else."""
 
-import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -8,7 +8,7 @@ from typing import IO
 
 from boxthirding.errors import InvalidInput
 
-_DATABASE = ("", "-wal", "-shm", "-journal")  # what the files of an SQLite database end in
+_DATABASE = re.compile(r"(-wal|-shm|-journal|-worker-.*)?", re.DOTALL)  # what the files of an SQLite database end in
 
 
 @contextmanager
@@ -33,14 +33,14 @@ def refuse_to_overwrite(path: Path, way_out: str) -> None:
 
 def refuse_to_destroy(path: Path, url: str) -> None:
     """Refuse what nobody can want to be replaced, not even by force: a folder, a device, the study itself."""
-    if not _is_there(path):
-        return
-    if not path.is_file():
+    from boxthirding.storage.opening import file_of
+
+    if _is_there(path) and not path.is_file():
         raise InvalidInput(
             f"--out is {path}, which is no ordinary file: name one, or leave --out out and use standard output"
         )
-    database = url.removeprefix("sqlite:///")
-    if any(_is_same(path, database + ending) for ending in _DATABASE):
+    database = file_of(url)
+    if database is not None and _belongs(path, Path(database)):
         raise InvalidInput(f"--out is {path}, which is the study itself: name another file")
 
 
@@ -57,11 +57,17 @@ def _is_there(path: Path) -> bool:
     return there
 
 
-def _is_same(path: Path, other: str) -> bool:
-    """Tell whether two names are of one file; one that is not there is no other's, nor is a URL."""
-    with suppress(OSError, ValueError):
-        return os.path.samefile(path, other)  # noqa: PTH121  # it may be a URL
-    return False
+def _belongs(path: Path, database: Path) -> bool:
+    """Tell whether a file is a database or one of those beside it, whether they are there yet or not."""
+    try:
+        file, database = path.resolve(), database.resolve()
+    except (OSError, RuntimeError, ValueError):  # links in a circle, and the like: that is no database
+        return False
+    with suppress(OSError):
+        if file.samefile(database):  # under another name
+            return True
+    is_beside = file.parent == database.parent and file.name.startswith(database.name)
+    return is_beside and _DATABASE.fullmatch(file.name.removeprefix(database.name)) is not None
 
 
 def _part_of(path: Path) -> Path:

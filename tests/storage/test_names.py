@@ -1,0 +1,99 @@
+"""Names beside a file: they are kept while its folder is away, cross no fork, and leave nothing where locks fail."""
+
+import errno
+import os
+import signal
+import sys
+
+import pytest
+
+from boxthirding import StudyUnavailable
+from boxthirding.storage import names
+from boxthirding.storage.names import FileNames
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no locks of this kind")
+
+
+@pytest.fixture
+def place(tmp_path):
+    """Return a folder with a database in it."""
+    folder = tmp_path / "place"
+    folder.mkdir()
+    (folder / "run.db").touch()
+    return folder
+
+
+def named(place):
+    return FileNames(str(place / "run.db"), "main")
+
+
+def test_a_folder_that_is_moved_away_and_put_back_has_the_names_that_were_taken(place):
+    one, two = named(place), named(place)
+    assert one.take("a")
+    away = place.rename(place.with_name("away"))
+    for each in (one, two):
+        with pytest.raises(StudyUnavailable, match=r"run\.db cannot be found \(.*\): put it back, or open the study"):
+            each.take("a")
+    away.rename(place)
+    (lock,) = place.glob("run.db-worker-*")
+    inode = lock.stat().st_ino
+    assert not two.take("a")
+    assert one.take("a")
+    assert lock.stat().st_ino == inode
+    one.release()
+    assert [file.name for file in place.iterdir()] == ["run.db"]
+
+
+def test_names_are_given_back_while_the_folder_is_away(place):
+    one = named(place)
+    assert one.take("a")
+    away = place.rename(place.with_name("away"))
+    one.release()
+    away.rename(place)
+    two = named(place)
+    assert two.take("a")
+    two.release()
+
+
+def test_a_process_can_take_names_that_was_forked_while_a_thread_was_about_to(place):
+    with names._mutex:
+        child = os.fork()
+        if child == 0:
+            signal.alarm(60)
+            os._exit(0 if named(place).take("a") else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_where_locks_fail_no_files_are_left(place, monkeypatch):
+    def fail(*_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("fcntl.lockf", fail)
+    with pytest.raises(OSError, match="No locks available"):
+        named(place).take("a")
+    assert [file.name for file in place.iterdir()] == ["run.db"]
+
+
+def test_a_file_of_somebody_else_is_left_where_locks_fail(place, monkeypatch):
+    one = named(place)
+    assert one.take("a")
+
+    def fail(*_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    with monkeypatch.context() as another_process:
+        another_process.setattr(names, "_taken", set())
+        another_process.setattr("fcntl.lockf", fail)
+        with pytest.raises(OSError, match="No locks available"):
+            named(place).take("a")
+    assert len(list(place.glob("run.db-worker-*"))) == 1
+    one.release()
+
+
+@pytest.mark.parametrize("number", [errno.EAGAIN, errno.EACCES])
+def test_a_lock_that_is_held_is_a_name_that_is_taken(place, monkeypatch, number):
+    def fail(*_):
+        raise OSError(number, "somebody else has it")
+
+    monkeypatch.setattr("fcntl.lockf", fail)
+    assert not named(place).take("a")
