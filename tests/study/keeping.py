@@ -1,6 +1,9 @@
 """Studies in memory for tests: a place, a clock that is set by hand, and the events without their times."""
 
-from boxthirding.storage.memory import MemoryShelf
+import threading
+from contextlib import contextmanager
+
+from boxthirding.storage.memory import MemoryJournal, MemoryShelf
 from boxthirding.study import Settings, Study
 
 
@@ -32,3 +35,22 @@ def reward(ticket):
 def kinds(study):
     """Return what happened after the making, by name."""
     return [type(entry.event).__name__ for entry in study.events(1)]
+
+
+class Counted(MemoryJournal):
+    """A journal that counts its commits and can be held up in one."""
+
+    def __init__(self):
+        super().__init__()
+        self.commits = 0
+        self.gate = threading.Event()
+        self.gate.set()
+        self.reached = threading.Event()
+
+    @contextmanager
+    def writing(self):
+        with super().writing():
+            yield
+            self.reached.set()
+            self.gate.wait()
+        self.commits += 1
