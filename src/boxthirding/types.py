@@ -64,6 +64,17 @@ class Rule(NamedTuple):
     """(state) -> arm or NONE. Once there is one, it changes only when a job ends, inside `ask` if it needed no pull, or
     an arm is dropped."""
 
+    amend: Callable[[Any, int, int, float, float], int] | None = None
+    """(state, arm, times, total, squares) -> 0 or GROW: what is known of an arm has changed, without a job.
+
+    These sums are added to the arm's record: `times` is positive for known results, negative for results that are taken
+    out, 0 for a correction. Past decisions stand; from now on the arm competes, and is recommended, with its new mean.
+    Any arm may be amended that is not withdrawn, also one that the rule has not met: its record waits for it, and it may
+    be dropped. With arm NONE a batch of amendments has ended: what was learned from all results is worked out anew if
+    the batch was large. GROW: there is no room for the arm; call `policy.grow(state)` and amend again. None: this
+    algorithm cannot; it only knows results of its own jobs."""
+
+
 
 class Policy(Protocol):
     """A frozen configuration that makes and grows the state of one rule."""
@@ -77,6 +88,12 @@ class Policy(Protocol):
     """Whether its rule reads the sums of squares."""
     open_ended: ClassVar[bool]
     """Whether it runs without knowing how many arms there are."""
+    version: ClassVar[int]
+    """Rises whenever the rule decides otherwise than before; `policies/versions.py` has the digest that tells."""
+
+    @property
+    def forgets(self) -> bool:
+        """Whether an arm's record begins anew with each of its jobs, so that earlier results are no part of it."""
 
     def new(self, n_arms: int, seed: int, capacity: int) -> Any:
         """Return a fresh state with room for about `capacity` arms; room changes no decision."""
@@ -84,5 +101,8 @@ class Policy(Protocol):
     def grow(self, state: Any) -> Any:
         """Return the same state with more room."""
 
-    def ranking(self, state: Any) -> list[int]:
-        """Return the arms that a finished job speaks for and that are not withdrawn, best first."""
+    def ranking(self, state: Any, k: int | None = None) -> list[int]:
+        """Return the arms that have a record and are not withdrawn, best first; with k, the k best of them or more."""
+
+    def record(self) -> Any:
+        """Return an empty record of the rule's decisions: a `boxthirding.policies.records.Record`."""

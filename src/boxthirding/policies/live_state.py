@@ -1,0 +1,71 @@
+"""A rule and its state in a live process: the state grows when it must, and its functions see it at their fastest."""
+
+from typing import Any
+
+from boxthirding.policies.arrays import interpreted
+from boxthirding.types import GROW, N_ARMS, Policy
+
+
+class LiveState:
+    """The state of a policy's rule, with the rule's functions as methods; the one loop that asks, grows and asks again.
+
+    >>> from boxthirding.policies.uniform import Uniform
+    >>> live = LiveState(Uniform(), n_arms=3, seed=0)
+    >>> job, arm, times = live.ask()
+    >>> live.tell(job, times, 0.5, 0.25)
+    >>> live.recommend() == arm
+    True
+    """
+
+    arrays: Any
+    """The state itself, for records, rankings and files."""
+
+    def __init__(self, policy: Policy, n_arms: int, seed: int, capacity: int = 64) -> None:
+        self.policy = policy
+        self._rule = policy.rule
+        self.hold(policy.new(n_arms, seed, capacity))
+
+    def hold(self, state: Any) -> None:
+        """Go on with another state of the same policy."""
+        self.arrays = state
+        self._seen = interpreted(self.policy, state)
+
+    @property
+    def n_arms(self) -> int:
+        """How many arms the rule may meet."""
+        return int(self.arrays.scalars[N_ARMS])
+
+    @n_arms.setter
+    def n_arms(self, number: int) -> None:
+        self._seen.scalars[N_ARMS] = number
+
+    def ask(self) -> tuple[int, int, int]:
+        """Return the next job, its arm and its pulls; the job may be WAIT."""
+        while True:
+            job, arm, times = self._rule.ask(self._seen)
+            if job != GROW:
+                return job, arm, times
+            self.hold(self.policy.grow(self.arrays))
+
+    def tell(self, job: int, times: int, total: float, squares: float) -> None:
+        """Take the sums of some pulls of a job."""
+        self._rule.tell(self._seen, job, times, total, squares)
+
+    def amend(self, arm: int, times: int, total: float, squares: float) -> None:
+        """Add sums to an arm's record without a job."""
+        if self._rule.amend is None:
+            raise TypeError(f"policy {self.policy.name} cannot be amended: check that first")
+        while self._rule.amend(self._seen, arm, times, total, squares) == GROW:
+            self.hold(self.policy.grow(self.arrays))
+
+    def drop(self, arm: int) -> None:
+        """Withdraw an arm that the rule has met, or that has a record."""
+        self._rule.drop(self._seen, arm)
+
+    def recommend(self) -> int:
+        """Return the arm to take now, or NONE."""
+        return int(self._rule.recommend(self._seen))
+
+    def ranking(self, k: int | None = None) -> list[int]:
+        """Return the arms with a record, best first; with k, the k best of them or more."""
+        return self.policy.ranking(self.arrays, k)
