@@ -61,7 +61,7 @@ class Slow:
 
     def candidates(self):
         if isinstance(self.policy, BoxThirding):
-            numbers = self.record.candidates(self.state, self.asked)
+            numbers = self.record.candidate_set(self.state) or self.asked
         elif isinstance(self.policy, BracketingSequentialHalving):
             done = [b for b in range(self.state.scalars[OPENED]) if self.state.run[b, KEPT] != NONE]
             slots = [slot for b in done for slot in range(self.state.start[b], self.state.start[b + 1])]
@@ -110,7 +110,7 @@ def test_the_candidates_of_box_thirding_are_the_first_numbers(n_arms, pulls, reu
         record.note(state, spent)
         spent += times
         policy.rule.tell(state, job, times, rewards.normal(0, 1), 1.0)
-    found = record.candidates(state, [int(number)])
+    found = record.candidate_set(state) or {int(number)}
     assert found == set(range(len(found)))
 
 

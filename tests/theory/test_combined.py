@@ -8,7 +8,7 @@ import pytest
 from boxthirding import BoxThirding, Uniform, simulate
 from boxthirding.errors import InvalidInput
 from boxthirding.policies.bsh import BracketingSequentialHalving
-from boxthirding.policies.records import record_of
+from boxthirding.policies.records import record_for
 from boxthirding.rewards import Deterministic, Gaussian, Instance, equal, poly
 from boxthirding.theory import (
     box_thirding_bound,
@@ -89,14 +89,14 @@ def test_without_noise_box_thirding_returns_its_best_candidate():
     policy = BoxThirding()
     for seed in range(5):
         means = np.random.default_rng(seed).permutation(300).tolist()
-        state, record, told, pulls = policy.new(300, seed, 300), record_of(policy), {}, 0
+        state, record, told, pulls = policy.new(300, seed, 300), record_for(policy), {}, 0
         while pulls < 400:
             job, arm, times = policy.rule.ask(state)
             record.note(state, pulls)
             policy.rule.tell(state, job, times, means[arm] * times, 0.0)
             told[int(arm)] = True
             pulls += times
-            best = max(record.candidates(state, told), key=means.__getitem__)
+            best = max(record.candidate_set(state) or told, key=means.__getitem__)
             assert policy.rule.recommend(state) == best
 
 

@@ -48,9 +48,10 @@ import numpy as np
 from boxthirding._checks import whole
 from boxthirding._compile import kernel
 from boxthirding.policies.arrays import copied, zeros
-from boxthirding.policies.box_thirding import TOPUP, arrange, commit, introduce
+from boxthirding.policies.box_thirding import TOPUP, add_to_record, arrange, commit, introduce
 from boxthirding.policies.box_thirding import drop as drop_from_boxes
 from boxthirding.policies.boxes import (
+    KNOWN,
     READY,
     REUSE,
     SCALARS,
@@ -58,14 +59,18 @@ from boxthirding.policies.boxes import (
     TOP,
     WIDTH,
     WITHDRAWN,
+    has_record,
     highest,
+    larger_room,
     mean,
     shapes,
     short_of_arms,
     short_of_levels,
 )
 from boxthirding.policies.boxes import reset as empty_boxes
-from boxthirding.policies.noise import NOISE, learn, sigma, too_few_repeats
+from boxthirding.policies.noise import learn, more_repeats, sigma, too_few_repeats
+from boxthirding.policies.ranking import in_order
+from boxthirding.policies.records import Record
 from boxthirding.policies.tournament import play_all, player, replay
 from boxthirding.policies.treap import champion_among, first, insert, refresh_path, remove
 from boxthirding.schedules import GEOMETRIC_GROWTH
@@ -78,18 +83,18 @@ TURN: Final = SCALARS + 2  # the final's next pull is among 2^TURN
 FLOOR: Final = SCALARS + 3  # the lowest level of the final
 ALL_MET: Final = SCALARS + 4  # 1 once every arm has been met
 NEXT_FIT: Final = SCALARS + 5  # how many results there must be for the next fit
-FIRSTS: Final = SCALARS + 6  # arms with a result
-OUT: Final = SCALARS + 7  # pulls of the final in flight
-_SCALARS: Final = SCALARS + 8
+OUT: Final = SCALARS + 6  # pulls of the final in flight
+REPEATS: Final = SCALARS + 7  # results of arms that had one before
+AMENDED: Final = SCALARS + 8  # results amended since the last fit
+_SCALARS: Final = SCALARS + 9
 
 ORIGIN: Final = 0  # the first reward: all others are counted from it
-FIRST_SUM: Final = 1  # the means of the arms' first jobs, summed
-SIGMA: Final = 2
-CENTRE: Final = 3  # m
-RATIO: Final = 4  # ρ
-EFFORT: Final = 5  # t₀
-SPREAD: Final = 6  # the standard deviation of the finalists' means
-_FACTS: Final = 7
+SIGMA: Final = 1
+CENTRE: Final = 2  # m
+RATIO: Final = 3  # ρ
+EFFORT: Final = 4  # t₀
+SPREAD: Final = 5  # the standard deviation of the finalists' means
+_FACTS: Final = 6
 
 DEPTH: Final = 4  # levels of the final below the top one
 EARNED: Final = 1  # final pulls for each pull of the boxes
@@ -103,6 +108,7 @@ EFFORT_POWER: Final = 0.6
 TYPICAL_RATIO: Final = 5.0
 RATIO_STEP: Final = 1.25
 LEAST_RATIO: Final = 2.0  # a few arms far below all others must not pass for a large spread
+AMENDED_SHARE: Final = 8  # a batch that amended one result in so many has everything worked out anew
 _SLACK: Final = 1e-12  # as in every schedule: a power that is an integer but for rounding is that integer
 _MOST_PULLS: Final = float(1 << 60)  # of a level that nobody will reach
 
@@ -138,8 +144,14 @@ class State(NamedTuple):
     powers: Floats  # [M] r₀^l
     new_squares: Floats  # [K] of the pulls its LIFT has had
     out: Ints  # [K] its pulls in the final in flight
-    noise: Floats  # [2]
-    facts: Floats  # [7]
+    base: Floats  # [K] base to reach: what noise.py keeps
+    apart: Floats  # [K]
+    around: Floats  # [K]
+    reach: Floats  # [K]
+    first_mean: Floats  # [K] the mean of the arm's first job
+    amended: Ints  # [K] results known without a job, less those taken out
+    amended_total: Floats  # [K] their sum
+    facts: Floats  # [6]
     finalist: Ints  # [K] 1 while the arm is in the final
     root: Ints  # [1]
     left: Ints  # [K]
@@ -160,7 +172,6 @@ def reset(state: State) -> None:
     empty_boxes(state)
     for i in range(SCALARS, _SCALARS):
         state.scalars[i] = 0
-    state.noise[:] = 0.0
     state.facts[:] = 0.0
     state.facts[RATIO] = TYPICAL_RATIO
     state.root[0] = NONE
@@ -208,7 +219,7 @@ def tell(state: State, job: int, times: int, total: float, squares: float) -> No
     if job % 2 == 1:
         scalars[OUT] -= times
         state.out[arm] -= times
-        learn(state.noise, state.pulls[arm], state.total[arm], times, total, squares)
+        count(state, arm, times, total, squares)
         state.pulls[arm] += times
         state.total[arm] += total
         rate(state, arm)
@@ -247,6 +258,37 @@ def recommend(state: State) -> int:
 
 
 @kernel
+def amend(state: State, arm: int, times: int, total: float, squares: float) -> int:
+    """Add sums to an arm's record and rate it anew; σ, m and ρ follow at the end of a batch, if it was large."""
+    scalars, facts = state.scalars, state.facts
+    if arm == NONE:
+        few = AMENDED_SHARE * scalars[AMENDED] < scalars[TOLD]
+        if scalars[AMENDED] > 0 and (scalars[NEXT_FIT] == 0 or scalars[TOLD] >= scalars[NEXT_FIT] or not few):
+            fit(state)
+        return 0
+    if arm >= scalars[KNOWN] and not has_full_record(state, arm):
+        return GROW
+    if state.place[arm] == WITHDRAWN or (times == 0 and total == 0.0 and squares == 0.0):
+        return 0
+    if scalars[TOLD] == 0 and times > 0:
+        facts[ORIGIN] = total / times
+    origin = facts[ORIGIN]
+    size = abs(squares)
+    squares += origin * (origin * times - 2.0 * total)
+    total -= origin * times
+    scalars[TOLD] += times
+    scalars[AMENDED] += max(1, abs(times))
+    state.amended[arm] += times
+    state.amended_total[arm] += total
+    count(state, arm, times, total, squares)
+    if times != 1 and times != -1:  # else no square was rounded
+        state.reach[arm] = max(state.reach[arm], size)
+    add_to_record(state, arm, times, total)
+    rate(state, arm)
+    return 0
+
+
+@kernel
 def next_finalist(state: State) -> int:
     """Return whom the final pulls now, or NONE if the boxes go on."""
     scalars = state.scalars
@@ -254,7 +296,7 @@ def next_finalist(state: State) -> int:
     if root == NONE:
         return NONE
     if scalars[ALL_MET] == 0:
-        if too_few_repeats(state.noise, scalars[TOLD], scalars[OUT]):  # rule 3
+        if too_few_repeats(scalars[REPEATS], scalars[TOLD], scalars[OUT]):  # rule 3
             return recommend(state)
         if scalars[CREDIT] < 1:
             return NONE
@@ -300,12 +342,24 @@ def highest_ready(state: State) -> int:
 @kernel
 def meet(state: State) -> int:
     """Let the next arm in (S7)."""
-    arm = introduce(state)
-    state.luck[arm] = advance(state.ties)
-    state.out[arm] = 0
-    state.finalist[arm] = 0
-    state.new_squares[arm] = 0.0
-    return arm
+    if state.scalars[SEEN] == state.scalars[KNOWN]:
+        has_full_record(state, state.scalars[SEEN])
+    return introduce(state)
+
+
+@kernel
+def has_full_record(state: State, arm: int) -> bool:
+    """Give every number up to `arm` an empty record, unless it has one; tell whether there was room."""
+    known = state.scalars[KNOWN]
+    fits = has_record(state, arm)
+    for number in range(known, state.scalars[KNOWN]):
+        state.luck[number] = advance(state.ties)
+        state.out[number] = 0
+        state.finalist[number] = 0
+        state.new_squares[number] = 0.0
+        state.amended[number] = 0
+        state.amended_total[number] = 0.0
+    return fits
 
 
 @kernel
@@ -313,13 +367,22 @@ def settle(state: State, arm: int) -> None:
     """The last pull of a LIFT is in: learn from its pulls, and let the three change places."""
     times = state.new_pulls[arm]
     if times > 0:
-        learn(state.noise, state.pulls[arm], state.total[arm], times, state.new_total[arm], state.new_squares[arm])
+        count(state, arm, times, state.new_total[arm], state.new_squares[arm])
         state.new_squares[arm] = 0.0
-        if state.pulls[arm] == 0:
-            state.scalars[FIRSTS] += 1
-            state.facts[FIRST_SUM] += state.new_total[arm] / times
     commit(state, arm)
     rate(state, arm)
+
+
+@kernel
+def count(state: State, arm: int, times: int, total: float, squares: float) -> None:
+    """Learn from results that an arm is about to get, or to lose."""
+    pulls = state.pulls[arm]
+    if pulls == 0:
+        if times <= 0:
+            return
+        state.first_mean[arm] = total / times
+    state.scalars[REPEATS] += more_repeats(pulls, times)
+    learn(state, arm, times, total, squares)
 
 
 @kernel
@@ -328,24 +391,38 @@ def rate(state: State, arm: int) -> None:
     if state.finalist[arm] == 1:
         remove(state, 0, arm)
     state.finalist[arm] = 0
-    if state.place[arm] // WIDTH >= state.scalars[FLOOR] or state.scalars[ALL_MET] == 1:
+    if is_in_final(state, arm):
         seat(state, arm)
     set_score(state, arm)
     replay(state.leader, 0, len(state.score), arm, state.score, state.luck)
 
 
 @kernel
+def is_in_final(state: State, arm: int) -> bool:
+    """Tell whether an arm that is not withdrawn belongs in the final (rules 5 and 8)."""
+    if state.scalars[ALL_MET] == 0:
+        return state.place[arm] // WIDTH >= state.scalars[FLOOR] and state.pulls[arm] > 0
+    if state.pulls[arm] > 0:
+        return arm < state.scalars[SEEN]
+    return state.place[arm] >= 0 and state.lifter[arm] != arm  # its results were taken out: only the final pulls it now
+
+
+@kernel
 def seat(state: State, arm: int) -> None:
-    """Put an arm with a result into the final."""
+    """Put an arm into the final."""
     state.finalist[arm] = 1
     set_upper(state, arm)
-    lower = mean(state, arm) - LOWER * state.facts[SIGMA] / math.sqrt(state.pulls[arm])
+    n = state.pulls[arm]
+    lower = mean(state, arm) - LOWER * state.facts[SIGMA] / math.sqrt(n) if n > 0 else -math.inf
     insert(state, 0, arm, lower, state.upper[arm])
 
 
 @kernel
 def set_upper(state: State, arm: int) -> None:
     """Work out a finalist's upper bound (rules 6 and 8)."""
+    if state.pulls[arm] == 0:
+        state.upper[arm] = -math.inf if state.out[arm] > 0 else math.inf
+        return
     width = UPPER_OF_ALL if state.scalars[ALL_MET] == 1 else UPPER
     n = state.pulls[arm] + state.out[arm]
     state.upper[arm] = mean(state, arm) + width * state.facts[SIGMA] / math.sqrt(n)
@@ -357,7 +434,7 @@ def set_score(state: State, arm: int) -> None:
     facts = state.facts
     n = float(state.pulls[arm])
     state.score[arm] = mean(state, arm)
-    if facts[SIGMA] > 0.0:
+    if facts[SIGMA] > 0.0 and n > 0.0:
         known = n + facts[RATIO] * facts[RATIO]
         shrunk = facts[CENTRE] + (state.score[arm] - facts[CENTRE]) * (n / known)
         state.score[arm] = shrunk - CAUTION * facts[SIGMA] / math.sqrt(known)
@@ -368,18 +445,34 @@ def fit(state: State) -> None:
     """Work out σ, m, ρ and t₀ anew, and with them every bound and score (rule 10)."""
     scalars, facts = state.scalars, state.facts
     scalars[NEXT_FIT] = 2 * scalars[TOLD]
-    facts[SIGMA] = sigma(state.noise)
-    facts[CENTRE] = facts[FIRST_SUM] / max(1, scalars[FIRSTS])
+    scalars[AMENDED] = 0
+    facts[SIGMA] = sigma(state, scalars[KNOWN], scalars[REPEATS])
+    facts[CENTRE] = centre(state)
     facts[EFFORT] = 0.0
     if facts[SIGMA] > 0.0:
         set_ratio(state)
         facts[EFFORT] = EFFORT_AT_ONE * math.pow(facts[RATIO], EFFORT_POWER)
+    else:
+        facts[RATIO] = TYPICAL_RATIO
     set_costs(state)
     draw_up_final(state)
-    for arm in range(scalars[SEEN]):
+    for arm in range(scalars[KNOWN]):
         if has_result(state, arm):
             set_score(state, arm)
     play_all(state.leader, 0, len(state.score), state.score, state.luck)
+
+
+@kernel
+def centre(state: State) -> float:
+    """Return m, the mean over arms of their first job's mean; an amended arm counts with the mean of all its results."""
+    total = 0.0
+    arms = 0
+    for arm in range(state.scalars[KNOWN]):
+        if state.pulls[arm] > 0:
+            as_told = state.amended[arm] == 0 and state.amended_total[arm] == 0.0
+            total += state.first_mean[arm] if as_told else mean(state, arm)
+            arms += 1
+    return total / max(1, arms)
 
 
 @kernel
@@ -400,7 +493,7 @@ def slope(state: State, ratio: float) -> float:
     facts = state.facts
     variance = 1.0 / (ratio * ratio)  # τ²
     rise = -math.log(ratio / TYPICAL_RATIO)
-    for arm in range(state.scalars[SEEN]):
+    for arm in range(state.scalars[KNOWN]):
         if has_result(state, arm):
             away = (mean(state, arm) - facts[CENTRE]) / facts[SIGMA]
             of_mean = variance + 1.0 / state.pulls[arm]
@@ -423,18 +516,19 @@ def draw_up_final(state: State) -> None:
     top = highest(state)
     scalars[FLOOR] = max(0, top // WIDTH - DEPTH) if top != NONE else 0
     state.root[0] = NONE
-    count = 0
+    arms = 0
     total = 0.0
     squares = 0.0
     for arm in range(scalars[SEEN]):
         state.finalist[arm] = 0
-        if has_result(state, arm) and (scalars[ALL_MET] == 1 or state.place[arm] // WIDTH >= scalars[FLOOR]):
+        if state.place[arm] != WITHDRAWN and is_in_final(state, arm):
             seat(state, arm)
-            count += 1
-            total += mean(state, arm)
-            squares += mean(state, arm) * mean(state, arm)
-    if count > 0:
-        state.facts[SPREAD] = math.sqrt(max(0.0, squares / count - total / count * (total / count)))
+            if state.pulls[arm] > 0:
+                arms += 1
+                total += mean(state, arm)
+                squares += mean(state, arm) * mean(state, arm)
+    if arms > 0:
+        state.facts[SPREAD] = math.sqrt(max(0.0, squares / arms - total / arms * (total / arms)))
 
 
 @kernel
@@ -455,10 +549,12 @@ class AdaptiveBoxThirding:
     """
 
     name: ClassVar[str] = "b3auto"
-    rule: ClassVar[Rule] = Rule(reset, ask, tell, drop, recommend)
+    rule: ClassVar[Rule] = Rule(reset, ask, tell, drop, recommend, amend)
     told: ClassVar[frozenset[str]] = frozenset()
     squares: ClassVar[bool] = True
     open_ended: ClassVar[bool] = True
+    version: ClassVar[int] = 1
+    forgets: ClassVar[bool] = False
 
     def new(self, n_arms: int, seed: int, capacity: int) -> State:
         """Return a state in which nothing has happened yet."""
@@ -470,22 +566,26 @@ class AdaptiveBoxThirding:
 
     def grow(self, state: State) -> State:
         """Return the same state with twice the room for what has run short."""
-        arms, levels = len(state.place), len(state.costs)
-        larger = _empty(2 * arms if short_of_arms(state) else arms, 2 * levels if short_of_levels(state) else levels)
+        larger = _empty(*larger_room(state))
         copied(state, larger, but=("powers", "leader"))
         set_costs(larger)
         play_all(larger.leader, 0, len(larger.score), larger.score, larger.luck)
         return larger
 
-    def ranking(self, state: State) -> list[int]:
+    def ranking(self, state: State, k: int | None = None) -> list[int]:
         """Return the arms by score."""
         arms = np.flatnonzero(state.score > -math.inf)
-        order = np.lexsort((-state.luck[arms], -state.score[arms]))
-        return [int(arm) for arm in arms[order]]
+        return in_order(arms, state.score[arms], state.luck[arms], k=k)
+
+    def record(self) -> Record:
+        """Return an empty record of who met whom, and of the final."""
+        from boxthirding.policies.final_record import FinalRecord  # noqa: PLC0415  # it reads this rule's state
+
+        return FinalRecord()
 
 
 def _empty(arms: int, levels: int) -> State:
-    own = {"scalars": _SCALARS, "powers": levels, "noise": NOISE, "facts": _FACTS, "root": 1}
+    own = {"scalars": _SCALARS, "powers": levels, "facts": _FACTS, "root": 1}
     state = zeros(State, arms, **(shapes(arms, levels) | own))
     state.scalars[REUSE] = TOPUP
     state.powers[:] = GEOMETRIC_GROWTH ** np.arange(levels)

@@ -9,6 +9,7 @@ With one job open at a time this is the paper, job by job. With more, a box is a
 whenever it holds three, so that no worker waits for a box above to empty.
 """
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
@@ -21,7 +22,9 @@ from boxthirding.policies.boxes import (
     ARRANGED,
     BASE,
     FULL,
+    KNOWN,
     LIVE,
+    NEW,
     NEW_SWEEP,
     NEXT,
     OPEN,
@@ -40,16 +43,19 @@ from boxthirding.policies.boxes import (
     empty,
     enter,
     grown,
-    highest,
+    has_record,
     leave,
     mean,
     note,
+    pass_over_withdrawn,
     refresh_ready,
     reset,
     short_of_arms,
     short_of_levels,
     take,
 )
+from boxthirding.policies.ranking import in_order
+from boxthirding.policies.records import BoxRecord
 from boxthirding.schedules import Schedule
 from boxthirding.streams import TIES, below, shuffle, spawn
 from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Rule
@@ -122,25 +128,63 @@ def drop(state: Boxes, arm: int) -> None:
         leave(state, arm)
     state.lifter[arm] = NONE
     state.place[arm] = WITHDRAWN
-    state.scalars[LIVE] -= 1
+    if arm < state.scalars[SEEN]:
+        state.scalars[LIVE] -= 1
+    else:
+        pass_over_withdrawn(state)
 
 
 @kernel
 def recommend(state: State) -> int:
-    """Return the largest mean in Box(L, 0), the earliest entry among equals (S12)."""
-    box = highest(state)
+    """Return the largest mean in Box(L, 0), the earliest entry among equals (S12).
+
+    If the results of all arms there were taken out, the next Box(·, 0) below has the answer.
+    """
+    for level in range(state.scalars[TOP], -1, -1):
+        best = best_in(state, level * WIDTH)
+        if best != NONE:
+            return best
+    # No Box(·, 0) holds an arm with a result: nothing has committed yet, or it was withdrawn. Most pulls, then mean.
     best = NONE
-    if box != NONE:
-        arm = state.first[box]
-        while arm != NONE:
-            if best == NONE or mean(state, arm) > mean(state, best):
-                best = arm
-            arm = state.after[arm]
-        return best
-    # No Box(·, 0) holds an arm: nothing has committed yet, or what had was withdrawn. Most pulls, then mean.
-    for arm in range(state.scalars[SEEN]):
+    for arm in range(state.scalars[KNOWN]):
         if state.place[arm] != WITHDRAWN and state.pulls[arm] > 0 and (best == NONE or above(state, arm, best)):
             best = arm
+    return best
+
+
+@kernel
+def amend(state: State, arm: int, times: int, total: float, squares: float) -> int:  # noqa: ARG001  # the contract's
+    """Add sums to the mean that an arm competes with; where it stands, and what its LIFT waits for, stays as it is."""
+    if arm == NONE:
+        return 0
+    if arm >= state.scalars[KNOWN] and not has_record(state, arm):
+        return GROW
+    if state.place[arm] != WITHDRAWN:
+        add_to_record(state, arm, times, total)
+    return 0
+
+
+@kernel
+def add_to_record(state: Boxes, arm: int, times: int, total: float) -> None:
+    """Add to an arm's sums, which are exactly 0 when its last result has been taken out."""
+    state.pulls[arm] += times
+    state.total[arm] += total
+    if state.pulls[arm] <= 0:
+        state.pulls[arm] = 0
+        state.total[arm] = 0.0
+
+
+@kernel
+def best_in(state: State, box: int) -> int:
+    """Return the arm of a box with the largest mean, or NONE if none has a result."""
+    best = NONE
+    largest = -math.inf
+    arm = state.first[box]
+    while arm != NONE:
+        its = mean(state, arm)
+        if its > largest:
+            best, largest = arm, its
+        arm = state.after[arm]
     return best
 
 
@@ -216,12 +260,12 @@ def introduce(state: Boxes) -> int:
     unseen = scalars[N_ARMS] - scalars[SEEN]
     if unseen > 0 and (scalars[WAITING] == 0 or below(state.ties, unseen + scalars[WAITING]) < unseen):
         arm = scalars[SEEN]
+        if arm == scalars[KNOWN]:
+            has_record(state, arm)
         scalars[SEEN] += 1
         scalars[LIVE] += 1
-        state.pulls[arm] = 0
-        state.total[arm] = 0.0
-        state.place[arm] = NONE
-        state.queued[arm] = 0
+        if scalars[SEEN] < scalars[KNOWN]:
+            pass_over_withdrawn(state)
     else:
         while state.queued[state.waiting[scalars[NEXT]]] == 0:
             scalars[NEXT] += 1
@@ -278,9 +322,12 @@ def sort_by_mean(state: State, stop: int) -> None:
 
 @kernel
 def open_lift(state: Boxes, arm: int, target: int, lowest: int) -> None:
-    """LIFT: note how many pulls the level of arrival costs (S2), less what the arm already has when topped up."""
+    """LIFT: note how many pulls the level of arrival costs (S2), less those that the arm has when they count.
+
+    They count when it is topped up; results that were known of an arm before it was introduced always do.
+    """
     cost = state.costs[target]
-    if state.scalars[REUSE] == TOPUP:
+    if state.scalars[REUSE] == TOPUP or state.place[arm] == NEW:
         cost = max(0, cost - state.pulls[arm])
     state.lifter[arm] = arm
     state.target[arm] = target
@@ -306,10 +353,11 @@ def commit(state: Boxes, arm: int) -> None:
     """The last pull of a LIFT is in: the three change places, the mean is renewed (S3, S8)."""
     close(state, arm)
     settle_others(state, arm)
+    was_new = state.place[arm] == NEW
     if state.place[arm] >= 0:
         leave(state, arm)
     state.lifter[arm] = NONE
-    if state.scalars[REUSE] == FRESH:
+    if state.scalars[REUSE] == FRESH and not was_new:
         state.pulls[arm] = state.new_pulls[arm]
         state.total[arm] = state.new_total[arm]
     else:
@@ -356,10 +404,11 @@ class BoxThirding:
     reuse: str = "none"
 
     name: ClassVar[str] = "b3"
-    rule: ClassVar[Rule] = Rule(reset, ask, tell, drop, recommend)
+    rule: ClassVar[Rule] = Rule(reset, ask, tell, drop, recommend, amend)
     told: ClassVar[frozenset[str]] = frozenset()
     squares: ClassVar[bool] = False
     open_ended: ClassVar[bool] = True
+    version: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         self.costs()
@@ -383,10 +432,27 @@ class BoxThirding:
         """Return the same state with twice the room for what has run short."""
         return grown(state, self.costs())
 
-    def ranking(self, state: State) -> list[int]:
-        """Return the arms by level, those in boxes before the pile, then by mean."""
-        seen = int(state.scalars[SEEN])
-        arms = np.flatnonzero((state.place[:seen] != WITHDRAWN) & (state.pulls[:seen] > 0))
-        level, deferment = np.divmod(state.place[arms], WIDTH)
-        order = np.lexsort((-state.total[arms] / state.pulls[arms], deferment == PILE, -level))
-        return [int(arm) for arm in arms[order]]
+    @property
+    def forgets(self) -> bool:
+        """Whether a LIFT begins the arm's mean anew."""
+        return self.reuse == "none"
+
+    def ranking(self, state: State, k: int | None = None) -> list[int]:
+        """Return the arms by level, those in boxes before the pile, then by mean; last those in no box."""
+        known = int(state.scalars[KNOWN])
+        place, pulls = state.place[:known], state.pulls[:known]
+        if k is not None:  # whole levels from the top down, as long as they have fewer than k arms with a result
+            level = int(state.scalars[TOP])
+            arms = np.flatnonzero((place >= level * WIDTH) & (pulls > 0))
+            while len(arms) < k and level > 0:
+                level -= 1
+                arms = np.flatnonzero((place >= level * WIDTH) & (pulls > 0))
+        if k is None or len(arms) < k:
+            arms = np.flatnonzero((place != WITHDRAWN) & (pulls > 0))
+        levels, deferment = np.divmod(place[arms], WIDTH)
+        on_pile = (deferment == PILE) & (levels >= 0)
+        return in_order(arms, levels, -on_pile.astype(np.int64), state.total[arms] / pulls[arms], k=k)
+
+    def record(self) -> BoxRecord:
+        """Return an empty record of who met whom."""
+        return BoxRecord()

@@ -4,6 +4,7 @@ Box (l, j) is Box(l, j) of the paper, j the deferment count; the last box of a l
 discarded there. What moves an arm, and when, is the rule's business: see box_thirding.py.
 """
 
+import math
 from typing import Any, Final, NamedTuple
 
 from boxthirding._compile import kernel
@@ -22,8 +23,9 @@ READY: Final = 8  # boxes with three arms free to be arranged
 WAITING: Final = 9  # arms in `waiting` still to be introduced again
 NEXT: Final = 10  # where in `waiting` the next one stands
 MET: Final = 11  # rows written to `met` so far
-REUSE: Final = 12
-SCALARS: Final = 13
+KNOWN: Final = 12  # numbers 0 … KNOWN - 1 have a record, and those from SEEN on wait with it to be introduced
+REUSE: Final = 13
+SCALARS: Final = 14
 
 NEW_SWEEP: Final = 1 << 40
 """Above every box: the sweep has not begun."""
@@ -34,7 +36,10 @@ PILE: Final = WIDTH - 1
 FULL: Final = 3
 
 WITHDRAWN: Final = -2
-"""The place of an arm that is gone; NONE is the place of one that is in W or on its way into its first box."""
+"""The place of an arm that is gone; NONE is the place of one that is in W after a base update."""
+
+NEW: Final = -3
+"""The place of an arm that was never in a box."""
 
 
 class State(NamedTuple):
@@ -45,7 +50,7 @@ class State(NamedTuple):
     costs: Ints  # [M] pulls of a LIFT to each level
     pulls: Ints  # [K] pulls behind the arm's mean
     total: Floats  # [K] their sum
-    place: Ints  # [K] the box the arm stands in, NONE or WITHDRAWN
+    place: Ints  # [K] the box the arm stands in, NONE, WITHDRAWN or NEW
     before: Ints  # [K] its neighbours in that box
     after: Ints  # [K]
     lifter: Ints  # [K] the arm whose LIFT will move it (itself, if it is the one lifted), or NONE
@@ -91,11 +96,16 @@ def empty(schedule: Schedule, arms: int, levels: int) -> State:
 
 def grown(state: State, schedule: Schedule) -> State:
     """Return the same state with twice the room for what has run short."""
+    return copied(state, empty(schedule, *larger_room(state)), but=("costs",))
+
+
+def larger_room(state: Boxes) -> tuple[int, int]:
+    """Return room for twice as many arms if all there is has been taken, and for twice as many levels if they run short."""
     arms, levels = len(state.place), len(state.costs)
-    larger = empty(
-        schedule, 2 * arms if short_of_arms(state) else arms, 2 * levels if short_of_levels(state) else levels
+    return (
+        2 * arms if state.scalars[KNOWN] == arms else arms,
+        2 * levels if short_of_levels(state) else levels,
     )
-    return copied(state, larger, but=("costs",))
 
 
 @kernel
@@ -127,8 +137,30 @@ def short_of_arms(state: Boxes) -> bool:
 
 @kernel
 def mean(state: Boxes, arm: int) -> float:
-    """Return the mean an arm competes with."""
-    return state.total[arm] / state.pulls[arm]
+    """Return the mean an arm competes with; -∞, if all its results were taken out."""
+    return state.total[arm] / state.pulls[arm] if state.pulls[arm] > 0 else -math.inf
+
+
+@kernel
+def has_record(state: Boxes, arm: int) -> bool:
+    """Give every number up to `arm` an empty record, unless it has one; tell whether there was room."""
+    room = len(state.place)
+    for number in range(state.scalars[KNOWN], min(arm + 1, room)):
+        state.pulls[number] = 0
+        state.total[number] = 0.0
+        state.place[number] = NEW
+        state.lifter[number] = NONE
+        state.queued[number] = 0
+        state.scalars[KNOWN] = number + 1
+    return arm < room
+
+
+@kernel
+def pass_over_withdrawn(state: Boxes) -> None:
+    """Let the next arm to be introduced be one that is still there."""
+    scalars = state.scalars
+    while scalars[SEEN] < scalars[KNOWN] and state.place[scalars[SEEN]] == WITHDRAWN:
+        scalars[SEEN] += 1
 
 
 @kernel

@@ -7,6 +7,8 @@ round, doubles the budget and starts again. The recommendation is the winner wit
 from dataclasses import dataclass
 from typing import ClassVar, Final, NamedTuple
 
+import numpy as np
+
 from boxthirding._checks import whole
 from boxthirding._compile import kernel
 from boxthirding.policies.arrays import copied, zeros
@@ -29,6 +31,7 @@ from boxthirding.policies.brackets import (
     vacate,
 )
 from boxthirding.policies.ranking import rank
+from boxthirding.policies.records import PlainRecord
 from boxthirding.streams import TIES, advance, spawn
 from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Floats, Ints, Rule
 
@@ -242,6 +245,8 @@ class BracketingSequentialHalving:
     told: ClassVar[frozenset[str]] = frozenset()
     squares: ClassVar[bool] = False
     open_ended: ClassVar[bool] = False
+    version: ClassVar[int] = 1
+    forgets: ClassVar[bool] = False
 
     def new(self, n_arms: int, seed: int, capacity: int) -> State:
         """Return a state in which nothing has happened yet."""
@@ -255,7 +260,7 @@ class BracketingSequentialHalving:
         """Return the same state with room for twice as many arms and slots."""
         return copied(state, _empty(2 * len(state.pool), 2 * len(state.entrant)))
 
-    def ranking(self, state: State) -> list[int]:
+    def ranking(self, state: State, k: int | None = None) -> list[int]:
         """Return the winners of the brackets by kept mean, then the others by the largest bracket's standing."""
         opened = int(state.scalars[OPENED])
         kept = [b for b in range(opened) if state.run[b, KEPT] != NONE]
@@ -264,10 +269,17 @@ class BracketingSequentialHalving:
         if not kept and state.scalars[FIRST] != NONE:
             arms = [int(state.scalars[FIRST])]
         for b in reversed(range(opened)):
+            if k is not None and len(set(arms)) >= k:
+                break
             slots = state.standing[state.start[b] : state.start[b + 1]]
-            told = [slot for slot in slots if state.told[slot] == 1 and state.entrant[slot] != WITHDRAWN]
-            arms += [int(state.number[state.entrant[slot]]) for slot in told]
+            told = slots[(state.told[slots] == 1) & (state.entrant[slots] != WITHDRAWN)]
+            new = told if k is None else told[: k + len(arms)]
+            arms += state.number[state.entrant[new]].tolist()
         return list(dict.fromkeys(arms))
+
+    def record(self) -> PlainRecord:
+        """Return an empty record: there is nothing to write down."""
+        return PlainRecord()
 
 
 def _empty(arms: int, slots: int) -> State:

@@ -8,6 +8,8 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, Final, NamedTuple
 
+import numpy as np
+
 from boxthirding._checks import is_number, not_negative, whole
 from boxthirding._compile import kernel
 from boxthirding.errors import InvalidInput
@@ -31,6 +33,8 @@ from boxthirding.policies.brackets import (
     vacate,
 )
 from boxthirding.policies.tournament import beats, play_all, player, replay
+from boxthirding.policies.ranking import in_order
+from boxthirding.policies.records import PlainRecord
 from boxthirding.streams import TIES, advance, spawn
 from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Floats, Ints, Rule
 
@@ -203,6 +207,8 @@ class BracketingUCB:
     told: ClassVar[frozenset[str]] = frozenset({"sigma"})
     squares: ClassVar[bool] = False
     open_ended: ClassVar[bool] = False
+    version: ClassVar[int] = 1
+    forgets: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         not_negative("sigma", self.sigma)
@@ -222,12 +228,18 @@ class BracketingUCB:
         """Return the same state with room for twice as many arms and slots."""
         return copied(state, _empty(2 * len(state.pool), 2 * len(state.entrant)))
 
-    def ranking(self, state: State) -> list[int]:
+    def ranking(self, state: State, k: int | None = None) -> list[int]:
         """Return the arms by their largest lower bound."""
-        slots = range(int(state.start[int(state.scalars[OPENED])]))
-        told = [slot for slot in slots if state.entrant[slot] != WITHDRAWN and state.pulls[slot] > 0]
-        told.sort(key=lambda slot: (float(state.lower[slot]), int(state.luck[slot])), reverse=True)
-        return list(dict.fromkeys(int(state.number[state.entrant[slot]]) for slot in told))
+        opened = int(state.scalars[OPENED])
+        end = int(state.start[opened])
+        told = np.flatnonzero((state.entrant[:end] != WITHDRAWN) & (state.pulls[:end] > 0))
+        several = None if k is None else k * max(1, opened)  # an arm has a slot in each bracket at the most
+        slots = in_order(told, state.lower[told], state.luck[told], k=several)
+        return list(dict.fromkeys(state.number[state.entrant[slots]].tolist()))
+
+    def record(self) -> PlainRecord:
+        """Return an empty record: there is nothing to write down."""
+        return PlainRecord()
 
 
 def _empty(arms: int, slots: int) -> State:

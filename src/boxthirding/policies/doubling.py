@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from boxthirding._checks import whole
+from boxthirding.policies.records import PlainRecord
 from boxthirding.policies.rounds import HALF, ROUND_ONLY, RULE, State, halved, new_state, ranking
 from boxthirding.types import Rule
 
@@ -20,6 +21,8 @@ class DoublingSequentialHalving:
     told: ClassVar[frozenset[str]] = frozenset()
     squares: ClassVar[bool] = False
     open_ended: ClassVar[bool] = False
+    version: ClassVar[int] = 1
+    forgets: ClassVar[bool] = False
 
     def new(self, n_arms: int, seed: int, capacity: int) -> State:  # noqa: ARG002  # it knows what it needs
         """Return a state in which nothing has happened yet."""
@@ -31,6 +34,10 @@ class DoublingSequentialHalving:
         """Return the state itself: it has room for all that play."""
         return state
 
-    def ranking(self, state: State) -> list[int]:
+    def ranking(self, state: State, k: int | None = None) -> list[int]:
         """Return the last run's winner, then the arms of the last complete round."""
-        return ranking(state)
+        return ranking(state, k)
+
+    def record(self) -> PlainRecord:
+        """Return an empty record: there is nothing to write down."""
+        return PlainRecord()

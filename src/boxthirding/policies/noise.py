@@ -1,43 +1,102 @@
-"""How noisy a pull is, learned from arms that were pulled more than once: the pooled variance within arms."""
+"""How noisy a pull is, learned from arms that were pulled more than once: the pooled variance within arms.
+
+Every arm has its own sums, counted from its first reward, so that a result can be taken out again and arms that are far
+apart do not drown a small noise.
+"""
 
 import math
-from typing import Final
+from typing import Final, Protocol
 
 from boxthirding._compile import kernel
-from boxthirding.types import Floats
-
-WITHIN: Final = 0  # squared distances of rewards from the mean of their arm, summed over all arms
-REPEATS: Final = 1  # pulls of arms that had been pulled before
-NOISE: Final = 2
-"""How many numbers `learn` keeps."""
+from boxthirding.types import Floats, Ints
 
 _ENOUGH: Final = 60  # repeats, and there will never be too few
 _ROUNDING: Final = 2.0**-52  # of a sum, for each of its terms
+_HALF: Final = 2.0**27 + 1.0  # splits a float: what is left has 26 bits, and so exact squares
+
+
+class Noise(Protocol):
+    """A rule's own state, if it has these fields."""
+
+    @property
+    def pulls(self) -> Ints:
+        """[K] results of each arm."""
+
+    @property
+    def base(self) -> Floats:
+        """[K] what its rewards are counted from."""
+
+    @property
+    def apart(self) -> Floats:
+        """[K] their distances from it, summed."""
+
+    @property
+    def around(self) -> Floats:
+        """[K] the squares of these distances, summed."""
+
+    @property
+    def reach(self) -> Floats:
+        """[K] the largest number that was added to or taken out of that sum: what is far smaller is rounding."""
 
 
 @kernel
-def learn(noise: Floats, pulls: int, before: float, times: int, total: float, squares: float) -> None:
-    """Take in `times` rewards, given by their sums, of an arm that had `pulls` rewards of sum `before`."""
-    mean = total / times
-    spread = max(0.0, squares - total * mean) if times > 1 else 0.0
-    if pulls > 0:
-        apart = mean - before / pulls
-        if abs(apart) > (pulls + times) * _ROUNDING * abs(mean):  # else the sums were rounded, and that is no noise
-            spread += apart * apart * (pulls * times / (pulls + times))
-        noise[REPEATS] += times
+def learn(state: Noise, arm: int, times: int, total: float, squares: float) -> None:
+    """Take in rewards of an arm, given by their sums, before its pulls count them; negative sums take rewards out."""
+    pulls = state.pulls[arm]
+    if pulls == 0:
+        state.base[arm] = total if times == 1 else shortened(total / times)
+        state.apart[arm] = 0.0
+        state.around[arm] = 0.0
+        state.reach[arm] = 0.0
+    base = state.base[arm]
+    apart = total - times * base
+    if times == 1 or times == -1:
+        if abs(apart) <= (pulls + 1) * _ROUNDING * abs(total):  # the rewards were rounded, and that is no noise
+            apart = 0.0
+        squares = times * apart * apart
     else:
-        noise[REPEATS] += times - 1
-    noise[WITHIN] += spread
+        state.reach[arm] = max(state.reach[arm], abs(squares))
+        squares -= base * (2.0 * total - times * base)
+    if times <= 0:
+        state.reach[arm] = max(state.reach[arm], state.around[arm])
+    state.apart[arm] += apart
+    state.around[arm] += squares
 
 
 @kernel
-def sigma(noise: Floats) -> float:
+def more_repeats(pulls: int, times: int) -> int:
+    """Return how many repeats more there are when an arm with so many pulls has `times` more."""
+    return max(0, pulls + times - 1) - max(0, pulls - 1)
+
+
+@kernel
+def sigma(state: Noise, arms: int, repeats: int) -> float:
     """Return the standard deviation of a pull, 0 while no arm was pulled twice."""
-    return math.sqrt(noise[WITHIN] / noise[REPEATS]) if noise[REPEATS] > 0.0 else 0.0
+    within = 0.0
+    for arm in range(arms):
+        pulls = state.pulls[arm]
+        if pulls > 1:
+            within += spread(state, arm, pulls)
+    return math.sqrt(within / repeats) if repeats > 0 else 0.0
 
 
 @kernel
-def too_few_repeats(noise: Floats, told: int, in_flight: int) -> bool:
+def spread(state: Noise, arm: int, pulls: int) -> float:
+    """Return the squared distances of an arm's rewards from their mean, summed; 0 if they are rounding only."""
+    around = state.around[arm]
+    found = around - state.apart[arm] * state.apart[arm] / pulls
+    return found if found > 4.0 * _ROUNDING * pulls * max(around, state.reach[arm]) else 0.0
+
+
+@kernel
+def shortened(value: float) -> float:
+    """Return the upper half of a number's digits."""
+    scaled = value * _HALF
+    return scaled - (scaled - value)
+
+
+@kernel
+def too_few_repeats(repeats: int, told: int, in_flight: int) -> bool:
     """Tell whether `told` pulls ask for one more repeat: one by 4 pulls, two by 8, three by 16, and so on."""
-    repeats = int(noise[REPEATS]) + in_flight
+    repeats += in_flight
     return repeats < _ENOUGH and told >> (repeats + 2) > 0

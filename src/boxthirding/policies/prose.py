@@ -18,8 +18,10 @@ from boxthirding._checks import is_finite, not_negative, whole
 from boxthirding._compile import kernel
 from boxthirding.errors import InvalidInput
 from boxthirding.policies.arrays import copied, zeros
-from boxthirding.policies.noise import NOISE, learn, too_few_repeats
+from boxthirding.policies.noise import learn, more_repeats, too_few_repeats
 from boxthirding.policies.noise import sigma as estimated_sigma
+from boxthirding.policies.ranking import in_order
+from boxthirding.policies.records import PlainRecord
 from boxthirding.policies.treap import champion_among, first, insert, refresh_path, remove
 from boxthirding.streams import TIES, advance, spawn
 from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Floats, Ints, Rule
@@ -31,15 +33,19 @@ SWEEP: Final = 4  # where the sweep of Z stands: J
 OUT: Final = 5  # pulls asked for and not told
 TOLD: Final = 6
 NEXT_FIT: Final = 7  # how many pulls must be told for the next estimate of the noise
-LEARNS: Final = 8  # 1 if the noise is estimated
-_SCALARS = 9
+REPEATS: Final = 8  # results of arms that had one before
+AMENDED: Final = 9  # results amended since the noise was last estimated
+LEARNS: Final = 10  # 1 if the noise is estimated
+_SCALARS = 11
+
+AMENDED_SHARE: Final = 8  # a batch that amended one result in so many has the noise estimated anew
 
 _SLACK: Final = 1e-13  # a power that is an integer but for rounding is that integer: 343^(3/9) = 7
 
 ESTIMATED: Final = "estimated"
 
 WITHDRAWN: Final = -1
-"""Instead of the pulls of an arm that is gone."""
+"""Instead of the pulls in flight of an arm that is gone; its results stay part of the noise."""
 
 
 class State(NamedTuple):
@@ -49,10 +55,13 @@ class State(NamedTuple):
     ties: Ints  # [6]
     width: Floats  # [1] √β σ
     root_beta: Floats  # [1] √β
-    noise: Floats  # [2]
     pulls: Ints  # [K] pulls told
-    out: Ints  # [K] pulls asked for and not told
+    out: Ints  # [K] pulls asked for and not told, or WITHDRAWN
     total: Floats  # [K]
+    base: Floats  # [K] base to reach: what noise.py keeps
+    apart: Floats  # [K]
+    around: Floats  # [K]
+    reach: Floats  # [K]
     root: Ints  # [1]
     left: Ints  # [K]
     right: Ints  # [K]
@@ -69,7 +78,6 @@ def reset(state: State) -> None:
     """Forget every arm."""
     for i in range(1, LEARNS):
         state.scalars[i] = 0
-    state.noise[:] = 0.0
     if state.scalars[LEARNS] == 1:
         state.width[0] = 0.0
     state.root[0] = NONE
@@ -84,7 +92,7 @@ def ask(state: State) -> tuple[int, int, int]:
         return GROW, NONE, 0
     if unseen == 0 and scalars[LIVE] == 0:
         return WAIT, NONE, 0
-    if scalars[LEARNS] == 1 and too_few_repeats(state.noise, scalars[TOLD], scalars[OUT]):
+    if scalars[LEARNS] == 1 and too_few_repeats(scalars[REPEATS], scalars[TOLD], scalars[OUT]):
         arm = recommend(state)
         if arm != NONE:
             return send(state, arm)
@@ -113,7 +121,8 @@ def tell(state: State, job: int, times: int, total: float, squares: float) -> No
     scalars = state.scalars
     remove(state, 0, job)
     if scalars[LEARNS] == 1:
-        learn(state.noise, state.pulls[job], state.total[job], times, total, squares)
+        scalars[REPEATS] += more_repeats(state.pulls[job], times)
+        learn(state, job, times, total, squares)
     scalars[TOLD] += times
     scalars[OUT] -= times
     state.out[job] -= times
@@ -121,18 +130,16 @@ def tell(state: State, job: int, times: int, total: float, squares: float) -> No
     state.total[job] += total
     put_back(state, job)
     if scalars[LEARNS] == 1 and scalars[TOLD] >= scalars[NEXT_FIT]:
-        scalars[NEXT_FIT] = scalars[TOLD] + max(1, scalars[TOLD] // 4)
-        state.width[0] = state.root_beta[0] * estimated_sigma(state.noise)
-        renew(state)
+        estimate_noise(state)
 
 
 @kernel
 def drop(state: State, arm: int) -> None:
     """Withdraw an arm."""
-    if state.pulls[arm] != WITHDRAWN:
+    if state.out[arm] != WITHDRAWN:
         remove(state, 0, arm)
         state.scalars[OUT] -= state.out[arm]
-        state.pulls[arm] = WITHDRAWN
+        state.out[arm] = WITHDRAWN
         state.scalars[LIVE] -= 1
 
 
@@ -141,6 +148,47 @@ def recommend(state: State) -> int:
     """Return the arm with the largest lower bound."""
     arm = first(state, 0)
     return arm if arm != NONE and state.pulls[arm] > 0 else NONE
+
+
+@kernel
+def amend(state: State, arm: int, times: int, total: float, squares: float) -> int:
+    """Add sums to an arm and put it in its new place; one that was not met is met now, and so are those before it."""
+    scalars = state.scalars
+    if arm == NONE:
+        few = AMENDED_SHARE * scalars[AMENDED] < scalars[TOLD] < scalars[NEXT_FIT]
+        if scalars[LEARNS] == 1 and scalars[AMENDED] > 0 and not few:
+            estimate_noise(state)
+        return 0
+    while scalars[SEEN] <= arm:
+        if scalars[SEEN] == len(state.pulls):
+            return GROW
+        meet(state)
+    if state.out[arm] == WITHDRAWN or (times == 0 and total == 0.0 and squares == 0.0):
+        return 0
+    remove(state, 0, arm)
+    if state.pulls[arm] + times >= 0 and (state.pulls[arm] > 0 or times > 0):
+        scalars[REPEATS] += more_repeats(state.pulls[arm], times)
+        learn(state, arm, times, total, squares)
+    scalars[ASKED] = max(0, scalars[ASKED] + times)
+    scalars[TOLD] += times
+    scalars[AMENDED] += max(1, abs(times))
+    state.pulls[arm] += times
+    state.total[arm] += total
+    if state.pulls[arm] <= 0:
+        state.pulls[arm] = 0
+        state.total[arm] = 0.0
+    put_back(state, arm)
+    return 0
+
+
+@kernel
+def estimate_noise(state: State) -> None:
+    """Renew all bounds with what repeats say of the noise."""
+    scalars = state.scalars
+    scalars[NEXT_FIT] = scalars[TOLD] + max(1, scalars[TOLD] // 4)
+    scalars[AMENDED] = 0
+    state.width[0] = state.root_beta[0] * estimated_sigma(state, scalars[SEEN], scalars[REPEATS])
+    renew(state)
 
 
 @kernel
@@ -182,7 +230,7 @@ def renew(state: State) -> None:
     """Give every arm its place anew: the noise has another estimate."""
     state.root[0] = NONE
     for arm in range(state.scalars[SEEN]):
-        if state.pulls[arm] != WITHDRAWN:
+        if state.out[arm] != WITHDRAWN:
             put_back(state, arm)
 
 
@@ -190,7 +238,7 @@ def renew(state: State) -> None:
 def set_upper(state: State, arm: int) -> None:
     """Work out an arm's upper bound; one whose first pull is in flight is not asked for again."""
     if state.pulls[arm] == 0:
-        state.upper[arm] = -math.inf
+        state.upper[arm] = -math.inf if state.out[arm] > 0 else math.inf
     else:
         n = state.pulls[arm] + state.out[arm]
         state.upper[arm] = state.total[arm] / state.pulls[arm] + state.width[0] / math.sqrt(n)
@@ -219,10 +267,12 @@ class Prose:
     beta: float = 4.0
 
     name: ClassVar[str] = "prose"
-    rule: ClassVar[Rule] = Rule(reset, ask, tell, drop, recommend)
+    rule: ClassVar[Rule] = Rule(reset, ask, tell, drop, recommend, amend)
     told: ClassVar[frozenset[str]] = frozenset({"sigma"})
     squares: ClassVar[bool] = False
     open_ended: ClassVar[bool] = True
+    version: ClassVar[int] = 1
+    forgets: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if isinstance(self.sigma, str):
@@ -249,14 +299,18 @@ class Prose:
         """Return the same state with room for twice as many arms."""
         return copied(state, _empty(2 * len(state.pulls)))
 
-    def ranking(self, state: State) -> list[int]:
+    def ranking(self, state: State, k: int | None = None) -> list[int]:
         """Return the arms by lower bound."""
-        arms = np.flatnonzero(state.pulls[: int(state.scalars[SEEN])] > 0)
-        order = np.lexsort((-state.luck[arms], -state.lower[arms]))
-        return [int(arm) for arm in arms[order]]
+        seen = int(state.scalars[SEEN])
+        arms = np.flatnonzero((state.pulls[:seen] > 0) & (state.out[:seen] != WITHDRAWN))
+        return in_order(arms, state.lower[arms], state.luck[arms], k=k)
+
+    def record(self) -> PlainRecord:
+        """Return an empty record: there is nothing to write down."""
+        return PlainRecord()
 
 
 def _empty(room: int) -> State:
-    state = zeros(State, room, scalars=_SCALARS, root=1, width=1, root_beta=1, noise=NOISE)
+    state = zeros(State, room, scalars=_SCALARS, root=1, width=1, root_beta=1)
     reset(state)
     return state

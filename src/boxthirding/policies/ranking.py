@@ -1,5 +1,10 @@
 """Ranking arms, best first, with ties broken at random: never by number, and never by what the sort happens to do."""
 
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
 from boxthirding._compile import kernel
 from boxthirding.streams import shuffle
 from boxthirding.types import Floats, Ints
@@ -33,3 +38,26 @@ def merge(items: Ints, left: int, middle: int, right: int, values: Floats, scrat
         else:
             scratch[place] = items[two]
             two += 1
+
+
+def in_order(arms: Ints, *keys: NDArray[Any], k: int | None = None) -> list[int]:
+    """Return arms by their keys, larger ones first, the first key counting most; with k, the k first, or a few more.
+
+    Arms that are equal in all keys stay in the order in which they are given. The k first of many are picked out
+    before anything is sorted.
+    """
+    there = np.arange(len(arms))
+    if k is not None and len(arms) > k:
+        sure: list[NDArray[Any]] = []
+        missing = k
+        for key in keys:
+            if len(there) <= missing:
+                break
+            values = key[there]
+            last = np.partition(values, len(values) - missing)[len(values) - missing]
+            sure.append(there[values > last])
+            missing -= len(sure[-1])
+            there = there[values == last]
+        there = np.sort(np.concatenate([*sure, there]))
+    order = np.lexsort(tuple(-key[there] for key in reversed(keys)))
+    return [int(arm) for arm in arms[there[order]]]

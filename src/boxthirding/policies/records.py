@@ -1,15 +1,14 @@
 """The story of a run, written beside the rule and never read by it: who met whom, and who could still be returned."""
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from typing import Any, ClassVar, Final, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boxthirding.policies.adaptive_box_thirding import ALL_MET, ORIGIN, AdaptiveBoxThirding, recommend
-from boxthirding.policies.box_thirding import BoxThirding
-from boxthirding.policies.boxes import BASE, MET, PILE, SEEN, WIDTH, WITHDRAWN, State, highest
+from boxthirding.policies.boxes import BASE, KNOWN, LIVE, MET, NEW, PILE, SEEN, WIDTH, WITHDRAWN, State, highest
 from boxthirding.types import NONE, Policy
 
 
@@ -31,14 +30,14 @@ class Meeting(NamedTuple):
     arms: tuple[Arm, ...]
 
 
-class Contents(NamedTuple):
-    """What stands in a box, or on the pile of a level, earliest entry first."""
+class Size(NamedTuple):
+    """How many arms stand in a box, on the pile of a level or in the final."""
 
     level: int | None
     """None is the final."""
     deferment: int | None
     """None is the pile: what was discarded at the level; or the final."""
-    arms: tuple[Arm, ...]
+    arms: int
 
 
 class Record(Protocol):
@@ -56,11 +55,17 @@ class Record(Protocol):
     def level(self, state: Any, number: int) -> int | None:
         """Return the level of an arm, where the rule has levels."""
 
-    def candidates(self, state: Any, told: Iterable[int]) -> set[int]:
-        """Return the arms that could still be returned, whatever the rewards had been; `told` have a result."""
+    def candidates(self, state: Any) -> int | None:
+        """Return how many arms could still be returned, whatever the rewards had been; None: all that have a result."""
 
-    def boxes(self, state: Any) -> list[Contents]:
+    def candidate_set(self, state: Any) -> set[int] | None:
+        """Return these arms themselves."""
+
+    def sizes(self, state: Any) -> list[Size]:
         """Return the boxes and piles that hold an arm, from the lowest level up."""
+
+    def contents(self, state: Any, level: int | None, deferment: int | None, first: int, count: int) -> list[Arm]:
+        """Return `count` arms of a box, or of what else `sizes` names, from the one at place `first` on."""
 
     def save(self) -> dict[str, NDArray[Any]]:
         """Return what has been written down as arrays."""
@@ -93,11 +98,19 @@ class PlainRecord:
         """Return nothing."""
         return None
 
-    def candidates(self, state: Any, told: Iterable[int]) -> set[int]:  # noqa: ARG002
-        """Return the arms with a result."""
-        return set(told)
+    def candidates(self, state: Any) -> int | None:  # noqa: ARG002
+        """Return nothing: all arms with a result."""
+        return None
 
-    def boxes(self, state: Any) -> list[Contents]:  # noqa: ARG002
+    def candidate_set(self, state: Any) -> set[int] | None:  # noqa: ARG002
+        """Return nothing, for the same reason."""
+        return None
+
+    def sizes(self, state: Any) -> list[Size]:  # noqa: ARG002
+        """Return nothing."""
+        return []
+
+    def contents(self, state: Any, level: int | None, deferment: int | None, first: int, count: int) -> list[Arm]:  # noqa: ARG002
         """Return nothing."""
         return []
 
@@ -123,6 +136,7 @@ class BoxRecord:
     )
 
     def __init__(self) -> None:
+        self._counted: tuple[object, int] = (None, 0)  # what candidates were last counted for, and how many
         self._read = 0  # rows of the rule that have been taken down
         self._base = 0
         self._at = array("q")  # by meeting: pulls of the whole run at that moment
@@ -167,11 +181,15 @@ class BoxRecord:
 
     def place(self, state: State, number: int) -> str:
         """Say where an arm stands now."""
+        if number >= state.scalars[KNOWN]:
+            return "not tried yet"
         place, lifter = int(state.place[number]), int(state.lifter[number])
         if place == WITHDRAWN:
             return "withdrawn"
         if lifter == number:
             return f"being pulled for level {state.target[number]}, pulls to go: {state.due[number]}"
+        if place == NEW:
+            return "not in a box yet"
         if place == NONE:
             return f"waiting to be pulled again at level {state.scalars[BASE]}"
         level, deferment = divmod(place, WIDTH)
@@ -181,24 +199,30 @@ class BoxRecord:
 
     def level(self, state: State, number: int) -> int | None:
         """Return the level of the box or pile an arm stands in."""
-        return int(state.place[number]) // WIDTH if state.place[number] >= 0 else None
+        is_in_box = number < state.scalars[KNOWN] and state.place[number] >= 0
+        return int(state.place[number]) // WIDTH if is_in_box else None
 
-    def candidates(self, state: State, told: Iterable[int]) -> set[int]:
-        """Return the union of the candidate sets of Box(L, 0).
+    def candidates(self, state: State) -> int | None:
+        """Return the size of the candidate set, counted anew only when Box(L, 0) or the withdrawn arms have changed."""
+        if highest(state) == NONE:
+            return None
+        withdrawn = int(state.scalars[SEEN] - state.scalars[LIVE])
+        counted_for = (withdrawn, self._returned(state))
+        if self._counted[0] != counted_for:
+            self._counted = (counted_for, len(self.candidate_set(state) or ()))
+        return self._counted[1]
+
+    def candidate_set(self, state: State) -> set[int] | None:
+        """Return the union of the candidate sets of Box(L, 0); None, if there is no such box: all that have a result.
 
         A new slot holds its arm; an ARRANGE gives the union of the three sets to all three outcomes, and a base update
         the union of R to all of R, and that of the pile to all of it: each of them may come first.
         """
-        box = int(highest(state))
-        if box == NONE:
-            return set(told)
+        if highest(state) == NONE:
+            return None
         arms: set[int] = set()
         seen: set[int] = set()
-        to_visit: list[tuple[int, int]] = []  # an arm, and its latest union that counts
-        number = int(state.first[box])
-        while number != NONE:
-            to_visit.append((number, self._settled(state, number)))
-            number = int(state.after[number])
+        to_visit = self._returned(state)
         while to_visit:
             number, index = to_visit.pop()
             if index == NONE:
@@ -208,18 +232,20 @@ class BoxRecord:
                 to_visit += self._union(index)
         return {number for number in arms if state.place[number] != WITHDRAWN}
 
-    def boxes(self, state: State) -> list[Contents]:
-        """Follow every box's list of arms."""
+    def sizes(self, state: State) -> list[Size]:
+        """Return the boxes and piles that hold an arm."""
         found = []
         for box in map(int, state.size.nonzero()[0]):
-            arms = []
-            number = int(state.first[box])
-            while number != NONE:
-                arms.append(self._arm(state, number))
-                number = int(state.after[number])
             level, deferment = divmod(box, WIDTH)
-            found.append(Contents(level, None if deferment == PILE else deferment, tuple(arms)))
+            found.append(Size(level, None if deferment == PILE else deferment, int(state.size[box])))
         return found
+
+    def contents(self, state: State, level: int | None, deferment: int | None, first: int, count: int) -> list[Arm]:
+        """Follow a box's list of arms, earliest entry first."""
+        if level is None or level * WIDTH >= len(state.first):
+            return []
+        box = level * WIDTH + (PILE if deferment is None else deferment)
+        return [self._arm(state, number) for number in islice(_standing_in(state, box), first, first + count)]
 
     def save(self) -> dict[str, NDArray[Any]]:
         """Return copies of the columns."""
@@ -233,6 +259,10 @@ class BoxRecord:
             column: array[Any] = array(getattr(self, f"_{name}").typecode)
             column.frombytes(saved[name].astype(column.typecode).tobytes())
             setattr(self, f"_{name}", column)
+
+    def _returned(self, state: State) -> list[tuple[int, int]]:
+        """Return the arms of Box(L, 0), each with its latest union that counts."""
+        return [(number, self._settled(state, number)) for number in _standing_in(state, int(highest(state)))]
 
     def _union(self, index: int) -> Iterator[tuple[int, int]]:
         """Return the arms of a union, each with the latest one that it was in before."""
@@ -292,45 +322,15 @@ class BoxRecord:
         return Arm(number, float(state.total[number]) / pulls if pulls else 0.0, pulls)
 
 
-class FinalRecord(BoxRecord):
-    """The record of Adaptive Box Thirding: every arm with a result may be returned, and there is a final."""
-
-    def place(self, state: Any, number: int) -> str:
-        """Say where an arm stands now, and how it does in the final."""
-        words = [super().place(state, number)]
-        if state.scalars[ALL_MET] == 1 and state.place[number] >= 0:
-            words.append("the boxes are closed, as every arm has been met")
-        if state.finalist[number]:
-            finalists = self._finalists(state)
-            words.append(f"in the final, {finalists.index(number) + 1} of {len(finalists)} by lower bound")
-            if recommend(state) == number:
-                words.append("the answer")
-        return "; ".join(words)
-
-    def candidates(self, state: Any, told: Iterable[int]) -> set[int]:  # noqa: ARG002  # the contract's
-        """Return the arms with a result."""
-        return set(told)
-
-    def boxes(self, state: Any) -> list[Contents]:
-        """Return the boxes and piles, and last the final, the largest lower bound first."""
-        finalists = tuple(self._arm(state, number) for number in self._finalists(state))
-        return super().boxes(state) + ([Contents(None, None, finalists)] if finalists else [])
-
-    def _finalists(self, state: Any) -> list[int]:
-        arms = np.flatnonzero(state.finalist[: int(state.scalars[SEEN])])
-        return [int(arm) for arm in arms[np.lexsort((-state.luck[arms], -state.lower[arms]))]]
-
-    def _move(self, box: int, numbers: list[int]) -> None:
-        """Follow no candidate sets: everybody is a candidate."""
-
-    @staticmethod
-    def _arm(state: Any, number: int) -> Arm:
-        pulls = int(state.pulls[number])
-        return Arm(number, float(state.total[number] / pulls + state.facts[ORIGIN]) if pulls else 0.0, pulls)
+def _standing_in(state: State, box: int) -> Iterator[int]:
+    """Return the arms of a box, earliest entry first."""
+    number = int(state.first[box])
+    while number != NONE:
+        yield number
+        number = int(state.after[number])
 
 
-def record_of(policy: Policy) -> Record:
-    """Return an empty record that suits a policy."""
-    if policy.rule == BoxThirding.rule:
-        return BoxRecord()
-    return FinalRecord() if policy.rule == AdaptiveBoxThirding.rule else PlainRecord()
+def record_for(policy: Policy) -> Record:
+    """Return an empty record that suits a policy: a plain one, if it has no other."""
+    make: Callable[[], Record] = getattr(policy, "record", PlainRecord)
+    return make()

@@ -10,7 +10,7 @@ import numpy as np
 
 from boxthirding._compile import kernel
 from boxthirding.policies.arrays import zeros
-from boxthirding.policies.ranking import rank
+from boxthirding.policies.ranking import in_order, rank
 from boxthirding.streams import TIES, below, spawn
 from boxthirding.types import N_ARMS, NONE, WAIT, Floats, Ints, Rule
 
@@ -230,14 +230,17 @@ def new_state(plan: list[int], sizes: list[int], n_arms: int, seed: int, *, pace
     return state
 
 
-def ranking(state: State) -> list[int]:
+def ranking(state: State, k: int | None = None) -> list[int]:
     """Return the recommended arm, then the others by the last round they were ranked in, before one by mean."""
     best, ranked = int(recommend(state)), int(state.scalars[RANKED])
     if ranked:  # behind those of the last round stand those left out before; a withdrawn arm's place may name another
-        arms = [int(arm) for arm in dict.fromkeys(state.standing.tolist()) if state.due[arm] != WITHDRAWN]
+        there = state.standing[state.due[state.standing] != WITHDRAWN]
+        arms = list(dict.fromkeys(there.tolist() if k is None else there[: 2 * k].tolist()))
+        if k is not None and len(arms) < min(k, len(there)):
+            return ranking(state)
     else:
         pulled = np.flatnonzero(state.due == 0)
-        arms = [int(arm) for arm in pulled[np.argsort(-state.total[pulled], kind="stable")]]
+        arms = in_order(pulled, state.total[pulled], k=k)
     return arms if best == NONE else [best, *(arm for arm in arms if arm != best)]
 
 

@@ -11,6 +11,7 @@ from typing import ClassVar, Final
 
 from boxthirding._checks import whole
 from boxthirding.errors import InvalidInput
+from boxthirding.policies.records import PlainRecord
 from boxthirding.policies.rounds import HALF, ROUND_ONLY, RULE, State, halved, new_state, ranking, spent
 from boxthirding.schedules import Schedule
 from boxthirding.types import NONE, Rule
@@ -41,6 +42,8 @@ class SequentialHalving:
     told: ClassVar[frozenset[str]] = frozenset({"budget"})
     squares: ClassVar[bool] = False
     open_ended: ClassVar[bool] = False
+    version: ClassVar[int] = 1
+    forgets: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         whole("budget", self.budget, least=1)
@@ -62,9 +65,13 @@ class SequentialHalving:
         """Return the state itself: it has room for all that play."""
         return state
 
-    def ranking(self, state: State) -> list[int]:
+    def ranking(self, state: State, k: int | None = None) -> list[int]:
         """Return the arms of the last complete round in its order; before one, those pulled by mean."""
-        return ranking(state)
+        return ranking(state, k)
+
+    def record(self) -> PlainRecord:
+        """Return an empty record: there is nothing to write down."""
+        return PlainRecord()
 
     def players(self, n_arms: int) -> int:
         """Return how many of the arms can play within the budget."""

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from boxthirding._checks import whole
 from boxthirding.errors import InvalidInput
+from boxthirding.policies.records import PlainRecord
 from boxthirding.policies.rounds import ALL_ROUNDS, PLANNED, RULE, State, new_state, ranking
 from boxthirding.types import NONE, Rule
 
@@ -29,6 +30,8 @@ class SuccessiveRejects:
     told: ClassVar[frozenset[str]] = frozenset({"budget"})
     squares: ClassVar[bool] = False
     open_ended: ClassVar[bool] = False
+    version: ClassVar[int] = 1
+    forgets: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         whole("budget", self.budget, least=1)
@@ -47,9 +50,13 @@ class SuccessiveRejects:
         """Return the state itself: it has room for all that play."""
         return state
 
-    def ranking(self, state: State) -> list[int]:
+    def ranking(self, state: State, k: int | None = None) -> list[int]:
         """Return the arms of the last complete phase in its order; before one, those pulled by mean."""
-        return ranking(state)
+        return ranking(state, k)
+
+    def record(self) -> PlainRecord:
+        """Return an empty record: there is nothing to write down."""
+        return PlainRecord()
 
     def plan(self, n_arms: int) -> tuple[list[int], list[int]]:
         """Return the pulls of each arm and the number of arms, phase by phase; phases without a pull are left out."""

@@ -81,6 +81,21 @@ def first(tree: Treap, which: int) -> int:
 
 
 @kernel
+def following(tree: Treap, arm: int) -> int:
+    """Return the arm that comes after another one, or NONE."""
+    if tree.right[arm] != NONE:
+        node = tree.right[arm]
+        while tree.left[node] != NONE:
+            node = tree.left[node]
+        return node
+    above = tree.parent[arm]
+    while above != NONE and tree.right[above] == arm:
+        arm = above
+        above = tree.parent[arm]
+    return above
+
+
+@kernel
 def champion_among(tree: Treap, which: int, k: int) -> int:
     """Return the arm with the largest upper among the k with the largest keys, or NONE."""
     best = NONE

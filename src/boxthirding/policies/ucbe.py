@@ -17,6 +17,8 @@ from boxthirding.errors import InvalidInput
 from boxthirding.policies.arrays import copied, zeros
 from boxthirding.policies.standing import COUNTS, before_change, bring_up_to_date, clear
 from boxthirding.policies.tournament import play_all, player, replay
+from boxthirding.policies.ranking import in_order
+from boxthirding.policies.records import PlainRecord
 from boxthirding.streams import TIES, advance, spawn
 from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Floats, Ints, Rule
 
@@ -216,6 +218,8 @@ class UCBE:
     told: ClassVar[frozenset[str]] = frozenset({"budget", "hardness"})
     squares: ClassVar[bool] = False
     open_ended: ClassVar[bool] = False
+    version: ClassVar[int] = 1
+    forgets: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         whole("budget", self.budget, least=1)
@@ -257,11 +261,14 @@ class UCBE:
         play_all(larger.boldest, 0, len(larger.indices), larger.indices, larger.luck)
         return larger
 
-    def ranking(self, state: State) -> list[int]:
+    def ranking(self, state: State, k: int | None = None) -> list[int]:
         """Return the arms by mean."""
         arms = np.flatnonzero(state.pulls[: int(state.scalars[SEEN])] > 0)
-        order = np.lexsort((-state.luck[arms], -state.total[arms] / state.pulls[arms]))
-        return [int(arm) for arm in arms[order]]
+        return in_order(arms, state.total[arms] / state.pulls[arms], state.luck[arms], k=k)
+
+    def record(self) -> PlainRecord:
+        """Return an empty record: there is nothing to write down."""
+        return PlainRecord()
 
     def phases(self, n_arms: int) -> Ints:
         """Return when the phases of the adaptive estimate begin, and their k; empty ones are left out, [2, P]."""

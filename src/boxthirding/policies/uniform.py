@@ -11,6 +11,8 @@ import numpy as np
 from boxthirding._checks import whole
 from boxthirding._compile import kernel
 from boxthirding.policies.arrays import copied, zeros
+from boxthirding.policies.ranking import in_order
+from boxthirding.policies.records import PlainRecord
 from boxthirding.streams import TIES, advance, spawn
 from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Floats, Ints, Rule
 
@@ -19,7 +21,9 @@ LIVE: Final = 2  # of them, how many are not withdrawn
 NEXT: Final = 3  # the number whose turn it is
 BEST: Final = 4  # the largest mean, if it is known
 STALE: Final = 5  # 1 when the best arm has got worse, so that all must be compared again
-_SCALARS = 6
+ROUND: Final = 6  # rounds that are over: an arm with more results than that has had its turn
+KNOWN: Final = 7  # numbers 0 … KNOWN - 1 have a record
+_SCALARS = 8
 
 WITHDRAWN: Final = -1
 """Instead of the pulls of an arm that is gone."""
@@ -45,24 +49,24 @@ def reset(state: State) -> None:
 
 @kernel
 def ask(state: State) -> tuple[int, int, int]:
-    """Return one pull of the next arm that is still there."""
+    """Return one pull of the next arm that is still there and has not more results than the round gives it."""
     scalars = state.scalars
     if scalars[LIVE] == 0 and scalars[SEEN] == scalars[N_ARMS]:
         return WAIT, NONE, 0
     while True:
         if scalars[NEXT] >= scalars[N_ARMS]:
             scalars[NEXT] = 0
+            scalars[ROUND] += 1
         arm = scalars[NEXT]
         if arm == scalars[SEEN]:
-            if arm == len(state.pulls):
+            if arm == scalars[KNOWN] and not has_record(state, arm):
                 return GROW, NONE, 0
-            state.pulls[arm] = 0
-            state.total[arm] = 0.0
-            state.luck[arm] = advance(state.ties)
             scalars[SEEN] += 1
             scalars[LIVE] += 1
+            if scalars[SEEN] < scalars[KNOWN]:
+                pass_over_withdrawn(state)
         scalars[NEXT] += 1
-        if state.pulls[arm] != WITHDRAWN:
+        if WITHDRAWN < state.pulls[arm] <= scalars[ROUND]:
             return arm, arm, 1
 
 
@@ -86,7 +90,10 @@ def drop(state: State, arm: int) -> None:
     if state.pulls[arm] == WITHDRAWN:
         return
     state.pulls[arm] = WITHDRAWN
-    state.scalars[LIVE] -= 1
+    if arm < state.scalars[SEEN]:
+        state.scalars[LIVE] -= 1
+    else:
+        pass_over_withdrawn(state)
     if state.scalars[BEST] == arm:
         state.scalars[BEST] = NONE
         state.scalars[STALE] = 1
@@ -99,10 +106,53 @@ def recommend(state: State) -> int:
     if scalars[STALE] == 1:
         scalars[STALE] = 0
         scalars[BEST] = NONE
-        for arm in range(scalars[SEEN]):
+        for arm in range(scalars[KNOWN]):
             if state.pulls[arm] > 0 and (scalars[BEST] == NONE or beats(state, arm, scalars[BEST])):
                 scalars[BEST] = arm
     return scalars[BEST]
+
+
+@kernel
+def amend(state: State, arm: int, times: int, total: float, squares: float) -> int:  # noqa: ARG001  # the contract's
+    """Add sums to an arm's record; what it has beyond the rounds so far spares it turns."""
+    scalars = state.scalars
+    if arm == NONE:
+        return 0
+    if arm >= scalars[KNOWN] and not has_record(state, arm):
+        return GROW
+    if state.pulls[arm] == WITHDRAWN:
+        return 0
+    state.pulls[arm] += times
+    state.total[arm] += total
+    if state.pulls[arm] <= 0:
+        state.pulls[arm] = 0
+        state.total[arm] = 0.0
+    if arm == scalars[BEST]:
+        scalars[BEST] = NONE
+        scalars[STALE] = 1
+    elif state.pulls[arm] > 0 and (scalars[BEST] == NONE or beats(state, arm, scalars[BEST])):
+        scalars[BEST] = arm
+    return 0
+
+
+@kernel
+def has_record(state: State, arm: int) -> bool:
+    """Give every number up to `arm` an empty record, unless it has one; tell whether there was room."""
+    room = len(state.pulls)
+    for number in range(state.scalars[KNOWN], min(arm + 1, room)):
+        state.pulls[number] = 0
+        state.total[number] = 0.0
+        state.luck[number] = advance(state.ties)
+        state.scalars[KNOWN] = number + 1
+    return arm < room
+
+
+@kernel
+def pass_over_withdrawn(state: State) -> None:
+    """Let the next arm to be met be one that is still there."""
+    scalars = state.scalars
+    while scalars[SEEN] < scalars[KNOWN] and state.pulls[scalars[SEEN]] == WITHDRAWN:
+        scalars[SEEN] += 1
 
 
 @kernel
@@ -118,10 +168,12 @@ class Uniform:
     """Uniform sampling: anytime, nothing to tune, and no better with more pulls of the same arms than it must be."""
 
     name: ClassVar[str] = "us"
-    rule: ClassVar[Rule] = Rule(reset, ask, tell, drop, recommend)
+    rule: ClassVar[Rule] = Rule(reset, ask, tell, drop, recommend, amend)
     told: ClassVar[frozenset[str]] = frozenset()
     squares: ClassVar[bool] = False
     open_ended: ClassVar[bool] = True
+    version: ClassVar[int] = 1
+    forgets: ClassVar[bool] = False
 
     def new(self, n_arms: int, seed: int, capacity: int) -> State:
         """Return a state in which nothing has happened yet."""
@@ -136,9 +188,12 @@ class Uniform:
         """Return the same state with room for twice as many arms."""
         return copied(state, zeros(State, 2 * len(state.pulls), scalars=_SCALARS))
 
-    def ranking(self, state: State) -> list[int]:
+    def ranking(self, state: State, k: int | None = None) -> list[int]:
         """Return the arms by mean."""
-        seen = int(state.scalars[SEEN])
-        arms = np.flatnonzero(state.pulls[:seen] > 0)
-        order = np.lexsort((-state.luck[arms], -state.total[arms] / state.pulls[arms]))
-        return [int(arm) for arm in arms[order]]
+        known = int(state.scalars[KNOWN])
+        arms = np.flatnonzero(state.pulls[:known] > 0)
+        return in_order(arms, state.total[arms] / state.pulls[arms], state.luck[arms], k=k)
+
+    def record(self) -> PlainRecord:
+        """Return an empty record: there is nothing to write down."""
+        return PlainRecord()

@@ -12,7 +12,7 @@ from boxthirding._checks import whole
 from boxthirding.errors import InvalidInput, TicketRefused
 from boxthirding.policies import AdaptiveBoxThirding, parse_policy
 from boxthirding.policies.arrays import interpreted
-from boxthirding.policies.records import record_of
+from boxthirding.policies.records import record_for
 from boxthirding.session.labels import Labels
 from boxthirding.session.protocol import Ticket
 from boxthirding.session.saved import Saved, named
@@ -56,7 +56,7 @@ class Play:
         if n_arms == 0:
             raise InvalidInput("the iterator gave no arm, but at least one is needed")
         self._hold(self.policy.new(n_arms, seed, _CAPACITY))
-        self._record = record_of(self.policy)
+        self._record = record_for(self.policy)
         self._tickets = Tickets(origin)
         self._told = 0
         self._counts: list[int] = []  # by number: pulls told

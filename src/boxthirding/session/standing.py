@@ -53,11 +53,14 @@ class Standing(Play):
         """Return the boxes and piles that hold an arm, from the lowest level up; none, if the policy has no boxes."""
         return [
             Box(
-                box.level,
-                box.deferment,
-                tuple(Rival(self._labels.label(arm.number), self._sign * arm.mean, arm.pulls) for arm in box.arms),
+                level,
+                deferment,
+                tuple(
+                    Rival(self._labels.label(arm.number), self._sign * arm.mean, arm.pulls)
+                    for arm in self._record.contents(self._state, level, deferment, 0, count)
+                ),
             )
-            for box in self._record.boxes(self._state)
+            for level, deferment, count in self._record.sizes(self._state)
         ]
 
     def screening(self, share: float) -> Screening:
@@ -68,8 +71,9 @@ class Standing(Play):
         """
         if not (is_number(share) and 0 < share <= 1):
             raise InvalidInput(f"share is {share!r}, but must lie in (0, 1]: 0.01 for the top 1 %")
-        told = [arm for arm, count in enumerate(self._counts) if count and arm not in self._withdrawn]
-        candidates = len(self._record.candidates(self._state, told))
+        candidates = self._record.candidates(self._state)
+        if candidates is None:
+            candidates = sum(1 for arm, count in enumerate(self._counts) if count and arm not in self._withdrawn)
         if self._labels.open_ended:
             return Screening(1 - (1 - share) ** candidates, candidates, None, share)
         arms = self._labels.known - len(self._withdrawn)

@@ -171,7 +171,8 @@ class _Boxes(_Told):
 
     def sizes(self, state: Any) -> tuple[int, ...]:
         """Return the size of the union over Box(L, 0); before the first commit, the arm with a result alone."""
-        return (len(self._record.candidates(state, [] if self.job == NONE else [self.arm])),)
+        found = self._record.candidates(state)
+        return (int(self.job != NONE) if found is None else found,)
 
     def standing(self, state: Any) -> tuple[int, int | None]:
         """Return how many arms have been introduced, and the level L."""

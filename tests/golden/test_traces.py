@@ -1,0 +1,26 @@
+"""Every policy decides as it did when the golden traces were taken: live, and simulated both ways."""
+
+import json
+
+import pytest
+from traces import FILE, LIVE, SPECS, live, simulated
+
+from boxthirding import _compile
+
+GOLDEN = json.loads(FILE.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(("spec", "arms"), LIVE)
+def test_a_session_pulls_the_same_arms_and_gives_the_same_answers(spec, arms):
+    assert live(spec, arms) == GOLDEN["live"][f"{spec} {arms}"]
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_simulated_runs_give_the_same_answers(spec):
+    assert simulated(spec) == GOLDEN["simulated"][spec]
+
+
+@pytest.mark.skipif(not _compile.available(), reason="numba is not installed")
+@pytest.mark.parametrize("spec", SPECS)
+def test_compiled_runs_give_the_same_answers(spec):
+    assert simulated(spec, compiled=True) == GOLDEN["simulated"][spec]
