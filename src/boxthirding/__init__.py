@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from boxthirding._compile import kernel
 from boxthirding.errors import (
     AlreadyTold,
     ArmsUnavailable,
@@ -94,6 +95,7 @@ __all__ = [
     "UnreadableData",
     "find_best",
     "find_best_async",
+    "kernel",
     "list_studies",
     "open_study",
     "parse_policy",

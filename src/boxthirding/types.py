@@ -69,11 +69,10 @@ class Rule(NamedTuple):
 
     These sums are added to the arm's record: `times` is positive for known results, negative for results that are taken
     out, 0 for a correction. Past decisions stand; from now on the arm competes, and is recommended, with its new mean.
-    Any arm may be amended that is not withdrawn, also one that the rule has not met: its record waits for it, and it may
-    be dropped. With arm NONE a batch of amendments has ended: what was learned from all results is worked out anew if
-    the batch was large. GROW: there is no room for the arm; call `policy.grow(state)` and amend again. None: this
+    Any arm may be amended that is not withdrawn, also one that the rule has not met: its record waits for it, and it
+    may be dropped. With arm NONE a batch of amendments has ended: what was learned from all results is worked out anew
+    if the batch was large. GROW: there is no room for the arm; call `policy.grow(state)` and amend again. None: this
     algorithm cannot; it only knows results of its own jobs."""
-
 
 
 class Policy(Protocol):
@@ -85,7 +84,7 @@ class Policy(Protocol):
     told: ClassVar[frozenset[str]]
     """What it must be told beforehand: a subset of {"budget", "sigma", "hardness"}, each a field of the policy."""
     squares: ClassVar[bool]
-    """Whether its rule reads the sums of squares."""
+    """Whether its rule reads the sums of squares of its jobs; an amendment always has them."""
     open_ended: ClassVar[bool]
     """Whether it runs without knowing how many arms there are."""
     version: ClassVar[int]

@@ -21,5 +21,10 @@ def taken():
 
 
 if __name__ == "__main__":
-    lines = [f"{json.dumps(kind)}: {{\n" + ",\n".join(f"{json.dumps(k)}: {json.dumps(v, separators=(',', ':'))}" for k, v in rows.items()) + "\n}" for kind, rows in taken().items()]
+    lines = [
+        f"{json.dumps(kind)}: {{\n"
+        + ",\n".join(f"{json.dumps(k)}: {json.dumps(v, separators=(',', ':'))}" for k, v in rows.items())
+        + "\n}"
+        for kind, rows in taken().items()
+    ]
     Path(FILE).write_text("{\n" + ",\n".join(lines) + "\n}\n")

@@ -61,8 +61,15 @@ def simulated(spec, compiled=False):
     rows = []
     for model in (Gaussian(0.25), Bernoulli()):
         run = simulate(
-            captions(200), model, parse_policy(spec), budget=300, checkpoints=range(10, 301, 10), replicates=3, seed=5,
-            threads=1, compiled=compiled,
+            captions(200),
+            model,
+            parse_policy(spec),
+            budget=300,
+            checkpoints=range(10, 301, 10),
+            replicates=3,
+            seed=5,
+            threads=1,
+            compiled=compiled,
         )
         rows += run.recommended.tolist()
     return rows

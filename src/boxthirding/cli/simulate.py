@@ -271,9 +271,9 @@ def _what_is_missing(
     """Say how far an interrupted run came, and how it goes on."""
     there = {described.policy: run.replicates for described, run in runs}
     short = [
-        f"{one.policy} has {there.get(one.policy, 0):,} of {counted(one.replicates, 'replicate')}"
+        f"{one.spec} has {there.get(one.spec, 0):,} of {counted(one.replicates, 'replicate')}"
         for one in settings
-        if there.get(one.policy, 0) < one.replicates
+        if there.get(one.spec, 0) < one.replicates
     ]
     how = f" The same command goes on where {results} stops." if results and short else ""
     return f"Interrupted: {'; '.join(short) or 'after the last replicate'}.{how}"

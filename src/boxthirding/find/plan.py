@@ -35,7 +35,7 @@ class Forecast(NamedTuple):
 def forecast(policy: Policy, n_arms: int | None, budget: int) -> Forecast:
     """Rehearse a policy on pure noise: what Box Thirding pulls, and when, does not depend on the rewards."""
     state = policy.new(budget if n_arms is None else n_arms, seed=0, capacity=64)
-    seen = interpreted(policy, state)
+    seen = interpreted(state)
     noise = np.random.default_rng(0)
     pulls: Counter[int] = Counter()
     left = budget
@@ -43,7 +43,7 @@ def forecast(policy: Policy, n_arms: int | None, budget: int) -> Forecast:
         job, arm, times = policy.rule.ask(seen)
         if job == GROW:
             state = policy.grow(state)
-            seen = interpreted(policy, state)
+            seen = interpreted(state)
         elif job < 0:
             break
         else:

@@ -464,7 +464,7 @@ def fit(state: State) -> None:
 
 @kernel
 def centre(state: State) -> float:
-    """Return m, the mean over arms of their first job's mean; an amended arm counts with the mean of all its results."""
+    """Return m, the mean over arms of their first job's mean; an amended arm has the mean of all its results."""
     total = 0.0
     arms = 0
     for arm in range(state.scalars[KNOWN]):

@@ -4,8 +4,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from boxthirding._compile import is_kernel
-from boxthirding.types import Floats, Policy
+from boxthirding.types import Floats
 
 S = TypeVar("S", bound=tuple[Any, ...])
 
@@ -27,12 +26,10 @@ def copied(state: S, larger: S, *, but: tuple[str, ...] = ()) -> S:
     return larger
 
 
-def interpreted(policy: Policy, state: S) -> S:
+def interpreted(state: S) -> S:
     """Return a state as its rule should see it when interpreted: as views of the same arrays.
 
     Their elements are Python's own numbers, and a decision costs half of what it costs with NumPy's. Views have no
-    rows, so tables stay arrays; rules whose functions are not kernels may do with arrays as they like, and get them.
+    rows, so tables stay arrays.
     """
-    if not all(map(is_kernel, policy.rule)):
-        return state
     return type(state)(*(memoryview(array) if array.ndim == 1 else array for array in state))

@@ -306,7 +306,9 @@ class Asha:
         return PlainRecord()
 
     def _empty(self, arms: int, stays: int, rungs: int) -> State:
-        state = zeros(State, stays, scalars=_SCALARS, latest=arms, known=arms, known_total=arms, root=rungs, costs=rungs)
+        state = zeros(
+            State, stays, scalars=_SCALARS, latest=arms, known=arms, known_total=arms, root=rungs, costs=rungs
+        )
         state.costs[:] = Schedule(growth=self.growth).costs(rungs)
         reset(state)
         return state

@@ -5,7 +5,7 @@ discarded there. What moves an arm, and when, is the rule's business: see box_th
 """
 
 import math
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from boxthirding._compile import kernel
 from boxthirding.policies.arrays import copied, zeros
@@ -72,8 +72,108 @@ class State(NamedTuple):
     lifting: Ints  # [M] open jobs by the lowest level they touch
 
 
-Boxes = Any
-"""A `State`, or the state of another rule that has its fields."""
+class Boxes(Protocol):
+    """A `State`, or the state of another rule that has its fields."""
+
+    @property
+    def scalars(self) -> Ints:
+        """[SCALARS] The single numbers; another rule may have more."""
+
+    @property
+    def ties(self) -> Ints:
+        """[6] The random stream that breaks ties."""
+
+    @property
+    def costs(self) -> Ints:
+        """[M] Pulls of a LIFT to each level."""
+
+    @property
+    def pulls(self) -> Ints:
+        """[K] Pulls behind the arm's mean."""
+
+    @property
+    def total(self) -> Floats:
+        """[K] Their sum."""
+
+    @property
+    def place(self) -> Ints:
+        """[K] The box the arm stands in, NONE, WITHDRAWN or NEW."""
+
+    @property
+    def before(self) -> Ints:
+        """[K] The arm before it in that box."""
+
+    @property
+    def after(self) -> Ints:
+        """[K] The arm behind it there."""
+
+    @property
+    def lifter(self) -> Ints:
+        """[K] The arm whose LIFT will move it (itself, if it is the one lifted), or NONE."""
+
+    @property
+    def target(self) -> Ints:
+        """[K] The level its LIFT goes to."""
+
+    @property
+    def due(self) -> Ints:
+        """[K] Pulls its LIFT still waits for."""
+
+    @property
+    def new_pulls(self) -> Ints:
+        """[K] Pulls its LIFT has had."""
+
+    @property
+    def new_total(self) -> Floats:
+        """[K] Their sum."""
+
+    @property
+    def middle(self) -> Ints:
+        """[K] Whom its ARRANGE will SHIFT, or NONE."""
+
+    @property
+    def worst(self) -> Ints:
+        """[K] Whom its ARRANGE will DISCARD, or NONE."""
+
+    @property
+    def waiting(self) -> Ints:
+        """[K] W after a base update, in order."""
+
+    @property
+    def queued(self) -> Ints:
+        """[K] 1 while the arm is in `waiting`."""
+
+    @property
+    def met(self) -> Ints:
+        """[Q, 4] The latest rows of who met whom: box, best, middle, worst; the rule itself never reads them."""
+
+    @property
+    def first(self) -> Ints:
+        """[M * WIDTH] The box's earliest entry."""
+
+    @property
+    def last(self) -> Ints:
+        """[M * WIDTH] Its latest."""
+
+    @property
+    def size(self) -> Ints:
+        """[M * WIDTH] Arms standing in it."""
+
+    @property
+    def free(self) -> Ints:
+        """[M * WIDTH] Of them, not taken by an ARRANGE."""
+
+    @property
+    def first_free(self) -> Ints:
+        """[M * WIDTH] The earliest of those."""
+
+    @property
+    def ready(self) -> Ints:
+        """[M] Bit j: Box(l, j) holds three free arms."""
+
+    @property
+    def lifting(self) -> Ints:
+        """[M] Open jobs by the lowest level they touch."""
 
 
 def shapes(arms: int, levels: int) -> dict[str, int | tuple[int, ...]]:
@@ -100,7 +200,7 @@ def grown(state: State, schedule: Schedule) -> State:
 
 
 def larger_room(state: Boxes) -> tuple[int, int]:
-    """Return room for twice as many arms if all there is has been taken, and for twice as many levels if they run short."""
+    """Return room for twice as many arms if there is none left, and for twice as many levels if they run short."""
     arms, levels = len(state.place), len(state.costs)
     return (
         2 * arms if state.scalars[KNOWN] == arms else arms,

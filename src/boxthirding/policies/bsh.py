@@ -7,8 +7,6 @@ round, doubles the budget and starts again. The recommendation is the winner wit
 from dataclasses import dataclass
 from typing import ClassVar, Final, NamedTuple
 
-import numpy as np
-
 from boxthirding._checks import whole
 from boxthirding._compile import kernel
 from boxthirding.policies.arrays import copied, zeros

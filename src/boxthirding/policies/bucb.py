@@ -32,9 +32,9 @@ from boxthirding.policies.brackets import (
     open_bracket,
     vacate,
 )
-from boxthirding.policies.tournament import beats, play_all, player, replay
 from boxthirding.policies.ranking import in_order
 from boxthirding.policies.records import PlainRecord
+from boxthirding.policies.tournament import beats, play_all, player, replay
 from boxthirding.streams import TIES, advance, spawn
 from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Floats, Ints, Rule
 

@@ -28,7 +28,7 @@ class LiveState:
     def hold(self, state: Any) -> None:
         """Go on with another state of the same policy."""
         self.arrays = state
-        self._seen = interpreted(self.policy, state)
+        self._seen = interpreted(state)
 
     @property
     def n_arms(self) -> int:

@@ -1,9 +1,11 @@
-"""Policies by name: `b3`, `b3:reuse=topup,effort=0.3`, `sh:growth=1.7,mode=paper`."""
+"""Policies by name: `b3`, `b3:reuse=topup,effort=0.3`, `sh:growth=1.7,mode=paper`, `my_policies:Mine:depth=3`."""
 
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, fields
+from dataclasses import MISSING, Field, fields, is_dataclass
+from importlib import import_module
 from typing import Any, Final
 
+from boxthirding._compile import is_kernel
 from boxthirding.errors import InvalidInput
 from boxthirding.policies.adaptive_box_thirding import AdaptiveBoxThirding
 from boxthirding.policies.asha import Asha
@@ -16,7 +18,7 @@ from boxthirding.policies.sequential_halving import SequentialHalving
 from boxthirding.policies.successive_rejects import SuccessiveRejects
 from boxthirding.policies.ucbe import UCBE
 from boxthirding.policies.uniform import Uniform
-from boxthirding.types import Policy
+from boxthirding.types import Policy, Rule
 
 POLICIES: Final[Mapping[str, type[Any]]] = {
     policy.name: policy
@@ -36,11 +38,43 @@ POLICIES: Final[Mapping[str, type[Any]]] = {
 }
 """Every policy by its name."""
 
+ENTRY_POINTS: Final = "boxthirding.policies"
+"""The group of entry points in which other packages name their policies."""
+
+
+def as_policy(
+    policy: Policy | str | None,
+    *,
+    budget: int | None = None,
+    sigma: float | None = None,
+    hardness: float | None = None,
+) -> Policy:
+    """Return a policy given as such, as a SPEC, or not at all: then it is Adaptive Box Thirding.
+
+    What a SPEC leaves out, `parse_policy` takes from the other arguments; a policy given as such has all it needs.
+    """
+    if policy is None:
+        return AdaptiveBoxThirding()
+    if isinstance(policy, str):
+        policy = parse_policy(policy, budget=budget, sigma=sigma, hardness=hardness)
+    elif isinstance(policy, type) or not hasattr(policy, "rule"):
+        raise InvalidInput(f"policy is {policy!r}, but must be a policy such as BoxThirding() or a SPEC such as 'b3'")
+    for name, function in zip(Rule._fields, policy.rule, strict=True):
+        if function is not None and not is_kernel(function):
+            raise InvalidInput(
+                f"the rule of policy {policy.name} has the function {name}, which is no kernel: mark it @kernel (from "
+                "boxthirding import kernel)"
+            )
+    return policy
+
 
 def parse_policy(
     spec: str, *, budget: int | None = None, sigma: float | None = None, hardness: float | None = None
 ) -> Policy:
     """Return the policy that a SPEC describes: a name, then optionally a colon and key=value pairs.
+
+    Instead of a name, `module.path:Class` is a policy of your own: `my_policies:Mine` or `my_policies:Mine:depth=3`. A
+    package gives its policies names by the entry points `boxthirding.policies`.
 
     A policy that must be told the budget, the noise or, for an oracle, the hardness of the problem gets it from the
     arguments, unless the SPEC has the key itself.
@@ -48,11 +82,8 @@ def parse_policy(
     >>> parse_policy("b3:reuse=topup,effort=0.3")
     BoxThirding(growth=None, effort=0.3, schedule='geometric', reuse='topup')
     """
-    name, _, rest = spec.partition(":")
-    if name not in POLICIES:
-        raise InvalidInput(f"policy is {name!r}, but must be one of {', '.join(sorted(POLICIES))}")
-    cls = POLICIES[name]
-    known = {field.name: field for field in fields(cls)}
+    name, cls, rest = _chosen(spec)
+    known = {field.name: field for field in fields(cls) if field.init}
     values: dict[str, Any] = {}
     for pair in filter(None, rest.split(",")):
         key, equals, text = pair.partition("=")
@@ -69,11 +100,107 @@ def parse_policy(
     for key, value in {"budget": budget, "sigma": sigma, "hardness": hardness}.items():
         if key in cls.told and value is not None:
             values.setdefault(key, value)
-    missing = [key for key, field in known.items() if field.default is MISSING and key not in values]
+    missing = [
+        key
+        for key, field in known.items()
+        if field.default is MISSING and field.default_factory is MISSING and key not in values
+    ]
     if missing:
         raise InvalidInput(f"policy {name} must be told {' and '.join(missing)}: write {name}:{missing[0]}=…")
     policy: Policy = cls(**values)
     return policy
+
+
+def written(policy: Policy) -> str:
+    """Return a policy as a SPEC, or refuse one that cannot be read back from it."""
+    kind = type(policy)
+    name = policy.name if POLICIES.get(policy.name) is kind else f"{kind.__module__}:{kind.__qualname__}"
+    way_out = "run it in a Session"
+    if not is_dataclass(policy):
+        raise InvalidInput(f"policy is {policy!r}, but only a frozen dataclass can be kept as a SPEC: {way_out}")
+    if kind.__module__ == "__main__" or "<locals>" in kind.__qualname__:
+        raise InvalidInput(
+            f"policy is {policy!r}, but {kind.__qualname__} cannot be imported by another process: move the class to a "
+            f"module of its own, or {way_out}"
+        )
+    pairs = [
+        f"{part.name}={_text(getattr(policy, part.name))}"
+        for part in fields(policy)
+        if part.init and (part.default is MISSING or getattr(policy, part.name) != part.default)
+    ]
+    spec = f"{name}:{','.join(pairs)}" if pairs else name
+    try:
+        same = parse_policy(spec) == policy
+    except InvalidInput:
+        same = False
+    if not same:
+        raise InvalidInput(
+            f"policy is {policy!r}, which the SPEC {spec!r} does not describe exactly: simplify it, or {way_out}"
+        )
+    return spec
+
+
+def _chosen(spec: str) -> tuple[str, type[Any], str]:
+    """Return what a SPEC calls its policy, the class of that name, and the key=value pairs behind it."""
+    name, _, rest = spec.partition(":")
+    if name in POLICIES:
+        return name, POLICIES[name], rest
+    cls = _entry_point(name)
+    if cls is None:
+        attribute, _, pairs = rest.partition(":")
+        if not attribute or "=" in attribute:
+            raise InvalidInput(
+                f"policy is {name!r}, but must be one of {', '.join(sorted(POLICIES))}, or module:Class for your own"
+            )
+        name, rest = f"{name}:{attribute}", pairs
+        cls = _imported(*name.split(":"))
+    if not (isinstance(cls, type) and hasattr(cls, "rule") and is_dataclass(cls)):
+        raise InvalidInput(
+            f"policy {name} is {cls!r}, which is no policy: it must be a dataclass with a rule, see "
+            "boxthirding.types.Policy"
+        )
+    return name, cls, rest
+
+
+def _entry_point(name: str) -> Any:
+    """Return what another package has entered under a name, or None; looked up only for names that are not ours."""
+    from importlib.metadata import entry_points  # noqa: PLC0415  # takes milliseconds
+
+    for entry in entry_points(group=ENTRY_POINTS, name=name):
+        try:
+            return entry.load()
+        except (ImportError, AttributeError) as error:
+            raise InvalidInput(
+                f"policy {name} is {entry.value}, as an installed package says, but cannot be imported ({error}): "
+                "install that package anew"
+            ) from error
+    return None
+
+
+def _imported(module: str, attribute: str) -> Any:
+    """Return a class of a third party's module."""
+    try:
+        found: Any = import_module(module)
+    except ModuleNotFoundError as error:
+        parents = {module.rsplit(".", k)[0] for k in range(module.count(".") + 1)}
+        if error.name in parents:
+            raise InvalidInput(
+                f"policy is {module}:{attribute}, but there is no module {error.name}: it must be installed, or lie in "
+                f"a folder of PYTHONPATH; the policies of boxthirding are {', '.join(sorted(POLICIES))}"
+            ) from None
+        raise InvalidInput(
+            f"policy is {module}:{attribute}, but {module} needs the module {error.name}, which is missing: install it"
+        ) from error
+    except (TypeError, ValueError):  # an empty or relative name
+        raise InvalidInput(f"policy is {module}:{attribute}, but {module!r} is no name of a module") from None
+    try:
+        for part in attribute.split("."):
+            found = getattr(found, part)
+    except AttributeError:
+        raise InvalidInput(
+            f"policy is {module}:{attribute}, but module {module} has no {attribute}: write module:Class"
+        ) from None
+    return found
 
 
 def _value(policy: str, field: Field[Any], text: str) -> Any:
@@ -99,3 +226,7 @@ def _number(policy: str, key: str, text: str) -> float:
         return float(text)
     except ValueError:
         raise InvalidInput(f"policy {policy} has {key}={text}, but {key} must be a number") from None
+
+
+def _text(value: object) -> str:
+    return "/".join(map(_text, value)) if isinstance(value, tuple) else str(value)

@@ -1,27 +1,47 @@
 """All means in order, largest first, brought up to date when somebody wants to know: cheap when few have changed."""
 
 import math
-from typing import Any, Final
+from typing import Final, Protocol
 
 from boxthirding._compile import kernel
-from boxthirding.types import Floats
+from boxthirding.types import Floats, Ints
 
 RANKED: Final = 0  # means in `ranked`
 MOVED: Final = 1  # arms in `moved`
 GONE: Final = 2  # of them, how many had a mean
 COUNTS: Final = 3
 
-Standing = Any
-"""A rule's own state, if it has these fields:
 
-    mean: Floats  # [K] -∞ for an arm without one
-    counts: Ints  # [COUNTS]
-    ranked: Floats  # [K] the means, largest first, as they were the last time
-    moved: Ints  # [K] the arms whose means have changed since
-    has_moved: Ints  # [K] 1 for each of them
-    changes: Floats  # [K] the means that they had; then, while they are put in order, those that they have
-    scratch: Floats  # [K] room for sorting
-"""
+class Standing(Protocol):
+    """A rule's own state, if it has these fields."""
+
+    @property
+    def mean(self) -> Floats:
+        """[K] The means, -∞ for an arm without one."""
+
+    @property
+    def counts(self) -> Ints:
+        """[COUNTS] RANKED, MOVED and GONE."""
+
+    @property
+    def ranked(self) -> Floats:
+        """[K] The means, largest first, as they were the last time."""
+
+    @property
+    def moved(self) -> Ints:
+        """[K] The arms whose means have changed since."""
+
+    @property
+    def has_moved(self) -> Ints:
+        """[K] 1 for each of them."""
+
+    @property
+    def changes(self) -> Floats:
+        """[K] The means that they had; then, while they are put in order, those that they have."""
+
+    @property
+    def scratch(self) -> Floats:
+        """[K] Room for sorting."""
 
 
 @kernel

@@ -5,24 +5,50 @@ flat. Nodes are arm numbers, or whatever else a rule counts; every node knows th
 the largest `upper`. Several trees share the arrays, each with its place in `root`.
 """
 
-from typing import Any
+from typing import Protocol
 
 from boxthirding._compile import kernel
-from boxthirding.types import NONE
+from boxthirding.types import NONE, Floats, Ints
 
-Treap = Any
-"""A rule's own state, if it has these fields:
 
-    root: Ints  # [R] the top node of each tree, or NONE
-    left: Ints  # [K] towards larger keys
-    right: Ints  # [K]
-    parent: Ints  # [K]
-    weight: Ints  # [K] nodes in the subtree
-    champion: Ints  # [K] the node of the subtree with the largest upper
-    lower: Floats  # [K] the key
-    upper: Floats  # [K]
-    luck: Ints  # [K] drawn once for each node: who comes first among equals, and, scrambled, the priority
-"""
+class Treap(Protocol):
+    """A rule's own state, if it has these fields."""
+
+    @property
+    def root(self) -> Ints:
+        """[R] The top node of each tree, or NONE."""
+
+    @property
+    def left(self) -> Ints:
+        """[K] The child towards larger keys."""
+
+    @property
+    def right(self) -> Ints:
+        """[K] The other child."""
+
+    @property
+    def parent(self) -> Ints:
+        """[K] The node above."""
+
+    @property
+    def weight(self) -> Ints:
+        """[K] Nodes in the subtree."""
+
+    @property
+    def champion(self) -> Ints:
+        """[K] The node of the subtree with the largest upper."""
+
+    @property
+    def lower(self) -> Floats:
+        """[K] The key."""
+
+    @property
+    def upper(self) -> Floats:
+        """[K] The second value."""
+
+    @property
+    def luck(self) -> Ints:
+        """[K] Drawn once for each node: who comes first among equals, and, scrambled, the priority."""
 
 
 @kernel

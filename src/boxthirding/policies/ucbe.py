@@ -15,10 +15,10 @@ from boxthirding._checks import LARGEST_FLOAT, is_finite, not_negative, whole
 from boxthirding._compile import kernel
 from boxthirding.errors import InvalidInput
 from boxthirding.policies.arrays import copied, zeros
-from boxthirding.policies.standing import COUNTS, before_change, bring_up_to_date, clear
-from boxthirding.policies.tournament import play_all, player, replay
 from boxthirding.policies.ranking import in_order
 from boxthirding.policies.records import PlainRecord
+from boxthirding.policies.standing import COUNTS, before_change, bring_up_to_date, clear
+from boxthirding.policies.tournament import play_all, player, replay
 from boxthirding.streams import TIES, advance, spawn
 from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Floats, Ints, Rule
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from boxthirding._checks import whole
 from boxthirding.errors import InvalidInput, TicketRefused
-from boxthirding.policies import AdaptiveBoxThirding, parse_policy
 from boxthirding.policies.arrays import interpreted
 from boxthirding.policies.records import record_for
+from boxthirding.policies.spec import as_policy
 from boxthirding.session.labels import Labels
 from boxthirding.session.protocol import Ticket
 from boxthirding.session.saved import Saved, named
@@ -225,7 +225,7 @@ class Play:
 
     def _hold(self, state: Any) -> None:
         """Play on with a state: its arrays are for records and files, `_seen` is for the rule."""
-        self._state, self._seen = state, interpreted(self.policy, state)
+        self._state, self._seen = state, interpreted(state)
 
     def _meet(self, arm: int) -> None:
         """Give an arm its label when its number is first needed."""
@@ -241,17 +241,6 @@ class Play:
             self._left = 0
         self._tickets.close_all_of(arm)
         self.policy.rule.drop(self._seen, arm)
-
-
-def as_policy(policy: Policy | str | None) -> Policy:
-    """Return a policy given as such, as a SPEC, or not at all."""
-    if policy is None:
-        return AdaptiveBoxThirding()
-    if isinstance(policy, str):
-        return parse_policy(policy)
-    if isinstance(policy, type) or not hasattr(policy, "rule"):
-        raise InvalidInput(f"policy is {policy!r}, but must be a policy such as BoxThirding() or a SPEC such as 'b3'")
-    return policy
 
 
 def as_reward(reward: object) -> float:

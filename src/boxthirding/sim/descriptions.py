@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from boxthirding.policies import parse_policy
+from boxthirding.policies.spec import as_policy
 from boxthirding.policies.ucbe import oracle_hardness
 from boxthirding.rewards import Source
 from boxthirding.types import Floats, Policy
@@ -68,9 +68,9 @@ class Description:
             yield f"checkpoints differ: {_listed(there - wanted)} only there, {_listed(wanted - there)} only asked for"
 
 
-def told(spec: str, budget: int, sigma: float, means: Floats) -> Policy:
-    """Return the policy of a SPEC; what it must be told follows from the budget, the rewards and the true means."""
-    return parse_policy(spec, budget=budget, sigma=sigma, hardness=oracle_hardness(means))
+def told(policy: Policy | str, budget: int, sigma: float, means: Floats) -> Policy:
+    """Return a policy, or that of a SPEC; what it must be told follows from the budget, the rewards and the means."""
+    return as_policy(policy, budget=budget, sigma=sigma, hardness=oracle_hardness(means))
 
 
 def digest_of_means(means: Floats) -> str:

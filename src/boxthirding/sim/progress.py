@@ -88,4 +88,4 @@ class Forecast(Progress):
 
 
 def _name(setting: "Setting") -> str:
-    return setting.policy.partition(":")[0]
+    return setting.spec.partition(":")[0]

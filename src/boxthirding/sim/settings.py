@@ -4,12 +4,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from boxthirding._checks import whole
+from boxthirding.policies.spec import as_policy, written
 from boxthirding.rewards import Instance, RewardModel
 from boxthirding.sim.chunks import Task
 from boxthirding.sim.descriptions import Description, digest_of_means, digest_of_rewards, told
 from boxthirding.sim.fingerprints import digest_of_code
 from boxthirding.sim.simulate import checked_checkpoints
 from boxthirding.streams import spawn
+from boxthirding.types import Policy
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,8 +29,8 @@ class Setting:
 
     instance: Instance
     rewards: RewardModel
-    policy: str
-    """A SPEC: `b3`, or `b3:reuse=topup,effort=0.3`."""
+    policy: Policy | str
+    """A SPEC: `b3`, or `b3:reuse=topup,effort=0.3`; a policy that is given as such is kept as its SPEC."""
     budget: int
     checkpoints: tuple[int, ...] = ()
     replicates: int = 1000
@@ -36,6 +38,8 @@ class Setting:
     workers: int = 1
 
     def __post_init__(self) -> None:
+        if not isinstance(self.policy, str):
+            object.__setattr__(self, "policy", written(as_policy(self.policy)))
         times = checked_checkpoints(self.checkpoints, whole("budget", self.budget, least=1))
         object.__setattr__(self, "checkpoints", tuple(times.tolist()))
         whole("the number of replicates", self.replicates, least=1)
@@ -43,6 +47,11 @@ class Setting:
         spawn(self.seed, 0, 0)  # refuses a bad seed
         # The task refuses arms that the rewards do not fit, the policy a budget too small for so many arms.
         self.task.policy.new(self.instance.n_arms, self.seed, 1)
+
+    @property
+    def spec(self) -> str:
+        """The policy as a SPEC."""
+        return str(self.policy)
 
     @cached_property
     def task(self) -> Task:
@@ -58,7 +67,7 @@ class Setting:
         source = self.task.source
         own = bool((source.means == self.instance.means).all())
         return Description(
-            policy=self.policy,
+            policy=self.spec,
             instance=self.instance.name,
             source=self.instance.source if own else f"{self.instance.source}, as {self.rewards.spec}",
             arms=self.instance.n_arms,

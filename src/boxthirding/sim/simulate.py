@@ -10,6 +10,7 @@ from boxthirding._checks import whole
 from boxthirding.errors import InvalidInput, MissingExtra
 from boxthirding.rewards import Instance, RewardModel
 from boxthirding.sim.chunks import Chunk, Task, chunks_of, run_chunk
+from boxthirding.sim.descriptions import told
 from boxthirding.sim.gathering import Gathered
 from boxthirding.sim.lanes import Lanes
 from boxthirding.sim.runs import Interrupted, Run
@@ -20,7 +21,7 @@ from boxthirding.types import Ints, Policy
 def simulate(  # noqa: PLR0913  # an experiment has this many parts; all but four have a default
     instance: Instance,
     rewards: RewardModel,
-    policy: Policy,
+    policy: Policy | str,
     *,
     budget: int,
     checkpoints: Iterable[int] = (),
@@ -34,6 +35,8 @@ def simulate(  # noqa: PLR0913  # an experiment has this many parts; all but fou
 ) -> Run:
     """Run a policy on an instance `replicates` times; replicate k depends on the seed and on k alone.
 
+    A policy may be given as a SPEC: what it must be told, the budget, the noise or the hardness of the problem, it is.
+
     The answer is read at every checkpoint and at the budget. With several `workers`, pulls run side by side and take
     exponential times. `threads` is all cores unless given; instead of threads, `executor` may be any
     `concurrent.futures.Executor`, a process pool or a cluster. `compiled` is whether Numba is there unless given;
@@ -45,7 +48,8 @@ def simulate(  # noqa: PLR0913  # an experiment has this many parts; all but fou
     spawn(seed, 0, 0)  # refuses a bad seed
     if compiled and not _compile.available():
         raise MissingExtra("compiled simulation", "numba", "sim")
-    task = Task(rewards.source(instance), policy, budget, times, seed, workers, compiled)
+    source = rewards.source(instance)
+    task = Task(source, told(policy, budget, rewards.sigma, source.means), budget, times, seed, workers, compiled)
     gathered = Gathered(task.source.means, times, replicates)
     with Lanes[None](executor, threads) as lanes:
         if lanes.ours:

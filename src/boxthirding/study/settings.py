@@ -2,17 +2,19 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 from boxthirding._checks import is_number, whole
-from boxthirding.errors import InvalidInput, StudyDiffers, UnreadableData
-from boxthirding.policies import POLICIES, parse_policy
+from boxthirding.errors import StudyDiffers, UnreadableData
+from boxthirding.policies import parse_policy
+from boxthirding.policies.spec import as_policy, written
 from boxthirding.session.labels import sort_out
-from boxthirding.session.play import as_policy
 from boxthirding.session.session import check_lease
 from boxthirding.study.events import Created
 from boxthirding.types import Label, Policy
+
+__all__ = ["Given", "Settings", "check_same", "created_from", "given", "policy_of", "policy_version", "written"]
 
 
 @dataclass(frozen=True)
@@ -49,26 +51,6 @@ def given(arms: int | Iterable[Any] | Mapping[Label, Any] | None) -> Given:
             return Given(tuple(label for label, _ in pairs), payloads)
         case iterator:
             return Given(iterator=iterator)
-
-
-def written(policy: Policy) -> str:
-    """Return a policy as a SPEC, or refuse one that cannot be read back from it."""
-    configuration: Any = policy
-    kind = POLICIES.get(getattr(policy, "name", ""))
-    if kind is not type(policy):
-        raise InvalidInput(
-            f"policy is {policy!r}, but a study keeps its policy as a SPEC, and only those of this package have one "
-            f"({', '.join(sorted(POLICIES))}): run it in a Session"
-        )
-    pairs = [
-        f"{part.name}={_text(getattr(policy, part.name))}"
-        for part in fields(configuration)
-        if part.default is MISSING or getattr(policy, part.name) != part.default
-    ]
-    spec = f"{policy.name}:{','.join(pairs)}" if pairs else policy.name
-    if parse_policy(spec) != policy:
-        raise InvalidInput(f"policy is {policy!r}, which the SPEC {spec!r} does not describe exactly: simplify it")
-    return spec
 
 
 def policy_version(policy: Policy) -> int:
@@ -172,7 +154,3 @@ def _package() -> str:
         return version("boxthirding")
     except PackageNotFoundError:  # run from a copy that is not installed
         return "unknown"
-
-
-def _text(value: object) -> str:
-    return "/".join(map(_text, value)) if isinstance(value, tuple) else str(value)

@@ -1,0 +1,118 @@
+"""A rule that decides otherwise has another version, so that journals of the older one are taken over."""
+
+import importlib
+import linecache
+import sys
+
+import pytest
+
+from boxthirding.policies import POLICIES
+from boxthirding.policies.versions import VERSIONS, digest
+
+
+def test_the_table_has_every_policy():
+    assert {*VERSIONS} == {*POLICIES}
+
+
+@pytest.mark.parametrize("name", sorted(POLICIES))
+def test_a_rule_that_has_changed_has_another_version(name):
+    version, expected = VERSIONS[name]
+    found = digest(POLICIES[name])
+    assert found == expected, (
+        f"the rule of {name} has changed: raise its version and write the new digest {found} into policies/versions.py"
+    )
+    assert version == POLICIES[name].version
+
+
+MODULE = '''
+from dataclasses import dataclass
+from typing import ClassVar, Final, NamedTuple
+import numpy as np
+from boxthirding.policies import Uniform
+from boxthirding._compile import kernel
+
+STEP: Final = 2
+
+class State(NamedTuple):
+    scalars: np.ndarray
+
+@kernel
+def ask(state):
+    """Say something."""
+    return stepped(state.scalars[0])
+
+@kernel
+def stepped(number: int) -> int:
+    # why
+    return number + STEP
+
+def _empty(room):
+    return State(np.zeros(room))
+
+@dataclass(frozen=True)
+class Mine:
+    name: ClassVar[str] = "mine"
+    rule: ClassVar = Uniform.rule._replace(ask=ask)
+
+    def new(self, n_arms, seed, capacity):
+        if n_arms < 1:
+            raise ValueError(f"{n_arms} arms")
+        return self._made(n_arms)
+
+    def grow(self, state):
+        return state
+
+    def _made(self, n_arms):
+        return _empty(n_arms)
+
+    def ranking(self, state, k=None):
+        return []
+'''
+
+
+@pytest.fixture
+def digest_of(tmp_path, monkeypatch):
+    """Return the digest of the module above with one text replaced by another."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # two texts of one second would share it
+
+    def made(old="", new=""):
+        assert old in MODULE
+        (tmp_path / "a_policy.py").write_text(MODULE.replace(old, new, 1), encoding="utf-8")
+        linecache.clearcache()
+        importlib.invalidate_caches()
+        monkeypatch.delitem(sys.modules, "a_policy", raising=False)
+        return digest(importlib.import_module("a_policy").Mine)
+
+    return made
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("STEP: Final = 2", "STEP: Final = 3"),
+        ("return number + STEP", "return STEP - number"),
+        ("return stepped(state.scalars[0])", "return stepped(state.scalars[1])"),
+        ("    scalars: np.ndarray", "    scalars: np.ndarray\n    more: np.ndarray = None"),
+        ("return self._made(n_arms)", "return self._made(n_arms + 1)"),
+        ("return _empty(n_arms)", "return _empty(2 * n_arms)"),
+        ("np.zeros(room)", "np.ones(room)"),
+        ("        return state\n", "        return _empty(9)\n"),
+    ],
+)
+def test_what_decides_is_part_of_the_digest(digest_of, old, new):
+    assert digest_of(old, new) != digest_of()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Say something", "Say something else"),
+        ("# why", "# because"),
+        ("number: int) -> int", "number)"),
+        ('{n_arms} arms"', '{n_arms} is too few"'),
+        ("        return []", "        return [1]"),
+    ],
+)
+def test_what_decides_nothing_is_not(digest_of, old, new):
+    assert digest_of(old, new) == digest_of()
