@@ -59,7 +59,7 @@ from boxthirding.policies.boxes import (
     TOP,
     WIDTH,
     WITHDRAWN,
-    has_record,
+    begin_record,
     highest,
     larger_room,
     mean,
@@ -266,8 +266,10 @@ def amend(state: State, arm: int, times: int, total: float, squares: float) -> i
         if scalars[AMENDED] > 0 and (scalars[NEXT_FIT] == 0 or scalars[TOLD] >= scalars[NEXT_FIT] or not few):
             fit(state)
         return 0
-    if arm >= scalars[KNOWN] and not has_full_record(state, arm):
-        return GROW
+    while scalars[KNOWN] <= arm:
+        if scalars[KNOWN] == len(state.place):
+            return GROW
+        begin_full_record(state)
     if state.place[arm] == WITHDRAWN or (times == 0 and total == 0.0 and squares == 0.0):
         return 0
     if scalars[TOLD] == 0 and times > 0:
@@ -280,7 +282,11 @@ def amend(state: State, arm: int, times: int, total: float, squares: float) -> i
     scalars[AMENDED] += max(1, abs(times))
     state.amended[arm] += times
     state.amended_total[arm] += total
-    count(state, arm, times, total, squares)
+    if state.pulls[arm] == 0 and times > 0:
+        count(state, arm, times, total, squares)
+    elif state.pulls[arm] > 0:
+        scalars[REPEATS] += more_repeats(state.pulls[arm], times)
+        learn(state, arm, times, total, squares)
     if times != 1 and times != -1:  # else no square was rounded
         state.reach[arm] = max(state.reach[arm], size)
     add_to_record(state, arm, times, total)
@@ -343,23 +349,21 @@ def highest_ready(state: State) -> int:
 def meet(state: State) -> int:
     """Let the next arm in (S7)."""
     if state.scalars[SEEN] == state.scalars[KNOWN]:
-        has_full_record(state, state.scalars[SEEN])
+        begin_full_record(state)
     return introduce(state)
 
 
 @kernel
-def has_full_record(state: State, arm: int) -> bool:
-    """Give every number up to `arm` an empty record, unless it has one; tell whether there was room."""
-    known = state.scalars[KNOWN]
-    fits = has_record(state, arm)
-    for number in range(known, state.scalars[KNOWN]):
-        state.luck[number] = advance(state.ties)
-        state.out[number] = 0
-        state.finalist[number] = 0
-        state.new_squares[number] = 0.0
-        state.amended[number] = 0
-        state.amended_total[number] = 0.0
-    return fits
+def begin_full_record(state: State) -> None:
+    """Give the next number that has none an empty record."""
+    arm = state.scalars[KNOWN]
+    begin_record(state)
+    state.luck[arm] = advance(state.ties)
+    state.out[arm] = 0
+    state.finalist[arm] = 0
+    state.new_squares[arm] = 0.0
+    state.amended[arm] = 0
+    state.amended_total[arm] = 0.0
 
 
 @kernel
@@ -375,13 +379,11 @@ def settle(state: State, arm: int) -> None:
 
 @kernel
 def count(state: State, arm: int, times: int, total: float, squares: float) -> None:
-    """Learn from results that an arm is about to get, or to lose."""
-    pulls = state.pulls[arm]
-    if pulls == 0:
-        if times <= 0:
-            return
+    """Learn from results that an arm is about to get."""
+    if state.pulls[arm] == 0:
         state.first_mean[arm] = total / times
-    state.scalars[REPEATS] += more_repeats(pulls, times)
+        state.scalars[REPEATS] -= 1
+    state.scalars[REPEATS] += times
     learn(state, arm, times, total, squares)
 
 
@@ -413,19 +415,19 @@ def seat(state: State, arm: int) -> None:
     state.finalist[arm] = 1
     set_upper(state, arm)
     n = state.pulls[arm]
-    lower = mean(state, arm) - LOWER * state.facts[SIGMA] / math.sqrt(n) if n > 0 else -math.inf
+    lower = state.total[arm] / n - LOWER * state.facts[SIGMA] / math.sqrt(n) if n > 0 else -math.inf
     insert(state, 0, arm, lower, state.upper[arm])
 
 
 @kernel
 def set_upper(state: State, arm: int) -> None:
     """Work out a finalist's upper bound (rules 6 and 8)."""
-    if state.pulls[arm] == 0:
-        state.upper[arm] = -math.inf if state.out[arm] > 0 else math.inf
+    n, out = state.pulls[arm], state.out[arm]
+    if n == 0:
+        state.upper[arm] = -math.inf if out > 0 else math.inf
         return
     width = UPPER_OF_ALL if state.scalars[ALL_MET] == 1 else UPPER
-    n = state.pulls[arm] + state.out[arm]
-    state.upper[arm] = mean(state, arm) + width * state.facts[SIGMA] / math.sqrt(n)
+    state.upper[arm] = state.total[arm] / n + width * state.facts[SIGMA] / math.sqrt(n + out)
 
 
 @kernel
@@ -433,11 +435,12 @@ def set_score(state: State, arm: int) -> None:
     """Work out the lower bound of an arm's shrunk mean (rule 9)."""
     facts = state.facts
     n = float(state.pulls[arm])
-    state.score[arm] = mean(state, arm)
+    score = mean(state, arm)
     if facts[SIGMA] > 0.0 and n > 0.0:
         known = n + facts[RATIO] * facts[RATIO]
-        shrunk = facts[CENTRE] + (state.score[arm] - facts[CENTRE]) * (n / known)
-        state.score[arm] = shrunk - CAUTION * facts[SIGMA] / math.sqrt(known)
+        shrunk = facts[CENTRE] + (score - facts[CENTRE]) * (n / known)
+        score = shrunk - CAUTION * facts[SIGMA] / math.sqrt(known)
+    state.score[arm] = score
 
 
 @kernel

@@ -40,10 +40,10 @@ from boxthirding.policies.boxes import (
     Boxes,
     State,
     above,
+    begin_record,
     empty,
     enter,
     grown,
-    has_record,
     leave,
     mean,
     note,
@@ -157,8 +157,10 @@ def amend(state: State, arm: int, times: int, total: float, squares: float) -> i
     """Add sums to the mean that an arm competes with; where it stands, and what its LIFT waits for, stays as it is."""
     if arm == NONE:
         return 0
-    if arm >= state.scalars[KNOWN] and not has_record(state, arm):
-        return GROW
+    while state.scalars[KNOWN] <= arm:
+        if state.scalars[KNOWN] == len(state.place):
+            return GROW
+        begin_record(state)
     if state.place[arm] != WITHDRAWN:
         add_to_record(state, arm, times, total)
     return 0
@@ -261,7 +263,7 @@ def introduce(state: Boxes) -> int:
     if unseen > 0 and (scalars[WAITING] == 0 or below(state.ties, unseen + scalars[WAITING]) < unseen):
         arm = scalars[SEEN]
         if arm == scalars[KNOWN]:
-            has_record(state, arm)
+            begin_record(state)
         scalars[SEEN] += 1
         scalars[LIVE] += 1
         if scalars[SEEN] < scalars[KNOWN]:

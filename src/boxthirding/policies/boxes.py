@@ -242,17 +242,15 @@ def mean(state: Boxes, arm: int) -> float:
 
 
 @kernel
-def has_record(state: Boxes, arm: int) -> bool:
-    """Give every number up to `arm` an empty record, unless it has one; tell whether there was room."""
-    room = len(state.place)
-    for number in range(state.scalars[KNOWN], min(arm + 1, room)):
-        state.pulls[number] = 0
-        state.total[number] = 0.0
-        state.place[number] = NEW
-        state.lifter[number] = NONE
-        state.queued[number] = 0
-        state.scalars[KNOWN] = number + 1
-    return arm < room
+def begin_record(state: Boxes) -> None:
+    """Give the next number that has none an empty record."""
+    arm = state.scalars[KNOWN]
+    state.scalars[KNOWN] = arm + 1
+    state.pulls[arm] = 0
+    state.total[arm] = 0.0
+    state.place[arm] = NEW
+    state.lifter[arm] = NONE
+    state.queued[arm] = 0
 
 
 @kernel

@@ -48,6 +48,8 @@ def learn(state: Noise, arm: int, times: int, total: float, squares: float) -> N
         state.apart[arm] = 0.0
         state.around[arm] = 0.0
         state.reach[arm] = 0.0
+        if times == 1:
+            return
     base = state.base[arm]
     apart = total - times * base
     if times == 1 or times == -1:
