@@ -16,6 +16,7 @@ from boxthirding import _compile
 from boxthirding.errors import MissingExtra
 from boxthirding.policies import POLICIES, BoxThirding, SequentialHalving, Uniform, box_thirding, uniform
 from boxthirding.policies.uniform import recommend
+from boxthirding.streams import advance
 from boxthirding.testing import ContractBroken, PolicyContract
 from boxthirding.types import NONE, Rule
 
@@ -74,7 +75,8 @@ def test_every_policy_is_put_to_the_contract():
 
 def broken(policy, **replaced):
     """Return a policy of the same kind with functions of its rule, or its methods, replaced."""
-    rule = policy.rule._replace(**{name: replaced.pop(name) for name in Rule._fields if name in replaced})
+    functions = {name: _compile.kernel(replaced.pop(name)) for name in Rule._fields if name in replaced}
+    rule = policy.rule._replace(**functions)
     kind = type(policy)
     return type(kind.__name__, (kind,), {"rule": rule, **replaced})(**vars(policy))
 
@@ -113,10 +115,15 @@ def half_measured(state):
     return under_way[0] if under_way else box_thirding.recommend(state)
 
 
+def drops_nothing(_state, _arm):
+    """Keep what is withdrawn."""
+
+
 def by_whim(state):
     """Ask global randomness instead of the streams."""
     if random.random() < 0.1:
         state.scalars[uniform.NEXT] = 0
+        state.scalars[uniform.ROUND] += 1
     return uniform.ask(state)
 
 
@@ -134,9 +141,49 @@ def half_reset(state):
     state.scalars[uniform.NEXT] = turn
 
 
-def ranks_everybody(_self, state):
+def ranks_everybody(_self, state, _k=None):
     """Rank arms that nobody has pulled too."""
     return list(range(len(state.pulls)))
+
+
+def loses_amended_pulls(state, arm, times, total, squares):
+    """Add a reward to a sum, but not to its count."""
+    return uniform.amend(state, arm, 1 if times > 0 else times, total, squares)
+
+
+def keeps_amended(state, arm, times, total, squares):
+    """Take nothing out."""
+    return uniform.amend(state, arm, times, total, squares) if times >= 0 else 0
+
+
+def answers_for_the_dropped(state, arm, times, total, squares):
+    """Hold on to the best arm, though it may have no result left."""
+    best = state.scalars[uniform.BEST]
+    done = uniform.amend(state, arm, times, total, squares)
+    if best != NONE:
+        state.scalars[uniform.BEST] = best
+        state.scalars[uniform.STALE] = 0
+    return done
+
+
+def begins_records_anew(state, arm, times, total, squares):
+    """Draw luck again whenever an arm is amended."""
+    done = uniform.amend(state, arm, times, total, squares)
+    if done == 0 and arm != NONE:
+        state.luck[arm] = advance(state.ties)
+        state.scalars[uniform.STALE] = 1
+    return done
+
+
+def has_no_room(state, arm, times, total, squares):
+    """Lose what there is no room for."""
+    return max(0, uniform.amend(state, arm, times, total, squares))
+
+
+def ranks_the_first(self, state, k=None):
+    """Rank any k arms when k are asked for."""
+    arms = Uniform.ranking(self, state)
+    return arms if k is None else arms[::-1][:k]
 
 
 @_compile.kernel
@@ -157,13 +204,23 @@ def by_the_last_bit(state):
         (broken(BoxThirding(effort=3.0), tell=lost_parts), "test_live_equals_simulated", "differ"),
         (broken(Uniform(), tell=lost_tell), "test_the_rule_keeps_its_contract", "nothing is recommended"),
         (broken(BoxThirding(), recommend=half_measured), "test_the_rule_keeps_its_contract", "recommendation changed"),
-        (broken(Uniform(), drop=lambda _state, _arm: None), "test_the_rule_keeps_its_contract", "withdrawn"),
-        (broken(Uniform(), drop=lambda _state, _arm: None), "test_a_session_keeps_its_contract", "withdrawn"),
+        (broken(Uniform(), drop=drops_nothing), "test_the_rule_keeps_its_contract", "withdrawn"),
+        (broken(Uniform(), drop=drops_nothing), "test_a_session_keeps_its_contract", "withdrawn"),
         (broken(Uniform(), ask=by_whim), "test_live_equals_simulated", "differ"),
         (broken(Uniform(), grow=forgetful_grow), "test_the_rule_keeps_its_contract", "room|as new after reset"),
         (broken(Uniform(), grow=lambda _self, state: state), "test_the_rule_keeps_its_contract", "too small"),
         (broken(Uniform(), reset=half_reset), "test_the_rule_keeps_its_contract", "next number to be met"),
         (broken(Uniform(), ranking=ranks_everybody), "test_the_rule_keeps_its_contract", "ranking"),
+        (broken(Uniform(), ranking=ranks_the_first), "test_the_rule_keeps_its_contract", "best are"),
+        (broken(Uniform(), amend=loses_amended_pulls), "test_the_rule_keeps_its_contract", "became"),
+        (
+            broken(Uniform(), amend=keeps_amended),
+            "test_the_rule_keeps_its_contract",
+            "became|no result|without a result",
+        ),
+        (broken(Uniform(), amend=answers_for_the_dropped), "test_the_rule_keeps_its_contract", "became|no result"),
+        (broken(Uniform(), amend=begins_records_anew), "test_the_rule_keeps_its_contract", "became"),
+        (broken(Uniform(), amend=has_no_room), "test_the_rule_keeps_its_contract", "more room"),
     ],
 )
 def test_a_broken_policy_fails(policy, test, words):

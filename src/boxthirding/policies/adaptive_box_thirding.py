@@ -68,7 +68,7 @@ from boxthirding.policies.boxes import (
     short_of_levels,
 )
 from boxthirding.policies.boxes import reset as empty_boxes
-from boxthirding.policies.noise import learn, more_repeats, sigma, too_few_repeats
+from boxthirding.policies.noise import learn, more_repeats, sigma, squares_of, too_few_repeats
 from boxthirding.policies.ranking import in_order
 from boxthirding.policies.records import Record
 from boxthirding.policies.tournament import play_all, player, replay
@@ -282,13 +282,16 @@ def amend(state: State, arm: int, times: int, total: float, squares: float) -> i
     scalars[AMENDED] += max(1, abs(times))
     state.amended[arm] += times
     state.amended_total[arm] += total
-    if state.pulls[arm] == 0 and times > 0:
-        count(state, arm, times, total, squares)
-    elif state.pulls[arm] > 0:
+    if state.pulls[arm] > 0:
         scalars[REPEATS] += more_repeats(state.pulls[arm], times)
         learn(state, arm, times, total, squares)
+        squares = squares_of(state, arm, state.pulls[arm] + times)
+    elif times > 0:
+        count(state, arm, times, total, squares)
     if times != 1 and times != -1:  # else no square was rounded
         state.reach[arm] = max(state.reach[arm], size)
+    if state.pulls[arm] + times <= 0 and state.lifter[arm] == arm:  # as in add_to_record
+        state.new_squares[arm] += squares
     add_to_record(state, arm, times, total)
     rate(state, arm)
     return 0

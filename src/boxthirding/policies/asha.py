@@ -139,9 +139,12 @@ def amend(state: State, arm: int, times: int, total: float, squares: float) -> i
     if state.latest[arm] == WITHDRAWN:
         return 0
     stay = latest_ended(state, arm)
-    if stay == NONE:
-        state.known[arm] = max(0, state.known[arm] + times)
-        state.known_total[arm] = state.known_total[arm] + total if state.known[arm] > 0 else 0.0
+    if stay == NONE:  # with its first stay under way, they may be below 0: what is taken out was told there
+        state.known[arm] += times
+        state.known_total[arm] += total
+        if state.latest[arm] == NONE and state.known[arm] <= 0:
+            state.known[arm] = 0
+            state.known_total[arm] = 0.0
         return 0
     rung = state.rung[stay]
     was_promoted = state.upper[stay] == -math.inf

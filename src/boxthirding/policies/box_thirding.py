@@ -168,10 +168,16 @@ def amend(state: State, arm: int, times: int, total: float, squares: float) -> i
 
 @kernel
 def add_to_record(state: Boxes, arm: int, times: int, total: float) -> None:
-    """Add to an arm's sums, which are exactly 0 when its last result has been taken out."""
+    """Add to an arm's sums, which are exactly 0 when its last result has been taken out.
+
+    What is taken out beyond that came from the LIFT under way, and is taken out of its sums.
+    """
     state.pulls[arm] += times
     state.total[arm] += total
     if state.pulls[arm] <= 0:
+        if state.lifter[arm] == arm:
+            state.new_pulls[arm] += state.pulls[arm]
+            state.new_total[arm] += state.total[arm]
         state.pulls[arm] = 0
         state.total[arm] = 0.0
 
@@ -365,6 +371,9 @@ def commit(state: Boxes, arm: int) -> None:
     else:
         state.pulls[arm] += state.new_pulls[arm]
         state.total[arm] += state.new_total[arm]
+    if state.pulls[arm] <= 0:  # all of them were taken out
+        state.pulls[arm] = 0
+        state.total[arm] = 0.0
     state.new_pulls[arm] = 0
     enter(state, arm, state.target[arm] * WIDTH)
 

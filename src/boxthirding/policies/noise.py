@@ -12,7 +12,7 @@ from boxthirding.types import Floats, Ints
 
 _ENOUGH: Final = 60  # repeats, and there will never be too few
 _ROUNDING: Final = 2.0**-52  # of a sum, for each of its terms
-_HALF: Final = 2.0**27 + 1.0  # splits a float: what is left has 26 bits, and so exact squares
+_SPLIT: Final = 2.0**41 + 1.0  # leaves 12 bits of a float, so that squares of what is counted from it stay exact
 
 
 class Noise(Protocol):
@@ -91,9 +91,16 @@ def spread(state: Noise, arm: int, pulls: int) -> float:
 
 
 @kernel
+def squares_of(state: Noise, arm: int, pulls: int) -> float:
+    """Return the sum of the squares of an arm's rewards."""
+    base = state.base[arm]
+    return state.around[arm] + base * (2.0 * state.apart[arm] + pulls * base)
+
+
+@kernel
 def shortened(value: float) -> float:
-    """Return the upper half of a number's digits."""
-    scaled = value * _HALF
+    """Return a number to three or four decimal digits."""
+    scaled = value * _SPLIT
     return scaled - (scaled - value)
 
 

@@ -14,13 +14,13 @@ from types import FunctionType, ModuleType
 from typing import Any, Final
 
 VERSIONS: Final[Mapping[str, tuple[int, str]]] = {
-    "asha": (1, "c68ee590883f4684"),
-    "b3": (1, "906c638de3c3f43c"),
-    "b3auto": (1, "c7d2ab18490f4640"),
+    "asha": (1, "c1eb3250420617fb"),
+    "b3": (1, "6412698143b6fdf1"),
+    "b3auto": (1, "ca3fc8a86aa892a7"),
     "bsh": (1, "aa2aba7fdb0e0caa"),
     "bucb": (1, "e4fcc843d19696b3"),
     "dsh": (1, "2bd87412a2e83b68"),
-    "prose": (1, "a2cf87c16aa0dd2f"),
+    "prose": (1, "77bd440ba0d0b47a"),
     "sh": (1, "3cc8ba4c405ceb56"),
     "sr": (1, "1fa82eec8e752a0c"),
     "ucbe": (1, "a42ab1343710481f"),

@@ -37,6 +37,8 @@ class Plan:
     added: int
     failed: int
     refused: int
+    amended: int = 0
+    """Of a rule that can be amended."""
 
     def rng(self) -> random.Random:
         """Return the generator of everything that the plan leaves open."""
@@ -78,6 +80,7 @@ def for_plans(policy: Policy, check: Callable[[Policy, Plan], None], examples: i
         added=share,
         failed=share,
         refused=share,
+        amended=st.sampled_from([0, 0, 3, 10, 30]),
     )
 
     @settings(

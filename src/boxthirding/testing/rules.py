@@ -1,4 +1,4 @@
-"""The contract of a rule: `ask`, `tell`, `drop`, `recommend`, `reset` and `grow`, driven without a session."""
+"""The contract of a rule: `ask`, `tell`, `drop`, `recommend`, `amend`, `reset` and `grow`, driven without a session."""
 
 import random
 from collections import Counter
@@ -40,7 +40,8 @@ class Driven:
         self.openings: Counter[int] = Counter()  # by job: how often its name was given since it was last not open
         self.arm_of: dict[int, int] = {}  # by open job
         self.seen = 0
-        self.told: set[int] = set()
+        self.results: dict[int, list[float]] = {}  # by arm: those that count
+        self.amended = False
         self.dropped: set[int] = set()
         self.added = False
 
@@ -64,7 +65,7 @@ class Driven:
         """Return the recommended arm or NONE, checked."""
         arm = int(self.rule.recommend(self.state))
         if arm != NONE:
-            expect(arm in self.told, f"arm {arm} is recommended, but has no result")
+            expect(bool(self.results.get(arm)), f"arm {arm} is recommended, but has no result")
             expect(arm not in self.dropped, f"arm {arm} is recommended, but is withdrawn")
         expect(int(self.rule.recommend(self.state)) == arm, "asking for the recommendation twice gives two answers")
         return arm
@@ -73,7 +74,7 @@ class Driven:
         """Return a job, or None for WAIT."""
         before = self.answer()
         job = self._next_job()
-        if before != NONE and not self.ends_jobs_in_ask:
+        if before != NONE and not self.ends_jobs_in_ask and not self.amended:  # a job whose pulls are known needs none
             expect(
                 self.answer() == before, "the recommendation changed in ask, though no job ended and no arm was dropped"
             )
@@ -105,14 +106,50 @@ class Driven:
         """Tell some pulls of a job, or all; they gave the same reward each."""
         before = self.answer()
         self.rule.tell(self.state, job, times, times * reward, times * reward * reward)
-        self.told.add(self.arm_of[job])
+        self.results.setdefault(self.arm_of[job], []).extend([reward] * times)
         self.due[job] -= times
         after = self.answer()
         if self.openings[job] == 1 and self.due[job] and before != NONE:
             expect(after == before, "the recommendation changed before the last pull of a job was in")
         if not self.due[job]:
             del self.arm_of[job], self.due[job], self.openings[job]
-            expect(after != NONE or bool(self.dropped), "a job has ended, but nothing is recommended")
+            gone = bool(self.dropped) or self.amended
+            expect(after != NONE or gone, "a job has ended, but nothing is recommended")
+
+    def amend(self, arm: int, rewards: list[float], *, out: bool = False) -> None:
+        """Make results known that no job asked for, or take some out again."""
+        sign = -1 if out else 1
+        self._amend(arm, sign * len(rewards), sign * sum(rewards), sign * sum(reward * reward for reward in rewards))
+        there = self.results.setdefault(arm, [])
+        for reward in rewards:
+            if out:
+                there.remove(reward)
+            else:
+                there.append(reward)
+        self.answer()
+
+    def correct(self, arm: int, old: float, new: float) -> None:
+        """Change a result."""
+        self._amend(arm, 0, new - old, new * new - old * old)
+        self.results[arm].remove(old)
+        self.results[arm].append(new)
+        self.answer()
+
+    def end_of_batch(self) -> None:
+        """Let the rule learn from what was amended."""
+        self._amend(NONE, 0, 0.0, 0.0)
+        self.answer()
+
+    def _amend(self, arm: int, times: int, total: float, squares: float) -> None:
+        if self.rule.amend is None:
+            broken("a rule that cannot be amended was amended")
+        self.amended = True
+        self.seen = max(self.seen, arm + 1)
+        for _ in range(_GROWN_IN_VAIN):
+            if self.rule.amend(self.state, arm, times, total, squares) != GROW:
+                return
+            self.state = self.policy.grow(self.state)
+        broken("the state was grown again and again, and there is still no room for an amended arm")
 
     def drop(self, arm: int) -> None:
         """Withdraw an arm that has been met; its jobs end."""
@@ -131,8 +168,11 @@ class Driven:
         """Return the ranking, checked."""
         arms = self.policy.ranking(self.state)
         expect(len(set(arms)) == len(arms), f"the ranking {arms} names an arm twice")
-        expect(self.told.issuperset(arms), f"the ranking {arms} names an arm without a result")
+        expect(all(self.results.get(arm) for arm in arms), f"the ranking {arms} names an arm without a result")
         expect(self.dropped.isdisjoint(arms), f"the ranking {arms} names a withdrawn arm")
+        for k in (1, 3):
+            best = self.policy.ranking(self.state, k)[:k]
+            expect(best == arms[:k], f"the ranking begins with {arms[:k]}, but the {k} best are {best}")
         return arms
 
 
@@ -164,6 +204,8 @@ def _story(driven: Driven, plan: Plan) -> list[object]:
             driven.drop(best if best != NONE and rng.randrange(2) else rng.choice(there))
         elif chance < plan.withdrawn + plan.added:
             driven.add(rng.randrange(1, 4))
+        elif chance < plan.withdrawn + plan.added + plan.amended and driven.rule.amend is not None:
+            _amend_something(driven, plan, rng)
         elif len(driven.arm_of) < plan.workers and rng.randrange(2):
             job = driven.ask()
             _check_waiting(driven, job)
@@ -180,6 +222,45 @@ def _tell_some(driven: Driven, plan: Plan, rng: random.Random) -> None:
     job = rng.choice(driven.open_jobs())
     times = rng.choice([1, rng.randint(1, driven.due[job]), driven.due[job]])
     driven.tell(job, times, plan.reward(driven.arm_of[job], rng))
+
+
+def _amend_something(driven: Driven, plan: Plan, rng: random.Random) -> None:
+    """Make results known, take some out, correct one, or do something that must leave no trace."""
+    reach = driven.n_arms if rng.randrange(4) == 0 else min(driven.n_arms, driven.seen + 3)
+    arms = sorted(set(range(reach)) - driven.dropped)
+    told = [arm for arm in arms if driven.results.get(arm)]
+    verb = rng.randrange(6)
+    if verb == 0 or not arms:
+        driven.end_of_batch()
+    elif verb == 1:
+        _leave_no_trace(driven, plan, rng.choice(arms), rng)
+    elif verb in (2, 3) or driven.policy.forgets or not told:  # whose record an older result is no part of
+        arm = rng.choice(arms)
+        driven.amend(arm, [plan.reward(arm, rng) for _ in range(rng.choice([1, 1, 2, 5]))])
+    else:
+        arm = rng.choice(told)
+        there = driven.results[arm]
+        if verb == 4:  # noqa: PLR2004  # the last but one
+            driven.correct(arm, rng.choice(there), plan.reward(arm, rng))
+        else:
+            driven.amend(arm, rng.sample(there, rng.randint(1, len(there))), out=True)
+
+
+def _leave_no_trace(driven: Driven, plan: Plan, arm: int, rng: random.Random) -> None:
+    """Add a result and take it out, and if nothing is under way take all out and add them: it is as it was."""
+    before = driven.answer(), driven.ranking()
+    reward = plan.reward(arm, rng) + rng.choice([-1.0, 0.0, 1.0])
+    driven.amend(arm, [reward])
+    driven.amend(arm, [reward], out=True)
+    after = driven.answer(), driven.ranking()
+    expect(after == before, f"a result was added and taken out, and {before} became {after}")
+    there = list(driven.results.get(arm, ()))
+    if there and not driven.policy.forgets and arm not in driven.arm_of.values():
+        driven.amend(arm, there, out=True)
+        expect(arm not in driven.ranking(), f"all results of arm {arm} were taken out, but it is ranked")
+        driven.amend(arm, there)
+        after = driven.answer(), driven.ranking()
+        expect(after == before, f"all results of an arm were taken out and added again, and {before} became {after}")
 
 
 def _check_waiting(driven: Driven, job: Job | None) -> None:
