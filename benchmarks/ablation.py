@@ -27,14 +27,10 @@ SOURCE = Path(adaptive_box_thirding.__file__).read_text(encoding="utf-8")
 Regrets = dict[Cell, Floats]
 
 _NUMBER = "{}: Final = {}"
-_SHRUNK = """        known = n + facts[RATIO] * facts[RATIO]
-        shrunk = facts[CENTRE] + (state.score[arm] - facts[CENTRE]) * (n / known)
-        state.score[arm] = shrunk - CAUTION * facts[SIGMA] / math.sqrt(known)
-"""
-_MEET = """    state.luck[arm] = advance(state.ties)
-    state.out[arm] = 0
-    state.finalist[arm] = 0
-    state.new_squares[arm] = 0.0
+_SHRUNK = """\
+        known = n + facts[RATIO] * facts[RATIO]
+        shrunk = facts[CENTRE] + (score - facts[CENTRE]) * (n / known)
+        score = shrunk - CAUTION * facts[SIGMA] / math.sqrt(known)
 """
 _BASE_UPDATES = (
     ("arrange, commit, introduce", "arrange, commit, introduce, raise_base"),
@@ -43,7 +39,10 @@ _BASE_UPDATES = (
     ("if scalars[ALL_MET] == 0:\n", "if scalars[ALL_MET] == 0 or state.facts[SIGMA] > 0.0:\n"),
     ("        if all_met == 1:\n", "        if all_met == 1 and scalars[READY] + scalars[WAITING] == 0:\n"),
     ("            return WAIT, NONE, 0\n", "            raise_base(state)\n            continue\n"),
-    (_MEET, "    if state.pulls[arm] == 0:\n" + _MEET.replace("    state", "        state")),
+    (
+        "if state.scalars[SEEN] == state.scalars[KNOWN]:\n",
+        "if state.scalars[SEEN] == state.scalars[KNOWN] < state.scalars[N_ARMS]:\n",
+    ),
 )
 
 
@@ -68,7 +67,9 @@ VARIANTS = (
     Variant("2", "every lift pulls afresh", (("scalars[REUSE] = TOPUP", f"scalars[REUSE] = {FRESH}"),)),
     Variant("2", "pooled, not topped up", (("scalars[REUSE] = TOPUP", f"scalars[REUSE] = {POOL}"),)),
     Variant(
-        "3", "no pulls for the sake of σ", (("too_few_repeats(state.noise, scalars[TOLD], scalars[OUT])", "False"),)
+        "3",
+        "no pulls for the sake of σ",
+        (("too_few_repeats(scalars[REPEATS], scalars[TOLD], scalars[OUT])", "False"),),
     ),
     Variant(
         "4",
@@ -94,27 +95,21 @@ VARIANTS = (
     Variant(
         "8",
         "never all arms in the final",
-        (
-            (" or state.scalars[ALL_MET] == 1:\n        seat", ":\n        seat"),
-            (
-                "(scalars[ALL_MET] == 1 or state.place[arm] // WIDTH >= scalars[FLOOR])",
-                "state.place[arm] // WIDTH >= scalars[FLOOR]",
-            ),
-        ),
+        (("    if state.scalars[ALL_MET] == 0:\n        return state", "    if True:\n        return state"),),
     ),
     Variant("8", "upper bound + 1σ/√n for all", (constant("UPPER_OF_ALL", "2.0", "1.0"),)),
     Variant(
         "9",
         "answer by lower bound - 1σ/√n",
-        ((_SHRUNK, "        state.score[arm] -= 1.0 * facts[SIGMA] / math.sqrt(n)\n"),),
+        ((_SHRUNK, "        score -= 1.0 * facts[SIGMA] / math.sqrt(n)\n"),),
     ),
     Variant(
         "9",
         "answer by lower bound - 2σ/√n",
-        ((_SHRUNK, "        state.score[arm] -= 2.0 * facts[SIGMA] / math.sqrt(n)\n"),),
+        ((_SHRUNK, "        score -= 2.0 * facts[SIGMA] / math.sqrt(n)\n"),),
     ),
     Variant("9", "answer by posterior mean", (constant("CAUTION", "1.0", "0.0"),)),
-    Variant("9", "answer by plain mean", ((_SHRUNK, "        state.score[arm] = mean(state, arm)\n"),)),
+    Variant("9", "answer by plain mean", ((_SHRUNK, "        score = mean(state, arm)\n"),)),
     Variant("10", "fits at every quarter", (("2 * scalars[TOLD]", "scalars[TOLD] + max(1, scalars[TOLD] // 4)"),)),
 )
 

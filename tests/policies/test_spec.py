@@ -1,5 +1,9 @@
 """Policies written as text: what parses, and what is refused with the names that exist."""
 
+import importlib
+import importlib.metadata
+import sys
+
 import pytest
 
 from boxthirding.errors import InvalidInput
@@ -17,6 +21,7 @@ from boxthirding.policies import (
     Uniform,
     parse_policy,
 )
+from boxthirding.policies.spec import as_policy, written
 
 
 @pytest.mark.parametrize(
@@ -136,3 +141,86 @@ def test_a_policy_that_must_be_told_the_budget_says_so():
 def test_a_policy_that_must_be_told_the_noise_says_how(name):
     with pytest.raises(InvalidInput, match=f"{name} must be told sigma: write {name}:sigma=…"):
         parse_policy(name, budget=500)
+
+
+THIRD_PARTY = """
+from dataclasses import dataclass
+from boxthirding import Uniform
+
+@dataclass(frozen=True)
+class Mine(Uniform):
+    depth: int = 3
+    rate: float = 0.5
+    name = "mine"
+
+class NoDataclass:
+    rule = Uniform.rule
+
+def function():
+    pass
+
+def outer():
+    @dataclass(frozen=True)
+    class Local(Uniform):
+        pass
+    return Local()
+"""
+
+
+@pytest.fixture
+def third_party(tmp_path, monkeypatch):
+    (tmp_path / "their_policies.py").write_text(THIRD_PARTY, encoding="utf-8")
+    (tmp_path / "needs_more.py").write_text("import a_package_that_nobody_has\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "their_policies", raising=False)
+    importlib.invalidate_caches()
+    return importlib.import_module("their_policies")
+
+
+def test_a_policy_of_a_third_party_has_a_spec(third_party):
+    assert parse_policy("their_policies:Mine") == third_party.Mine()
+    assert parse_policy("their_policies:Mine:depth=5,rate=0.25") == third_party.Mine(depth=5, rate=0.25)
+    assert written(third_party.Mine()) == "their_policies:Mine"
+    assert written(third_party.Mine(rate=2.0)) == "their_policies:Mine:rate=2.0"
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ("no_such_module:Mine", "no module no_such_module.*PYTHONPATH"),
+        ("their_policies:Yours", "has no Yours: write module:Class"),
+        ("their_policies:function", "is no policy"),
+        ("their_policies:NoDataclass", "is no policy.*dataclass"),
+        ("needs_more:Mine", "needs the module a_package_that_nobody_has.*install it"),
+        ("their_policies:Mine:breadth=3", "no key 'breadth': its keys are depth, rate"),
+        ("their_policies", "must be one of asha.*module:Class"),
+        (".relative:Mine", "no name of a module"),
+    ],
+)
+@pytest.mark.usefixtures("third_party")
+def test_a_spec_that_names_no_policy_says_what_is_wrong(spec, words):
+    with pytest.raises(InvalidInput, match=words):
+        parse_policy(spec)
+
+
+def test_an_entry_point_gives_a_policy_a_name(third_party, monkeypatch):
+    entry = importlib.metadata.EntryPoint("theirs", "their_policies:Mine", "boxthirding.policies")
+    broken = importlib.metadata.EntryPoint("broken", "their_policies:Missing", "boxthirding.policies")
+    entries = importlib.metadata.EntryPoints([entry, broken])
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda **wanted: entries.select(**wanted))
+    assert parse_policy("theirs:depth=4") == third_party.Mine(depth=4)
+    with pytest.raises(InvalidInput, match=r"policy broken is their_policies:Missing.*cannot be imported"):
+        parse_policy("broken")
+
+
+def test_a_policy_that_cannot_be_found_again_has_no_spec(third_party):
+    with pytest.raises(InvalidInput, match="cannot be imported by another process"):
+        written(third_party.outer())
+    with pytest.raises(InvalidInput, match="only a frozen dataclass"):
+        written(type("Plain", (), {"name": "plain", "rule": Uniform.rule})())
+
+
+def test_a_rule_whose_functions_are_no_kernels_is_refused():
+    policy = type("Mine", (Uniform,), {"name": "mine", "rule": Uniform.rule._replace(drop=lambda _state, _arm: None)})()
+    with pytest.raises(InvalidInput, match=r"mine has the function drop, .* mark it @kernel \(from boxthirding import"):
+        as_policy(policy)

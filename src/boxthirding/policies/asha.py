@@ -134,8 +134,10 @@ def amend(state: State, arm: int, times: int, total: float, squares: float) -> i
     """Add sums to the arm's latest stay that has ended; before there is one, they wait for the first."""
     if arm == NONE:
         return 0
-    if arm >= state.scalars[KNOWN] and not has_record(state, arm):
-        return GROW
+    while state.scalars[KNOWN] <= arm:
+        if state.scalars[KNOWN] == len(state.latest):
+            return GROW
+        begin_record(state)
     if state.latest[arm] == WITHDRAWN:
         return 0
     stay = latest_ended(state, arm)
@@ -159,15 +161,13 @@ def amend(state: State, arm: int, times: int, total: float, squares: float) -> i
 
 
 @kernel
-def has_record(state: State, arm: int) -> bool:
-    """Give every number up to `arm` an empty record, unless it has one; tell whether there was room."""
-    room = len(state.latest)
-    for number in range(state.scalars[KNOWN], min(arm + 1, room)):
-        state.latest[number] = NONE
-        state.known[number] = 0
-        state.known_total[number] = 0.0
-        state.scalars[KNOWN] = number + 1
-    return arm < room
+def begin_record(state: State) -> None:
+    """Give the next number that has none an empty record."""
+    arm = state.scalars[KNOWN]
+    state.scalars[KNOWN] = arm + 1
+    state.latest[arm] = NONE
+    state.known[arm] = 0
+    state.known_total[arm] = 0.0
 
 
 @kernel
@@ -191,7 +191,7 @@ def start(state: State) -> int:
     scalars = state.scalars
     arm = scalars[SEEN]
     if arm == scalars[KNOWN]:
-        has_record(state, arm)
+        begin_record(state)
     scalars[SEEN] += 1
     if scalars[SEEN] < scalars[KNOWN]:
         pass_over_withdrawn(state)

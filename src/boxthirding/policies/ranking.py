@@ -1,6 +1,6 @@
 """Ranking arms, best first, with ties broken at random: never by number, and never by what the sort happens to do."""
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,14 +40,29 @@ def merge(items: Ints, left: int, middle: int, right: int, values: Floats, scrat
             two += 1
 
 
+_BLOCK: Final = 64
+
+
+def _short_list(values: NDArray[Any], k: int) -> NDArray[np.int64]:
+    """Return places of values, those of the k largest among them.
+
+    Of blocks of them, k have a maximum that is at least the k-th largest maximum: what is smaller is none of the k.
+    """
+    blocks = len(values) // _BLOCK
+    if blocks <= k:
+        return np.arange(len(values))
+    largest = values[: blocks * _BLOCK].reshape(blocks, _BLOCK).max(axis=1)
+    return np.flatnonzero(values >= np.partition(largest, blocks - k)[blocks - k])
+
+
 def in_order(arms: Ints, *keys: NDArray[Any], k: int | None = None) -> list[int]:
     """Return arms by their keys, larger ones first, the first key counting most; with k, the k first, or a few more.
 
     Arms that are equal in all keys stay in the order in which they are given. The k first of many are picked out
     before anything is sorted.
     """
-    there = np.arange(len(arms))
-    if k is not None and len(arms) > k:
+    there = np.arange(len(arms)) if k is None else _short_list(keys[0], k)
+    if k is not None and len(there) > k:
         sure: list[NDArray[Any]] = []
         missing = k
         for key in keys:

@@ -59,8 +59,10 @@ def ask(state: State) -> tuple[int, int, int]:
             scalars[ROUND] += 1
         arm = scalars[NEXT]
         if arm == scalars[SEEN]:
-            if arm == scalars[KNOWN] and not has_record(state, arm):
-                return GROW, NONE, 0
+            if arm == scalars[KNOWN]:
+                if arm == len(state.pulls):
+                    return GROW, NONE, 0
+                begin_record(state)
             scalars[SEEN] += 1
             scalars[LIVE] += 1
             if scalars[SEEN] < scalars[KNOWN]:
@@ -118,8 +120,10 @@ def amend(state: State, arm: int, times: int, total: float, squares: float) -> i
     scalars = state.scalars
     if arm == NONE:
         return 0
-    if arm >= scalars[KNOWN] and not has_record(state, arm):
-        return GROW
+    while scalars[KNOWN] <= arm:
+        if scalars[KNOWN] == len(state.pulls):
+            return GROW
+        begin_record(state)
     if state.pulls[arm] == WITHDRAWN:
         return 0
     state.pulls[arm] += times
@@ -136,15 +140,13 @@ def amend(state: State, arm: int, times: int, total: float, squares: float) -> i
 
 
 @kernel
-def has_record(state: State, arm: int) -> bool:
-    """Give every number up to `arm` an empty record, unless it has one; tell whether there was room."""
-    room = len(state.pulls)
-    for number in range(state.scalars[KNOWN], min(arm + 1, room)):
-        state.pulls[number] = 0
-        state.total[number] = 0.0
-        state.luck[number] = advance(state.ties)
-        state.scalars[KNOWN] = number + 1
-    return arm < room
+def begin_record(state: State) -> None:
+    """Give the next number that has none an empty record."""
+    arm = state.scalars[KNOWN]
+    state.scalars[KNOWN] = arm + 1
+    state.pulls[arm] = 0
+    state.total[arm] = 0.0
+    state.luck[arm] = advance(state.ties)
 
 
 @kernel

@@ -14,7 +14,7 @@ from types import FunctionType, ModuleType
 from typing import Any, Final
 
 VERSIONS: Final[Mapping[str, tuple[int, str]]] = {
-    "asha": (1, "c1eb3250420617fb"),
+    "asha": (1, "aaccd024ee42b7be"),
     "b3": (1, "6412698143b6fdf1"),
     "b3auto": (1, "ca3fc8a86aa892a7"),
     "bsh": (1, "aa2aba7fdb0e0caa"),
@@ -24,7 +24,7 @@ VERSIONS: Final[Mapping[str, tuple[int, str]]] = {
     "sh": (1, "3cc8ba4c405ceb56"),
     "sr": (1, "1fa82eec8e752a0c"),
     "ucbe": (1, "a42ab1343710481f"),
-    "us": (1, "fdbb90e66b5efae4"),
+    "us": (1, "f343b1a79b01555b"),
 }
 """By name of the policy: its version, and the digest of the rule that has it."""
 
