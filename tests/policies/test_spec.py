@@ -207,7 +207,7 @@ def test_an_entry_point_gives_a_policy_a_name(third_party, monkeypatch):
     entry = importlib.metadata.EntryPoint("theirs", "their_policies:Mine", "boxthirding.policies")
     broken = importlib.metadata.EntryPoint("broken", "their_policies:Missing", "boxthirding.policies")
     entries = importlib.metadata.EntryPoints([entry, broken])
-    monkeypatch.setattr(importlib.metadata, "entry_points", lambda **wanted: entries.select(**wanted))
+    monkeypatch.setattr(importlib.metadata, "entry_points", entries.select)
     assert parse_policy("theirs:depth=4") == third_party.Mine(depth=4)
     with pytest.raises(InvalidInput, match=r"policy broken is their_policies:Missing.*cannot be imported"):
         parse_policy("broken")

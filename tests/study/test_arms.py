@@ -436,7 +436,7 @@ class TestPolicies:
         class Mine(BoxThirding):
             pass
 
-        with pytest.raises(InvalidInput, match=r"keeps its policy as a SPEC.*run it in a Session"):
+        with pytest.raises(InvalidInput, match=r"cannot be imported by another process.*run it in a Session"):
             place.open(arms=3, policy=Mine())
 
     def test_another_version_of_a_policy_is_refused(self, place, monkeypatch):
