@@ -450,3 +450,38 @@ def test_only_the_first_of_the_paper_s_lifts_adds_to_what_is_known():
     assert state.arrays.place[0] == boxes.NEW
     state.ask()
     assert state.arrays.place[0] == 0
+
+
+@pytest.mark.parametrize("policy", [BoxThirding(effort=3.0, reuse="topup"), AdaptiveBoxThirding()], ids=str)
+def test_a_result_of_the_lift_under_way_can_be_taken_out(policy):
+    state = LiveState(policy, 10, 0)
+    state.arrays.costs[:] = 3
+    job, arm, times = state.ask()
+    assert times == 3
+    state.tell(job, 1, 9.0, 81.0)
+    taken_out(state, arm, 9.0)
+    for reward in (1.0, 2.0):
+        state.tell(job, 1, reward, reward * reward)
+    assert state.arrays.pulls[arm] == 2
+    assert state.recommend() == arm
+    if isinstance(policy, AdaptiveBoxThirding):
+        assert facts(state) == (math.sqrt(0.5), 1.5 - 1.0, 1)  # nothing is left of the first reward
+
+
+def test_a_corrected_arm_counts_in_m_with_the_mean_of_its_results():
+    state = LiveState(AdaptiveBoxThirding(), 10, 0)
+    tell(state, state.ask(), 1.0)
+    state.amend(0, 0, 2.0, 8.0)
+    assert adaptive_box_thirding.centre(state.arrays) == 2.0  # counted from the first reward
+
+
+def test_a_fit_renews_the_scores_of_arms_that_were_not_met_too():
+    state = LiveState(AdaptiveBoxThirding(), 1_000, 0)
+    for arm in range(50):
+        known(state, arm, arm - 0.5, arm + 0.5)
+    state.amend(NONE, 0, 0.0, 0.0)
+    scores = state.arrays.score.copy()
+    for arm in range(50):
+        known(state, arm, 1.0)
+        taken_out(state, arm, 1.0)
+    assert state.arrays.score.tolist() == scores.tolist()
