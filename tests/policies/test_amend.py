@@ -458,14 +458,14 @@ def test_a_result_of_the_lift_under_way_can_be_taken_out(policy):
     state.arrays.costs[:] = 3
     job, arm, times = state.ask()
     assert times == 3
+    state.tell(job, 1, 1.0, 1.0)
     state.tell(job, 1, 9.0, 81.0)
     taken_out(state, arm, 9.0)
-    for reward in (1.0, 2.0):
-        state.tell(job, 1, reward, reward * reward)
+    state.tell(job, 1, 2.0, 4.0)
     assert state.arrays.pulls[arm] == 2
     assert state.recommend() == arm
     if isinstance(policy, AdaptiveBoxThirding):
-        assert facts(state) == (math.sqrt(0.5), 1.5 - 1.0, 1)  # nothing is left of the first reward
+        assert facts(state) == (math.sqrt(0.5), 1.5 - 1.0, 1)
 
 
 def test_a_corrected_arm_counts_in_m_with_the_mean_of_its_results():
@@ -485,3 +485,20 @@ def test_a_fit_renews_the_scores_of_arms_that_were_not_met_too():
         known(state, arm, 1.0)
         taken_out(state, arm, 1.0)
     assert state.arrays.score.tolist() == scores.tolist()
+
+
+def test_an_arm_of_asha_that_is_promoted_is_not_promoted_again_for_a_better_mean():
+    state = LiveState(Asha(growth=2.0), 10, 0)
+    for reward in (0.5, 0.25):
+        tell(state, state.ask(), reward)
+    assert state.ask()[1] == 0
+    known(state, 0, 9.0)
+    assert state.ask()[1] == 2  # a new one
+
+
+def test_asha_goes_on_with_an_arm_without_a_result_when_there_is_no_other():
+    state = LiveState(Asha(), 1, 0)
+    tell(state, state.ask(), 0.5)
+    taken_out(state, 0, 0.5)
+    assert state.recommend() == NONE
+    assert state.ask()[1] == 0
