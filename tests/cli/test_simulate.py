@@ -49,6 +49,11 @@ def timeless(table):
     return [{key: value for key, value in row.items() if key != "seconds"} for row in table]
 
 
+def test_without_a_results_file_no_fingerprint_of_the_code_is_taken(monkeypatch):
+    monkeypatch.delattr("boxthirding.sim.settings.digest_of_code")
+    assert len(rows(*USUAL)) == 1
+
+
 # What is printed
 
 

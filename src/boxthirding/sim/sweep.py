@@ -39,7 +39,7 @@ def sweep(
     with ExitStack() as stack:
         file = None
         if results is not None:
-            file = stack.enter_context(ResultsFile(Path(results), [work.description for work in works]))
+            file = stack.enter_context(ResultsFile(Path(results), [work.fingerprinted for work in works]))
         lanes = stack.enter_context(Lanes[int](executor, threads))
         running = _Sweep(works, file, progress or Progress())
         try:
