@@ -41,6 +41,7 @@ from boxthirding.policies import (
     parse_policy,
 )
 from boxthirding.session import AskTell, Lineage, Recommendation, Screening, Session, Ticket
+from boxthirding.types import Progress
 
 if TYPE_CHECKING:
     from boxthirding.sim.runs import Run
@@ -72,6 +73,7 @@ __all__ = [
     "JournalBroken",
     "Lineage",
     "MissingExtra",
+    "Progress",
     "Prose",
     "Recommendation",
     "ResultsRefused",
