@@ -221,6 +221,38 @@ def test_compiled_rules_decide_as_interpreted_ones(policies):
         assert results[0] == results[1]
 
 
+@pytest.fixture
+def refusing(monkeypatch):
+    """Return a list of the options that a Numba was asked for; it takes all but the private one."""
+    import numba
+
+    compiling, asked = numba.njit, []
+
+    def njit(**options):
+        asked.append(options)
+        renamed = {name.replace("_nrt", "an_option_that_nobody_knows"): value for name, value in options.items()}
+        return compiling(**renamed)  # Numba itself refuses it: at the first compilation, and in its own way
+
+    monkeypatch.setattr(numba, "njit", njit)
+    _compile._accepted_options.cache_clear()
+    yield asked
+    _compile._accepted_options.cache_clear()
+
+
+def test_a_numba_that_refuses_the_private_option_compiles_without_it(refusing):
+    fast = compiled(outer, step=one_more)
+    assert fast(10) == 41
+    assert fast.signatures
+    first, *others = refusing
+    assert "_nrt" in first
+    assert others
+    assert all("_nrt" not in options and options["nogil"] for options in others)
+
+
+def test_a_numba_that_takes_the_private_option_is_given_it():
+    assert _compile._accepted_options()["_nrt"] is False  # without it, runs are twenty times slower
+
+
 PROGRAM = """
 from boxthirding._compile import compiled
 from driver_of_test import driver

@@ -7,9 +7,12 @@ import pytest
 
 HEAVY = ["numba", "llvmlite", "matplotlib", "rich", "click", "hypothesis", "pytest", "fastapi"]
 
+LATER = ["asyncio", "multiprocessing", "sqlite3"]
+LATER += [f"boxthirding.{name}" for name in ("cli", "report", "rewards", "sim", "storage", "study")]
+
 
 def loaded_after(statement):
-    code = f"import sys; {statement}; print(*sorted(name.partition('.')[0] for name in sys.modules))"
+    code = f"import sys; {statement}; print(*sys.modules)"
     return set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
 
 
@@ -26,8 +29,38 @@ def test_nothing_heavy_is_loaded(statement):
     assert loaded_after(statement).isdisjoint(HEAVY)
 
 
-def test_the_test_would_notice():
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import boxthirding; dir(boxthirding)",
+        "import boxthirding; boxthirding.find_best(9, float, budget=9, progress=False)",
+    ],
+)
+def test_studies_and_the_simulator_are_loaded_when_they_are_used(statement):
+    assert loaded_after(statement).isdisjoint(LATER)
+
+
+def test_the_tests_would_notice():
     assert "hypothesis" in loaded_after("import boxthirding, hypothesis")
+    assert "boxthirding.sim" in loaded_after("import boxthirding; boxthirding.simulate")
+    assert "boxthirding.storage" in loaded_after("import boxthirding; boxthirding.open_study")
+
+
+@pytest.mark.parametrize("name", ["rewards", "sim", "theory"])
+def test_a_part_that_is_loaded_later_needs_no_import_of_its_own(name):
+    assert f"boxthirding.{name}" in loaded_after(f"import boxthirding; boxthirding.{name}.__all__")
+
+
+def test_what_is_loaded_later_is_listed_and_comes_with_a_star():
+    code = "import boxthirding; assert set(boxthirding.__all__) <= set(dir(boxthirding))"
+    loaded_after(f"{code}; from boxthirding import *; assert simulate.__module__ == 'boxthirding.sim.simulate'")
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error():
+    import boxthirding
+
+    with pytest.raises(AttributeError, match="has no attribute 'typo'"):
+        _ = boxthirding.typo
 
 
 def test_every_public_name_is_there():

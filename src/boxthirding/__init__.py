@@ -42,9 +42,11 @@ from boxthirding.policies import (
     parse_policy,
 )
 from boxthirding.session import AskTell, Lineage, Recommendation, Screening, Session, Ticket
-from boxthirding.sim import Run, simulate
+from boxthirding.types import Progress
 
 if TYPE_CHECKING:
+    from boxthirding.sim.runs import Run
+    from boxthirding.sim.simulate import simulate
     from boxthirding.storage import list_studies, open_study
     from boxthirding.study import Study
 
@@ -72,6 +74,7 @@ __all__ = [
     "JournalBroken",
     "Lineage",
     "MissingExtra",
+    "Progress",
     "Prose",
     "Recommendation",
     "ResultsRefused",
@@ -102,11 +105,25 @@ __all__ = [
     "simulate",
 ]
 
-_LATER = {"Study": "boxthirding.study", "list_studies": "boxthirding.storage", "open_study": "boxthirding.storage"}
+_LATER = {
+    "Run": "boxthirding.sim",
+    "Study": "boxthirding.study",
+    "list_studies": "boxthirding.storage",
+    "open_study": "boxthirding.storage",
+    "simulate": "boxthirding.sim",
+}
+_MODULES = frozenset({"rewards", "sim", "theory"})
 
 
 def __getattr__(name: str) -> Any:
-    """Load studies when somebody opens one: most programs do not."""
+    """Load studies, the simulator and theory when they are first used: most programs need none of them."""
+    if name in _MODULES:
+        return import_module(f"{__name__}.{name}")
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_LATER[name]), name)
+
+
+def __dir__() -> list[str]:
+    """List what is loaded later, too."""
+    return sorted({*globals(), *__all__, *_MODULES})

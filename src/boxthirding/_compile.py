@@ -30,7 +30,8 @@ _Memo = dict[Callable[..., Any], Any]
 
 # Without reference counts (`_nrt`) and with every kernel inlined, a run is twenty times faster: a state is a tuple of
 # many arrays, and counting each of them at each call costs more than the call. The price: kernels allocate nothing.
-_OPTIONS = {"nogil": True, "_nrt": False, "forceinline": True}
+_OPTIONS = {"nogil": True, "forceinline": True}
+_UNCOUNTED = {"_nrt": False}  # private to Numba: a later version may refuse it
 
 _cache_dir = threading.Lock()
 
@@ -70,16 +71,34 @@ def compiled(function: Callable[..., Any], **names: Any) -> Callable[..., Any]:
     folder = cache_folder() / digest(root)
     _mark_used(folder)
     memo: _Memo = {}
+    options = _accepted_options()
     # Only the outermost function is ever called from Python; wrappers for the others would double the time.
-    inner = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)
+    inner = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)
     outer = _with_compiled_kernels(root, memo, inner)
     with _cache_dir:  # Numba's setting is one for all threads
         before = numba.config.CACHE_DIR
         numba.config.CACHE_DIR = str(folder)  # read when the dispatcher is made; there is no argument for it
         try:
-            return numba.njit(cache=True, **_OPTIONS)(outer)  # type: ignore[no-any-return]
+            return numba.njit(cache=True, **options)(outer)  # type: ignore[no-any-return]
         finally:
             numba.config.CACHE_DIR = before
+
+
+@lru_cache(maxsize=1)
+def _accepted_options() -> dict[str, bool]:
+    """Return the options that this version of Numba takes: the fastest, or only those that are public."""
+    import numba  # noqa: PLC0415
+
+    fastest = _OPTIONS | _UNCOUNTED
+    try:
+        numba.njit(**fastest)(_nothing).compile(())  # Numba reads its options when it compiles, not before
+    except (KeyError, TypeError, ValueError):  # Numba 0.68 raises a KeyError
+        return _OPTIONS
+    return fastest
+
+
+def _nothing() -> None:
+    """Compile in a few milliseconds."""
 
 
 def digest(function: Callable[..., Any]) -> str:

@@ -5,6 +5,7 @@ A rule sees neither rewards, clocks, files nor global randomness: it asks for jo
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, ClassVar, Final, NamedTuple, Protocol
 
 import numpy as np
@@ -105,3 +106,29 @@ class Policy(Protocol):
 
     def record(self) -> Any:
         """Return an empty record of the rule's decisions: a `boxthirding.policies.records.Record`."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far something that takes long has come: what a function given as `progress=` is called with.
+
+    >>> Progress(done=50, total=200, unit="replicates", seconds=1.5, seconds_left=4.5).share
+    0.25
+    """
+
+    done: float
+    total: float | None
+    """None: nobody knows."""
+    unit: str
+    """What is counted: "pulls", "replicates", …"""
+    seconds: float
+    """Since the beginning."""
+    seconds_left: float | None
+    """About; None: nobody knows yet."""
+    note: str = ""
+    """What is being done now."""
+
+    @property
+    def share(self) -> float | None:
+        """How much is done, from 0 to 1; None, if nobody knows how much there is."""
+        return None if self.total is None else self.done / self.total if self.total else 1.0

@@ -2,12 +2,12 @@ import math
 
 import pytest
 
-from boxthirding.cli import watching
+from boxthirding import _progress
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _no_lines_now_and_then():
     """What is printed on stderr must not depend on how busy the machine is; test_watching.py sees the lines."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(watching, "EVERY", math.inf)
+        patch.setattr(_progress, "EVERY", math.inf)
         yield

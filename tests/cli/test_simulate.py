@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from boxthirding import sim
 from boxthirding.cli.commands import cli
-from boxthirding.cli.watching import _Lines
+from boxthirding.cli.watching import View
 from boxthirding.policies import Uniform
 from boxthirding.rewards import NAMES, Gaussian, named
 
@@ -47,6 +47,11 @@ def rows(*arguments):
 
 def timeless(table):
     return [{key: value for key, value in row.items() if key != "seconds"} for row in table]
+
+
+def test_without_a_results_file_no_fingerprint_of_the_code_is_taken(monkeypatch):
+    monkeypatch.delattr("boxthirding.sim.settings.digest_of_code")
+    assert len(rows(*USUAL)) == 1
 
 
 # What is printed
@@ -379,14 +384,12 @@ THREE = ["--policy", "us", "--policy", "sh", "--policy", "b3"]
 
 def interrupt(monkeypatch, moment, spec):
     """Press Ctrl-C when a policy begins, or when its first chunk has ended."""
-    real = getattr(_Lines, moment)
 
-    def pressed(self, setting, *rest):
-        real(self, setting, *rest)
+    def pressed(self, setting, *_):  # noqa: ARG001  # the view
         if setting.policy == spec:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(_Lines, moment, pressed)
+    monkeypatch.setattr(View, moment, pressed)
 
 
 def test_an_interrupted_run_prints_and_draws_what_is_complete(tmp_path, monkeypatch):

@@ -14,7 +14,7 @@ import boxthirding
 from boxthirding.errors import ResultsRefused
 from boxthirding.policies import BoxThirding, parse_policy, uniform
 from boxthirding.rewards import Gaussian, captions
-from boxthirding.sim import Setting, fingerprints, load, settings, sweep
+from boxthirding.sim import Setting, error_split, fingerprints, load, settings, simulate, sweep
 from boxthirding.sim.fingerprints import digest_of_code
 
 SPECS = ("b3auto", "b3", "us", "sh", "bsh", "bucb", "prose", "asha", "dsh", "sr", "ucbe", "ucbe:exploration=oracle")
@@ -179,6 +179,21 @@ def test_runs_of_other_code_are_refused_and_stay_as_they_are(tmp_path, monkeypat
     assert file.read_bytes() == before
     assert len(load(file)) == 2  # which can be read and drawn all the same
     assert sweep(asked()[:1], results=file)[0].replicates == 12  # us has not changed
+
+
+def test_no_fingerprint_is_taken_of_what_is_not_saved(monkeypatch, tmp_path):
+    def never(policy, workers):
+        raise AssertionError(f"the code of {policy} was read, for {workers} workers")
+
+    monkeypatch.setattr(settings, "digest_of_code", never)
+    one, other = sweep(asked())
+    assert one.replicates == other.replicates == 12
+    assert len({*asked(), *asked()}) == 2
+    assert error_split(asked()[0], one, eps=0.1).exact.size
+    policy = BoxThirding()
+    assert simulate(captions(40), Gaussian(0.5), policy, budget=60, replicates=3).replicates == 3
+    with pytest.raises(AssertionError, match="was read"):
+        sweep(asked(), results=tmp_path / "r.jsonl")
 
 
 def test_a_constant_of_a_rule_that_has_changed_is_noticed(tmp_path, monkeypatch):

@@ -88,7 +88,7 @@ def test_what_was_saved_before_tells_the_speed_and_takes_no_time(clock):
 def test_in_the_end_nothing_is_left():
     settings = [setting("us"), setting("b3")]
     forecast = Forecast(settings)
-    sweep(settings, progress=forecast)
+    sweep(settings, watcher=forecast)
     assert forecast.share == 1
     assert forecast.seconds_left() == 0
 

@@ -74,14 +74,14 @@ def test_a_file_is_enough_without_the_files_that_arms_came_from(tmp_path):
     contest.unlink()
     loaded = load(tmp_path / "r")
     assert all_same([run for _, run in loaded], runs)
-    assert [description for description, _ in loaded] == [setting.description for setting in asked]
+    assert [description for description, _ in loaded] == [setting.fingerprinted for setting in asked]
     for (description, _), setting in zip(loaded, asked, strict=True):
         assert np.array_equal(description.means, setting.description.means)
 
 
 def test_a_file_that_is_being_written_can_be_read(tmp_path):
     asked = settings()
-    with ResultsFile(tmp_path / "r", [setting.description for setting in asked]):
+    with ResultsFile(tmp_path / "r", [setting.fingerprinted for setting in asked]):
         assert [(description.policy, run.replicates) for description, run in load(tmp_path / "r")] == [
             ("us", 0),
             ("b3", 0),
@@ -272,7 +272,7 @@ from boxthirding.rewards import Gaussian, captions
 from boxthirding.sim import Setting
 from boxthirding.sim.saving import ResultsFile
 
-with ResultsFile(Path(sys.argv[1]), [Setting(captions(40), Gaussian(0.5), "us", 60, (5, 20), 12).description]):
+with ResultsFile(Path(sys.argv[1]), [Setting(captions(40), Gaussian(0.5), "us", 60, (5, 20), 12).fingerprinted]):
     print("open", flush=True)
     sys.stdin.read()
 """
@@ -290,7 +290,7 @@ def test_two_processes_cannot_write_to_one_file(tmp_path):
 
 
 def test_two_sweeps_of_one_process_cannot_either(file):
-    with ResultsFile(file, [setting.description for setting in settings()]):
+    with ResultsFile(file, [setting.fingerprinted for setting in settings()]):
         refused(file, settings(), "is in use")
         load(file)  # and reading it does not let go of it
         refused(file, settings(), "is in use")
@@ -305,7 +305,7 @@ def wait(begin, end):
 def test_a_worker_that_outlives_its_parent_does_not_keep_the_file(file):
     context = multiprocessing.get_context("fork")
     begin, end = context.Event(), context.Event()
-    opened = ResultsFile(file, [setting.description for setting in settings()])
+    opened = ResultsFile(file, [setting.fingerprinted for setting in settings()])
     worker = context.Process(target=wait, args=(begin, end))
     worker.start()
     begin.wait()

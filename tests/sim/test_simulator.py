@@ -150,8 +150,8 @@ def test_a_best_arm_that_is_tied_is_no_error():
 def test_an_interrupt_carries_what_was_complete():
     seen = []
 
-    def stop(replicates):
-        seen.append(replicates)
+    def stop(progress):
+        seen.append(int(progress.done))
         if len(seen) == 3:
             raise KeyboardInterrupt
 
@@ -159,8 +159,8 @@ def test_an_interrupt_carries_what_was_complete():
     with pytest.raises(Interrupted, match=r"interrupted after \d+ replicates") as interrupted:
         usual(Uniform(), replicates=40, threads=1, progress=stop)
     partial = interrupted.value.partial
-    assert sum(seen) <= partial.replicates <= 40
-    assert np.array_equal(partial.recommended[: sum(seen)], whole.recommended[: sum(seen)])
+    assert seen[-1] <= partial.replicates <= 40
+    assert np.array_equal(partial.recommended[: seen[-1]], whole.recommended[: seen[-1]])
     assert len(partial.rows()) == len(whole.rows())
     assert isinstance(interrupted.value, KeyboardInterrupt)
 
@@ -168,7 +168,17 @@ def test_an_interrupt_carries_what_was_complete():
 def test_progress_counts_every_replicate():
     seen = []
     usual(Uniform(), replicates=70, progress=seen.append)
-    assert sum(seen) == 70
+    done = [one.done for one in seen]
+    assert done == sorted(set(done))
+    assert done[-1] == 70
+    assert {(one.total, one.unit) for one in seen} == {(70, "replicates")}
+    assert seen[-1].seconds_left == 0
+    assert all(one.seconds >= 0 <= one.seconds_left for one in seen)
+
+
+def test_progress_that_is_neither_a_choice_nor_a_function_is_refused():
+    with pytest.raises(InvalidInput, match="progress is 3, but must be True, False or a function"):
+        usual(Uniform(), progress=3)
 
 
 @pytest.mark.parametrize(

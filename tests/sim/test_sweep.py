@@ -17,7 +17,7 @@ from boxthirding import _compile
 from boxthirding.errors import InvalidInput, SimulationFailed
 from boxthirding.policies import parse_policy
 from boxthirding.rewards import Gaussian, Instance, captions
-from boxthirding.sim import Interrupted, Progress, Setting, chunks, driver, load, simulate, sweep
+from boxthirding.sim import Interrupted, Setting, Watcher, chunks, driver, load, simulate, sweep
 
 SPECS = ("b3", "us", "sh", "bsh", "prose", "ucbe:exploration=oracle")
 NOISE = Gaussian(0.5)
@@ -49,7 +49,7 @@ def processes():
         yield pool
 
 
-class Notes(Progress):
+class Notes(Watcher):
     """Writes down what it hears; may press Ctrl-C."""
 
     def __init__(self, stop_after=None):
@@ -155,7 +155,7 @@ def test_what_is_saved_is_not_run_again(tmp_path, monkeypatch):
     before = file.read_bytes()
     notes = Notes()
     monkeypatch.setattr(chunks, "_play", lambda *_: pytest.fail("something ran"))
-    again = sweep(asked, results=file, progress=notes)
+    again = sweep(asked, results=file, watcher=notes)
     assert all_same(again, first)
     assert [run.seconds for run in again] == pytest.approx([run.seconds for run in first])
     assert [note for note in notes.heard if note[0] != "found"] == [("complete", spec) for spec in SPECS]
@@ -167,7 +167,7 @@ def test_a_file_grows_by_settings_and_by_replicates_in_any_order(tmp_path):
     file = tmp_path / "r.jsonl"
     sweep(settings(["us", "b3"], replicates=9), results=file)
     notes = Notes()
-    grown = sweep([*settings(["sh", "b3"]), *settings(["us"], replicates=9)], results=file, progress=notes)
+    grown = sweep([*settings(["sh", "b3"]), *settings(["us"], replicates=9)], results=file, watcher=notes)
     assert all_same(grown, [*sweep(settings(["sh", "b3"])), *sweep(settings(["us"], replicates=9))])
     assert (notes.count("found"), notes.count("ended", "b3"), notes.count("ended", "us")) == (18, 11, 0)
     saved = {description.policy: run.replicates for description, run in load(file)}
@@ -186,7 +186,7 @@ def test_fewer_may_be_asked_for_than_there_are(tmp_path):
 def test_a_setting_that_is_asked_for_twice_is_run_once(tmp_path):
     notes = Notes()
     asked = [*settings(["us"], replicates=5), *settings(["us", "b3"]), *settings(["us"])]
-    runs = sweep(asked, progress=notes, results=tmp_path / "r")
+    runs = sweep(asked, watcher=notes, results=tmp_path / "r")
     assert [run.replicates for run in runs] == [5, 20, 20, 20]
     assert same(runs[1], runs[3])
     assert np.array_equal(runs[0].recommended, runs[1].recommended[:5])
@@ -199,12 +199,39 @@ def test_nothing_asked_for_is_nothing_done(tmp_path):
     assert load(tmp_path / "r") == []
 
 
-def test_progress_hears_of_one_setting_after_the_other():
+def test_a_watcher_hears_of_one_setting_after_the_other():
     notes = Notes()
-    sweep(settings(["us", "b3"]), progress=notes)
+    sweep(settings(["us", "b3"]), watcher=notes)
     kinds = [key for key, _ in itertools.groupby(notes.heard, key=lambda note: note[:2])]
     assert kinds == [(kind, spec) for spec in ("us", "b3") for kind in ("began", "ended", "complete")]
     assert (notes.count("ended", "us"), notes.count("ended", "b3")) == (20, 20)
+
+
+def test_progress_is_told_as_pulls_of_the_whole_sweep():
+    seen = []
+    sweep([*settings(["us"]), *settings(["b3"]), *settings(["us"])], progress=seen.append)
+    total = 2 * 20 * settings(["us"])[0].budget  # us is run once
+    assert {(one.total, one.unit) for one in seen} == {(total, "pulls")}
+    done = [one.done for one in seen]
+    assert done == sorted(done)
+    assert (done[0], done[-1]) == (0, total)
+    assert seen[0].note == "us (1 of 2): compiling (first run only)"
+    assert seen[0].seconds_left is None
+    assert (seen[-1].note, seen[-1].share, seen[-1].seconds_left) == ("b3 (2 of 2)", 1, 0)
+    assert all(one.seconds <= other.seconds for one, other in itertools.pairwise(seen))
+
+
+def test_progress_is_told_of_what_was_saved_before(tmp_path):
+    sweep(settings(["us"]), results=tmp_path / "r")
+    seen = []
+    sweep(settings(["us"]), results=tmp_path / "r", progress=seen.append)
+    assert seen[-1].share == 1
+
+
+def test_progress_and_a_watcher_may_both_be_given():
+    seen, notes = [], Notes()
+    sweep(settings(["us"]), progress=seen.append, watcher=notes)
+    assert len(seen) == sum(note[0] in ("began", "ended") for note in notes.heard)
 
 
 def test_no_threads_are_refused():
@@ -218,7 +245,7 @@ def test_no_threads_are_refused():
 def test_ctrl_c_keeps_what_is_complete_and_saved(tmp_path):
     asked, file = settings(["us", "b3"], replicates=2_000), tmp_path / "r.jsonl"
     with pytest.raises(Interrupted) as stopped:
-        sweep(asked, results=file, threads=1, progress=Notes(stop_after=2_100))
+        sweep(asked, results=file, threads=1, watcher=Notes(stop_after=2_100))
     us, b3 = stopped.value.runs
     assert us.replicates == 2_000
     assert 100 <= b3.replicates < 2_000
@@ -226,7 +253,7 @@ def test_ctrl_c_keeps_what_is_complete_and_saved(tmp_path):
     lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     assert sum(len(line.get("idle", ())) for line in lines) == 2_000 + b3.replicates  # none of them twice
     notes = Notes()
-    whole = sweep(asked, results=file, progress=notes)
+    whole = sweep(asked, results=file, watcher=notes)
     assert notes.count("ended", "b3") == 2_000 - b3.replicates
     assert all_same(whole, sweep(asked))
     assert np.array_equal(whole[1].recommended[b3.numbers], b3.recommended)
@@ -235,7 +262,7 @@ def test_ctrl_c_keeps_what_is_complete_and_saved(tmp_path):
 def test_ctrl_c_with_an_executor_keeps_what_has_ended(processes, tmp_path):
     asked, file = settings(["us", "b3"], replicates=2_000), tmp_path / "r.jsonl"
     with pytest.raises(Interrupted) as stopped:
-        sweep(asked, results=file, executor=processes, progress=Notes(stop_after=500))
+        sweep(asked, results=file, executor=processes, watcher=Notes(stop_after=500))
     assert 500 <= sum(run.replicates for run in stopped.value.runs) < 4_000
     assert all_same([run for _, run in load(file)], stopped.value.runs)
     assert all_same(sweep(asked, results=file, executor=processes), sweep(asked))
@@ -264,7 +291,7 @@ def test_ctrl_c_in_the_middle_of_a_line_leaves_whole_lines(tmp_path, monkeypatch
 # Failing workers
 
 
-class Murder(Progress):
+class Murder(Watcher):
     """Kills the workers of a pool when the first chunk is in."""
 
     def __init__(self, pool):
@@ -280,7 +307,7 @@ def test_a_broken_pool_is_a_clear_error_and_what_was_saved_stays(tmp_path):
     asked, file = settings(["us", "b3"], replicates=2_000), tmp_path / "r.jsonl"
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
         with pytest.raises(SimulationFailed, match=r"replicates \d+ to \d+ of .*BrokenProcessPool") as failed:
-            sweep(asked, results=file, executor=pool, progress=Murder(pool))
+            sweep(asked, results=file, executor=pool, watcher=Murder(pool))
         assert all_same([run for _, run in load(file)], failed.value.runs)
         assert 0 < sum(run.replicates for run in failed.value.runs) < 4_000
         with pytest.raises(SimulationFailed, match="the executor takes no work: BrokenProcessPool"):

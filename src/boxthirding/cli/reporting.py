@@ -1,6 +1,6 @@
 """What the commands that write a report share: simulate or go on, then write, and say what to do if that fails."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -11,7 +11,8 @@ from boxthirding.cli.simulate import INTERRUPTED
 from boxthirding.errors import InvalidInput, SimulationFailed
 
 if TYPE_CHECKING:
-    from boxthirding.sim import Progress, Run, Setting
+    from boxthirding.sim import Run, Setting
+    from boxthirding.types import Progress
 
 
 class Report(Protocol):
@@ -21,7 +22,7 @@ class Report(Protocol):
     def settings(self) -> "list[Setting]":
         """Everything that is simulated."""
 
-    def simulated(self, progress: "Progress | None" = None) -> "list[Run]":
+    def simulated(self, *, progress: "bool | Callable[[Progress], None]" = False) -> "list[Run]":
         """Simulate what the folder does not hold yet."""
 
 
@@ -40,8 +41,8 @@ def simulated(ctx: click.Context, report: Report) -> "Sequence[Run]":
     if not _compile.available():
         click.echo("Note: without Numba this takes hours: pip install 'boxthirding[sim]'", err=True)
     try:
-        with watched(report.settings, lambda *_: None) as forecast:
-            return report.simulated(forecast)
+        with watched() as view:
+            return report.simulated(progress=view)
     except Interrupted as stop:
         done, asked = sum(run.replicates for run in stop.runs), sum(one.replicates for one in report.settings)
         click.echo(f"Interrupted: {done:,} of {asked:,} replicates are saved; run the same command to go on.", err=True)

@@ -175,8 +175,9 @@ def _run(
         show(setting.description, run)
 
     try:
-        with watched(settings, complete) as watcher:
-            ended, runs = _Ended([]), sim.sweep(settings, results=results, threads=threads, progress=watcher)
+        with watched(complete) as view:
+            runs = sim.sweep(settings, results=results, threads=threads, progress=view, watcher=view)
+            ended = _Ended([])
     except sim.Interrupted as stop:
         ended, runs = _Ended([], interrupted=True), stop.runs
     except SimulationFailed as failure:

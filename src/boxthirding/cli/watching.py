@@ -1,32 +1,40 @@
 """How a sweep is watched: a bar with the time left on a terminal, elsewhere a line now and then if it takes long."""
 
 import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
-import click
-
-from boxthirding.sim import Forecast, Run, Setting
+from boxthirding._progress import Line, left_in_words
+from boxthirding.sim import Run, Setting, Watcher
+from boxthirding.types import Progress
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
-EVERY: Final = 30.0
-"""Seconds between two lines where there is no terminal; nothing is said before the first of them."""
-
-_MINUTE = 60
-_HOUR = 3600
-
 Complete = Callable[[Setting, Run], None]
 
 
+class View(Watcher):
+    """Shows how far a sweep is, as its `progress`, and passes on what is complete, as its `watcher`."""
+
+    def __init__(self, show: Callable[[Progress], None], complete: Complete) -> None:
+        self._show, self._complete = show, complete
+
+    def __call__(self, progress: Progress) -> None:
+        """Show it."""
+        self._show(progress)
+
+    def complete(self, setting: Setting, run: Run) -> None:
+        """Pass it on."""
+        self._complete(setting, run)
+
+
 @contextmanager
-def watched(settings: Sequence[Setting], complete: Complete) -> Iterator[Forecast]:
-    """Yield what a sweep of these settings is to be watched by; `complete` is called with each that is complete."""
+def watched(complete: Complete = lambda *_: None) -> Iterator[View]:
+    """Yield what a sweep is to be watched by; `complete` is called with each setting that is complete."""
     if not sys.stderr.isatty():
-        yield _Lines(settings, complete)
+        yield View(Line(), complete)
         return
 
     from rich.console import Console
@@ -40,74 +48,23 @@ def watched(settings: Sequence[Setting], complete: Complete) -> Iterator[Forecas
     )
     bar = Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False, redirect_stderr=False)
     with bar:
-        yield _OnTerminal(settings, complete, bar)
+        yield _OnTerminal(bar, complete)
 
 
-class _Watcher(Forecast):
-    """Knows how a setting is called and when to pass it on."""
-
-    def __init__(self, settings: Sequence[Setting], complete: Complete) -> None:
-        super().__init__(settings)
-        self._complete = complete
-        many = len(settings)
-        self._labels = {one: f"{one.policy} ({k} of {many})" for k, one in enumerate(settings, start=1)}
-
-    def complete(self, setting: Setting, run: Run) -> None:
-        """Pass it on."""
-        self._complete(setting, run)
-
-    def _left_in_words(self) -> str:
-        left = self.seconds_left()
-        return "" if left is None else f"about {in_words(left)} left"
-
-
-class _OnTerminal(_Watcher):
+class _OnTerminal(View):
     """Moves a bar."""
 
-    def __init__(self, settings: Sequence[Setting], complete: Complete, bar: "Bar") -> None:
-        super().__init__(settings, complete)
+    def __init__(self, bar: "Bar", complete: Complete) -> None:
+        super().__init__(self._move, complete)
         self._bar = bar
         self._task = bar.add_task("", total=1.0, left="")
 
-    def began(self, setting: Setting) -> None:
-        """Say that this may take a moment."""
-        super().began(setting)
-        self._show(description=f"{self._labels[setting]}: compiling (first run only)")
-
-    def ended(self, setting: Setting, replicates: int, seconds: float) -> None:
-        """Move the bar."""
-        super().ended(setting, replicates, seconds)
-        self._show(description=self._labels[setting])
+    def _move(self, progress: Progress) -> None:
+        left = "" if progress.seconds_left is None else left_in_words(progress.seconds_left)
+        self._bar.update(self._task, completed=progress.share, left=left, description=progress.note)
 
     def complete(self, setting: Setting, run: Run) -> None:
         """Take the bar away while something is printed."""
         self._bar.stop()
         super().complete(setting, run)
         self._bar.start()
-
-    def _show(self, **changed: Any) -> None:
-        self._bar.update(self._task, completed=self.share, left=self._left_in_words(), **changed)
-
-
-class _Lines(_Watcher):
-    """Prints a line on stderr now and then."""
-
-    def __init__(self, settings: Sequence[Setting], complete: Complete) -> None:
-        super().__init__(settings, complete)
-        self._next = time.monotonic() + EVERY
-
-    def ended(self, setting: Setting, replicates: int, seconds: float) -> None:
-        """Say how far it is, if it is time."""
-        super().ended(setting, replicates, seconds)
-        if time.monotonic() >= self._next:
-            self._next = time.monotonic() + EVERY
-            click.echo(f"{self._labels[setting]}: {self.share:.0%} of all done, {self._left_in_words()}", err=True)
-
-
-def in_words(seconds: float) -> str:
-    """Return a time to wait as a person would say it."""
-    if seconds < _MINUTE:
-        return f"{max(1, round(seconds))} s"
-    if seconds < _HOUR:
-        return f"{round(seconds / _MINUTE)} min"
-    return f"{seconds / _HOUR:.1f} h"

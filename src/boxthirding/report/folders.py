@@ -1,13 +1,14 @@
 """The folder that a report is written to: checked before anything is simulated for it, and what is saved in it."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
 from boxthirding.errors import InvalidInput, ResultsRefused
 from boxthirding.report.ahead import compiled_ahead
-from boxthirding.sim import Progress, Run, Setting, sweep
+from boxthirding.sim import Run, Setting, sweep
+from boxthirding.types import Progress
 
 RESULTS: Final = "results.jsonl"
 
@@ -25,7 +26,9 @@ def check_folder(out: Path) -> None:
         raise InvalidInput(f"--out is {str(out)!r}, but {str(there)!r} may not be written: give another folder")
 
 
-def simulated_in(out: Path, settings: Sequence[Setting], progress: Progress | None) -> list[Run]:
+def simulated_in(
+    out: Path, settings: Sequence[Setting], *, progress: bool | Callable[[Progress], None] = False
+) -> list[Run]:
     """Simulate what the folder does not hold yet; make it, and those above it, unless they are there."""
     try:
         out.mkdir(parents=True, exist_ok=True)

@@ -2,7 +2,7 @@
 
 from boxthirding.sim.descriptions import Description
 from boxthirding.sim.error_split import ErrorSplit, error_split
-from boxthirding.sim.progress import Forecast, Progress
+from boxthirding.sim.progress import Forecast, Watcher
 from boxthirding.sim.results import load
 from boxthirding.sim.runs import Interrupted, Run
 from boxthirding.sim.settings import Setting
@@ -14,9 +14,9 @@ __all__ = [
     "ErrorSplit",
     "Forecast",
     "Interrupted",
-    "Progress",
     "Run",
     "Setting",
+    "Watcher",
     "error_split",
     "load",
     "simulate",

@@ -82,9 +82,15 @@ def _play(loop: Callable[..., int], task: Task, first: int, count: int) -> tuple
     # Known-budget rules size their states themselves; the others touch at most one arm a pull.
     state = policy.new(n_arms, task.seed, min(n_arms, task.budget))
     streams = spawn(task.seed, first, count)
-    while loop(state, source, policy.squares, streams, *rest) == GROW:
-        state = policy.grow(state)
+    play_out(loop, policy, state, source, policy.squares, streams, *rest)
     return recommended, idle
+
+
+def play_out(loop: Callable[..., int], policy: Policy, state: Any, *rest: Any) -> Any:
+    """Call a rule's copy of a driver until it is done; return the state, which grows on the way if it must."""
+    while loop(state, *rest) == GROW:
+        state = policy.grow(state)
+    return state
 
 
 def chunks_of(task: Task, missing: Iterable[tuple[int, int]], replicates: int, cores: int) -> Iterator[Chunk]:

@@ -39,7 +39,7 @@ class Description:
     means_sha256: str
     rewards_sha256: str
     code_sha256: str
-    """Of the rule, of the loop that plays it and of how rewards are drawn."""
+    """Of the rule, of the loop that plays it and of how rewards are drawn; empty where nothing is saved."""
     means: Floats = field(compare=False, repr=False)  # [N] what rewards are on average; regret is measured in these
 
     @property

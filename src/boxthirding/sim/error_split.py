@@ -21,14 +21,14 @@ from boxthirding._compile import kernel
 from boxthirding.errors import InvalidInput
 from boxthirding.policies import BracketingSequentialHalving
 from boxthirding.rewards import Deterministic, Instance
-from boxthirding.sim.chunks import loop_of
+from boxthirding.sim.chunks import loop_of, play_out
 from boxthirding.sim.descriptions import Description
 from boxthirding.sim.driver import NUMBERED, POSITIONS, drive, number
 from boxthirding.sim.runs import Run
 from boxthirding.sim.settings import Setting
 from boxthirding.streams import ORDER, spawn
 from boxthirding.theory import Candidates, candidates_at
-from boxthirding.types import GROW, Floats, Ints
+from boxthirding.types import Floats, Ints
 
 Bools = NDArray[np.bool_]
 
@@ -173,8 +173,7 @@ def _replayed(n_arms: int, seed: int, numbers: Ints, pulls: int, count: int) -> 
     slots = np.zeros((len(numbers), count), np.int64)
     for row, streams in zip(slots, _streams(seed, numbers), strict=True):
         rest = (order, pulls, times, np.zeros(POSITIONS, np.int64), np.zeros((1, 1), np.int64))
-        while loop(state, source, policy.squares, streams[None], *rest) == GROW:
-            state = policy.grow(state)
+        state = play_out(loop, policy, state, source, policy.squares, streams[None], *rest)
         row[:] = order[state.number[state.entrant[:count]]]
     return slots
 

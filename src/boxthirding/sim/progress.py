@@ -2,16 +2,18 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
+
+from boxthirding.types import Progress
 
 if TYPE_CHECKING:
     from boxthirding.sim.runs import Run
     from boxthirding.sim.settings import Setting
 
 
-class Progress:
-    """Hears of a sweep as it goes on; override what you want to hear. This one does nothing."""
+class Watcher:
+    """Hears of each setting of a sweep as it goes on; override what you want to hear. This one does nothing."""
 
     def found(self, setting: "Setting", replicates: int, seconds: float) -> None:
         """Hear of replicates that were saved before; they took so many seconds then."""
@@ -26,7 +28,7 @@ class Progress:
         """Hear that a setting has all its replicates."""
 
 
-class Forecast(Progress):
+class Forecast(Watcher):
     """Says how much of a sweep is done and how long the rest will take.
 
     The work of a replicate is its budget. A policy's speed is what was measured of it, or before that, of the others;
@@ -49,6 +51,10 @@ class Forecast(Progress):
         """How much of the work is done, from 0 to 1."""
         return 1.0 - self._work_left() / self._total if self._total else 1.0
 
+    def progress(self, seconds: float, note: str = "") -> Progress:
+        """Return how far the sweep is, in pulls."""
+        return Progress(self._total - self._work_left(), self._total, "pulls", seconds, self.seconds_left(), note)
+
     def seconds_left(self) -> float | None:
         """Return how long the rest will take; nothing, while no replicate has ended."""
         if not self._work:
@@ -63,9 +69,7 @@ class Forecast(Progress):
 
     def found(self, setting: "Setting", replicates: int, seconds: float) -> None:
         """Count replicates that were saved before."""
-        self._left[setting] -= replicates
-        self._work[_name(setting)] += replicates * setting.budget
-        self._seconds[_name(setting)] += seconds
+        self._count(setting, replicates, seconds)
 
     def began(self, setting: "Setting") -> None:  # noqa: ARG002  # whichever it is, it may be compiled
         """Stop the clock until the first replicates have ended."""
@@ -73,11 +77,16 @@ class Forecast(Progress):
 
     def ended(self, setting: "Setting", replicates: int, seconds: float) -> None:
         """Count replicates that have just ended; the first after compiling only start the clock."""
-        self.found(setting, replicates, seconds)
+        self._count(setting, replicates, seconds)
         if self._since is None:
             self._since = self._clock()
         else:
             self._busy += seconds
+
+    def _count(self, setting: "Setting", replicates: int, seconds: float) -> None:
+        self._left[setting] -= replicates
+        self._work[_name(setting)] += replicates * setting.budget
+        self._seconds[_name(setting)] += seconds
 
     def _running(self) -> float:
         """Return for how many seconds the clock has run."""
@@ -85,6 +94,40 @@ class Forecast(Progress):
 
     def _work_left(self) -> int:
         return sum(setting.budget * replicates for setting, replicates in self._left.items())
+
+
+class Reporter(Forecast):
+    """Tells a function how far a sweep is, whenever something begins or ends."""
+
+    def __init__(
+        self,
+        settings: "Sequence[Setting]",
+        tell: Callable[[Progress], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__(settings, clock)
+        self._tell = tell
+        self._start = clock()
+        many = len(settings)
+        self._labels = {one: f"{one.policy} ({k} of {many})" for k, one in enumerate(settings, start=1)}
+
+    def found(self, setting: "Setting", replicates: int, seconds: float) -> None:
+        """Tell of replicates that were saved before."""
+        super().found(setting, replicates, seconds)
+        self._report(self._labels[setting])
+
+    def began(self, setting: "Setting") -> None:
+        """Tell that this may take a moment."""
+        super().began(setting)
+        self._report(f"{self._labels[setting]}: compiling (first run only)")
+
+    def ended(self, setting: "Setting", replicates: int, seconds: float) -> None:
+        """Tell of replicates that have just ended."""
+        super().ended(setting, replicates, seconds)
+        self._report(self._labels[setting])
+
+    def _report(self, note: str) -> None:
+        self._tell(self.progress(self._clock() - self._start, note))
 
 
 def _name(setting: "Setting") -> str:

@@ -1,6 +1,6 @@
 """One thing to simulate, checked before anything runs."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from boxthirding._checks import whole
@@ -63,7 +63,7 @@ class Setting:
 
     @cached_property
     def description(self) -> Description:
-        """The setting in plain values, as a results file has it."""
+        """The setting in plain values, without the fingerprint of its code."""
         source = self.task.source
         own = bool((source.means == self.instance.means).all())
         return Description(
@@ -80,9 +80,14 @@ class Setting:
             replicates=int(self.replicates),
             means_sha256=digest_of_means(source.means),
             rewards_sha256=digest_of_rewards(source),
-            code_sha256=digest_of_code(self.task.policy, self.workers),
+            code_sha256="",
             means=source.means,
         )
+
+    @cached_property
+    def fingerprinted(self) -> Description:
+        """The description as a results file has it: with the fingerprint of the code, which takes a moment."""
+        return replace(self.description, code_sha256=digest_of_code(self.task.policy, self.workers))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Setting):

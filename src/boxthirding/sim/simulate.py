@@ -1,5 +1,6 @@
 """Replicates of simulated runs: many at once, each the same whatever runs beside it."""
 
+import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
 
@@ -7,6 +8,7 @@ import numpy as np
 
 from boxthirding import _compile
 from boxthirding._checks import whole
+from boxthirding._progress import listener
 from boxthirding.errors import InvalidInput, MissingExtra
 from boxthirding.rewards import Instance, RewardModel
 from boxthirding.sim.chunks import Chunk, Task, chunks_of, run_chunk
@@ -15,7 +17,7 @@ from boxthirding.sim.gathering import Gathered
 from boxthirding.sim.lanes import Lanes
 from boxthirding.sim.runs import Interrupted, Run
 from boxthirding.streams import spawn
-from boxthirding.types import Ints, Policy
+from boxthirding.types import Ints, Policy, Progress
 
 
 def simulate(  # noqa: PLR0913  # an experiment has this many parts; all but four have a default
@@ -31,7 +33,7 @@ def simulate(  # noqa: PLR0913  # an experiment has this many parts; all but fou
     threads: int | None = None,
     executor: Executor | None = None,
     compiled: bool | None = None,
-    progress: Callable[[int], None] = lambda _: None,
+    progress: bool | Callable[[Progress], None] = False,
 ) -> Run:
     """Run a policy on an instance `replicates` times; replicate k depends on the seed and on k alone.
 
@@ -40,7 +42,8 @@ def simulate(  # noqa: PLR0913  # an experiment has this many parts; all but fou
     The answer is read at every checkpoint and at the budget. With several `workers`, pulls run side by side and take
     exponential times. `threads` is all cores unless given; instead of threads, `executor` may be any
     `concurrent.futures.Executor`, a process pool or a cluster. `compiled` is whether Numba is there unless given;
-    `progress` is called with the number of replicates that have just ended.
+    with `progress=True` a line on stderr says how far it is and how long the rest will take; a function is called with
+    a `Progress` instead, whenever replicates have ended.
     """
     times = checked_checkpoints(checkpoints, whole("budget", budget, least=1))
     whole("the number of replicates", replicates, least=1)
@@ -50,15 +53,21 @@ def simulate(  # noqa: PLR0913  # an experiment has this many parts; all but fou
         raise MissingExtra("compiled simulation", "numba", "sim")
     source = rewards.source(instance)
     task = Task(source, told(policy, budget, rewards.sigma, source.means), budget, times, seed, workers, compiled)
+    tell = listener(progress=progress)
+    began = time.monotonic()
     gathered = Gathered(task.source.means, times, replicates)
     with Lanes[None](executor, threads) as lanes:
         if lanes.ours:
             run_chunk(Chunk(task, 0, 0))  # compiles once, before the clock starts
+        ready, done = time.monotonic(), 0
         chunks = chunks_of(task, gathered.missing(), replicates, lanes.cores)
         try:
             for _, part in lanes.ended((None, chunk) for chunk in chunks):
-                gathered.take(part)
-                progress(len(part.recommended))
+                done += gathered.take(part)
+                if tell:
+                    now = time.monotonic()
+                    left = (now - ready) * (replicates - done) / done
+                    tell(Progress(done, replicates, "replicates", now - began, left))
         except KeyboardInterrupt:
             for _, part in lanes.rest():
                 gathered.take(part)

@@ -1,19 +1,21 @@
 """Sweeps: many settings, run chunk by chunk, saved as they go, and gone on with where they stopped."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, suppress
 from os import PathLike
 from pathlib import Path
 
+from boxthirding._progress import listener
 from boxthirding.errors import SimulationFailed
 from boxthirding.sim.chunks import Chunk, Part, chunks_of, run_chunk
 from boxthirding.sim.gathering import Gathered
 from boxthirding.sim.lanes import Lanes
-from boxthirding.sim.progress import Progress
+from boxthirding.sim.progress import Reporter, Watcher
 from boxthirding.sim.runs import Interrupted, Run
 from boxthirding.sim.saving import ResultsFile
 from boxthirding.sim.settings import Setting
+from boxthirding.types import Progress
 
 
 def sweep(
@@ -22,7 +24,8 @@ def sweep(
     results: str | PathLike[str] | None = None,
     executor: Executor | None = None,
     threads: int | None = None,
-    progress: Progress | None = None,
+    progress: bool | Callable[[Progress], None] = False,
+    watcher: Watcher | None = None,
 ) -> list[Run]:
     """Run every setting, in chunks of replicates, and return the runs in the same order.
 
@@ -32,6 +35,9 @@ def sweep(
     unless given, one setting after the other, or in an `executor`, any `concurrent.futures.Executor`. A setting that
     is asked for twice is run once.
 
+    With `progress=True` a line on stderr says how far it is and how long the rest will take; a function is called with
+    a `Progress` instead, whenever something begins or ends. A `watcher` hears of each setting.
+
     Ctrl-C raises `Interrupted`, a failure `SimulationFailed`; both have the `runs` so far.
     """
     asked = list(settings)
@@ -39,9 +45,11 @@ def sweep(
     with ExitStack() as stack:
         file = None
         if results is not None:
-            file = stack.enter_context(ResultsFile(Path(results), [work.description for work in works]))
+            file = stack.enter_context(ResultsFile(Path(results), [work.fingerprinted for work in works]))
         lanes = stack.enter_context(Lanes[int](executor, threads))
-        running = _Sweep(works, file, progress or Progress())
+        tell = listener(progress=progress)
+        watchers = [Reporter(works, tell)] if tell else []
+        running = _Sweep(works, file, [*watchers, *([watcher] if watcher else [])])
         try:
             running.run(lanes)
         except KeyboardInterrupt:
@@ -65,8 +73,8 @@ def _once(asked: Sequence[Setting]) -> list[Setting]:
 class _Sweep:
     """What is there of each setting, and how the rest comes in."""
 
-    def __init__(self, works: Sequence[Setting], file: ResultsFile | None, progress: Progress) -> None:
-        self._works, self._file, self._progress = works, file, progress
+    def __init__(self, works: Sequence[Setting], file: ResultsFile | None, watchers: Sequence[Watcher]) -> None:
+        self._works, self._file, self._watchers = works, file, watchers
         self._gathered = [Gathered(work.task.source.means, work.task.checkpoints, work.replicates) for work in works]
         self._places = {work.description.identity: place for place, work in enumerate(works)}
 
@@ -92,16 +100,19 @@ class _Sweep:
         """Take what the file has."""
         for place, work in enumerate(self._works):
             for part in self._file.found(place) if self._file else ():
-                self._progress.found(work, self._gathered[place].take(part), part.seconds)
+                new = self._gathered[place].take(part)
+                for watcher in self._watchers:
+                    watcher.found(work, new, part.seconds)
 
     def _chunks(self, places: Iterable[int], lanes: Lanes[int]) -> Iterator[tuple[int, Chunk]]:
         """Cut what is missing into chunks."""
         for place in places:
             work, gathered = self._works[place], self._gathered[place]
             if gathered.complete:
-                self._progress.complete(work, gathered.run())
+                self._complete(place)
                 continue
-            self._progress.began(work)
+            for watcher in self._watchers:
+                watcher.began(work)
             if lanes.ours:
                 run_chunk(Chunk(work.task, 0, 0))  # compiles once, before the clock starts
             for chunk in chunks_of(work.task, gathered.missing(), work.replicates, lanes.cores):
@@ -114,6 +125,13 @@ class _Sweep:
             return
         if self._file:
             self._file.save(place, part)
-        self._progress.ended(work, gathered.take(part), part.seconds)
+        new = gathered.take(part)
+        for watcher in self._watchers:
+            watcher.ended(work, new, part.seconds)
         if gathered.complete:
-            self._progress.complete(work, gathered.run())
+            self._complete(place)
+
+    def _complete(self, place: int) -> None:
+        """Say that a setting has all its replicates."""
+        for watcher in self._watchers:
+            watcher.complete(self._works[place], self._gathered[place].run())

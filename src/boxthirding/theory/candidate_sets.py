@@ -15,12 +15,15 @@ from boxthirding.policies.box_thirding import BoxThirding
 from boxthirding.policies.boxes import SEEN, WIDTH, highest
 from boxthirding.policies.brackets import OPENED
 from boxthirding.policies.bsh import BUDGET, KEPT, BracketingSequentialHalving
+from boxthirding.policies.live_state import LiveState
 from boxthirding.policies.records import BoxRecord
 from boxthirding.policies.sequential_halving import SequentialHalving
 from boxthirding.policies.uniform import Uniform
 from boxthirding.theory._ranges import several
 from boxthirding.theory.inclusion import non_inclusion
-from boxthirding.types import GROW, NONE, WAIT, Policy
+from boxthirding.types import NONE, WAIT, Policy
+
+_ROOM = 1024  # arms; a state with too little of it grows
 
 
 @dataclass(frozen=True)
@@ -78,46 +81,43 @@ def candidates_at(policy: Policy, n_arms: int, checkpoints: Iterable[int]) -> li
     n_arms = whole("the number of arms", n_arms, least=1)
     times = [whole("a checkpoint", pulls, least=0) for pulls in several("checkpoints", checkpoints)]
     tracker = _tracker(policy)()
-    state = policy.new(n_arms, seed=0, capacity=min(n_arms, 1024))
+    live = LiveState(policy, n_arms, seed=0, capacity=min(n_arms, _ROOM))
     found: dict[int, Candidates] = {}
     pulls = 0
     for stop in sorted(set(times)):
-        state, pulls = _run(policy, state, tracker, pulls, stop)
-        sizes = tracker.sizes(state)
-        introduced, level = tracker.standing(state)
+        pulls = _run(live, tracker, pulls, stop)
+        sizes = tracker.sizes(live.arrays)
+        introduced, level = tracker.standing(live.arrays)
         found[stop] = Candidates(stop, n_arms, sizes, introduced, level)
     return [found[pulls] for pulls in times]
 
 
 def finished_runs(n_arms: int, pulls: int) -> list[tuple[int, int]]:
     """Return the size and the budget of the last finished run of every bracket of `bsh` that has finished one."""
-    policy = BracketingSequentialHalving()
     n_arms = whole("the number of arms", n_arms, least=1)
-    state = policy.new(n_arms, seed=0, capacity=min(n_arms, 1024))
-    state, _ = _run(policy, state, _Finished(), 0, whole("pulls", pulls, least=0))
+    live = LiveState(BracketingSequentialHalving(), n_arms, seed=0, capacity=min(n_arms, _ROOM))
+    _run(live, _Finished(), 0, whole("pulls", pulls, least=0))
+    state = live.arrays
     opened = range(int(state.scalars[OPENED]))
     sizes = [int(state.start[b + 1] - state.start[b]) for b in opened]
     return [(sizes[b], int(state.run[b, BUDGET]) // 2) for b in opened if state.run[b, KEPT] != NONE]  # it doubles
 
 
-def _run(policy: Policy, state: Any, tracker: "_Told", pulls: int, stop: int) -> tuple[Any, int]:
+def _run(live: LiveState, tracker: "_Told", pulls: int, stop: int) -> int:
     """Go on until so many pulls are told, inside a job if need be; a rule that has ended stays where it is."""
     while pulls < stop:
         if tracker.left == 0:
-            job, arm, times = policy.rule.ask(state)
-            if job == GROW:
-                state = policy.grow(state)
-                continue
+            job, arm, times = live.ask()
             if job == WAIT:
                 break
-            tracker.asked(state, int(job), int(arm), int(times))
+            tracker.asked(live.arrays, int(job), int(arm), int(times))
         times = min(tracker.left, stop - pulls)
-        policy.rule.tell(state, tracker.job, times, 0.0, 0.0)
+        live.tell(tracker.job, times, 0.0, 0.0)
         pulls += times
         tracker.left -= times
         if tracker.left == 0:
             tracker.ended()
-    return state, pulls
+    return pulls
 
 
 class _Told:

@@ -87,8 +87,8 @@ def replay(
     if not _compile.available():
         click.echo("Note: without Numba this is slow: pip install 'boxthirding[sim]'", err=True)
     try:
-        with watched([part.setting for part in parts], lambda *_: None) as watcher:
-            runs = sweep([part.setting for part in parts], threads=threads, progress=watcher)
+        with watched() as view:
+            runs = sweep([part.setting for part in parts], threads=threads, progress=view)
     except (Interrupted, KeyboardInterrupt):
         click.echo("Interrupted: there is nothing to report yet; fewer --replicates take less time.", err=True)
         ctx.exit(INTERRUPTED)

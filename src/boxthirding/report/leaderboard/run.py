@@ -18,7 +18,8 @@ from boxthirding.report.leaderboard.picture import draw
 from boxthirding.report.leaderboard.suites import missing_contests, problems_of, suite_named
 from boxthirding.report.plots import check_matplotlib
 from boxthirding.report.style import rendered
-from boxthirding.sim import Progress, Run, Setting
+from boxthirding.sim import Run, Setting
+from boxthirding.types import Progress
 
 NAME: Final = "leaderboard"
 """Of the page, the picture and the JSON, each with its own ending."""
@@ -74,9 +75,9 @@ class Leaderboard:
         """Everything that is simulated."""
         return [one.setting for one in self.planned]
 
-    def simulated(self, progress: Progress | None = None) -> list[Run]:
+    def simulated(self, *, progress: bool | Callable[[Progress], None] = False) -> list[Run]:
         """Simulate what the folder does not hold yet."""
-        return simulated_in(self.out, self.settings, progress)
+        return simulated_in(self.out, self.settings, progress=progress)
 
     def written(self, runs: Sequence[Run], step: Callable[[str], None] = lambda _: None) -> Board:
         """Compare, and write the page, the JSON and the picture; `step` hears what is being done."""

@@ -9,7 +9,10 @@ from dataclasses import dataclass
 
 from boxthirding.policies import BoxThirding
 from boxthirding.policies.boxes import MET, WIDTH
-from boxthirding.types import GROW, NONE
+from boxthirding.policies.live_state import LiveState
+from boxthirding.types import NONE
+
+_ROOM = 1024  # arms; a state with too little of it grows
 
 
 @dataclass(frozen=True)
@@ -60,14 +63,11 @@ def levels(n_arms: int, pulls: int) -> list[Level]:
 
 def _meetings(n_arms: int, pulls: int) -> Iterator[tuple[int, int]]:
     """Yield the box of every meeting and how many arms met: one is an introduction, three an ARRANGE."""
-    policy = BoxThirding()
-    state = policy.new(n_arms, seed=0, capacity=min(n_arms, 1024))
+    live = LiveState(BoxThirding(), n_arms, seed=0, capacity=min(n_arms, _ROOM))
     read = spent = 0
     while True:
-        job, _, times = policy.rule.ask(state)
-        if job == GROW:
-            state = policy.grow(state)
-            continue
+        job, _, times = live.ask()
+        state = live.arrays
         spent += times
         if spent > pulls:  # what is not complete has moved nobody
             return
@@ -75,7 +75,7 @@ def _meetings(n_arms: int, pulls: int) -> Iterator[tuple[int, int]]:
             box, *arms = state.met[row % len(state.met)].tolist()
             yield box, sum(arm != NONE for arm in arms)
         read = int(state.scalars[MET])
-        policy.rule.tell(state, job, times, 0.0, 0.0)
+        live.tell(job, times, 0.0, 0.0)
 
 
 def _used(boxes: list[int]) -> int:

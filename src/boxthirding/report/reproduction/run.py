@@ -30,8 +30,9 @@ from boxthirding.report.reproduction.plan import (
     table_cases,
 )
 from boxthirding.report.reproduction.writing import claims_csv, write_figures
-from boxthirding.sim import Progress, Run, Setting, error_split
+from boxthirding.sim import Run, Setting, error_split
 from boxthirding.sim.chunks import Chunk, run_chunk
+from boxthirding.types import Progress
 
 PAGE: Final = "index.html"
 CLAIMS_FILE: Final = "claims.csv"
@@ -90,9 +91,9 @@ class Reproduction:
             for case, policy in pairs
         ]
 
-    def simulated(self, progress: Progress | None = None) -> list[Run]:
+    def simulated(self, *, progress: bool | Callable[[Progress], None] = False) -> list[Run]:
         """Simulate what the folder does not hold yet."""
-        return simulated_in(self.out, self.settings, progress)
+        return simulated_in(self.out, self.settings, progress=progress)
 
     def written(self, runs: Sequence[Run], step: Callable[[str], None] = lambda _: None) -> Outcome:
         """Decide the claims, draw the figures and write the page; `step` hears what is being done."""

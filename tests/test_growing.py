@@ -1,0 +1,41 @@
+"""A rule that needs more room is asked again in one place live, and in one place compiled."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import boxthirding
+from boxthirding.policies import BoxThirding, BracketingSequentialHalving, Uniform
+from boxthirding.report.reproduction import levels
+from boxthirding.theory import candidate_sets
+from boxthirding.theory.candidate_sets import candidates_at, finished_runs
+
+PACKAGE = Path(boxthirding.__file__).parent
+
+# Live, with compiled drivers, which pass it on, and in the contract, which tests just that.
+LOOPS = {"policies/live_state.py", "sim/chunks.py", "sim/crowd.py", "sim/driver.py", "testing/rules.py"}
+NOT_YET = {"find/plan.py", "session/play.py", "testing/simulations.py"}
+
+
+def test_a_rule_is_asked_again_where_it_is_driven_and_nowhere_else():
+    found = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in PACKAGE.rglob("*.py")
+        if re.search(r"[!=]= GROW\b", path.read_text(encoding="utf-8"))
+    }
+    assert LOOPS <= found <= LOOPS | NOT_YET
+
+
+@pytest.mark.parametrize("policy", [BoxThirding(), Uniform(), BracketingSequentialHalving()], ids=lambda one: one.name)
+def test_room_changes_no_candidate_set(monkeypatch, policy):
+    roomy = candidates_at(policy, 900, range(0, 2_000, 37))
+    monkeypatch.setattr(candidate_sets, "_ROOM", 1)
+    assert candidates_at(policy, 900, range(0, 2_000, 37)) == roomy
+
+
+def test_room_changes_neither_finished_brackets_nor_levels(monkeypatch):
+    roomy = finished_runs(900, 3_000), levels.levels(900, 3_000)
+    monkeypatch.setattr(candidate_sets, "_ROOM", 1)
+    monkeypatch.setattr(levels, "_ROOM", 1)
+    assert (finished_runs(900, 3_000), levels.levels(900, 3_000)) == roomy

@@ -1,0 +1,105 @@
+"""The wheel that users install: built from a copy of the tree, run where neither `src` nor this repository is found."""
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "src" / "boxthirding"
+TREE = [".gitignore", "LICENSE", "README.md", "pyproject.toml"]  # with src, all that a wheel is made of
+DATA = ["py.typed", "rewards/caption_means_by_rank.csv", "report/reproduction/page.html"]
+
+# Neither the user's packages nor the .pth files of an editable install: only what PYTHONPATH names.
+PYTHON = [sys.executable, "-S", "-s", "-P"]
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """Return the folder that the wheel was installed to."""
+    pytest.importorskip("hatchling", reason="the build backend is not installed")
+    folder = tmp_path_factory.mktemp("wheel")
+    tree = folder / "tree"
+    shutil.copytree(PACKAGE, tree / "src" / "boxthirding", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in TREE:
+        shutil.copy(ROOT / name, tree)
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder / "dist")]
+    subprocess.run(build, cwd=tree, check=True, capture_output=True)
+    shutil.rmtree(tree)
+    (wheel,) = (folder / "dist").iterdir()
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--no-compile"]
+    options = ["--disable-pip-version-check", "--target", str(folder / "installed")]
+    subprocess.run([*pip, *options, str(wheel)], cwd=folder, check=True, capture_output=True)
+    return folder / "installed"
+
+
+@pytest.fixture
+def run(installed, tmp_path):
+    """Return a function that runs Python outside the repository, on what is installed and on its dependencies."""
+
+    def run_python(*arguments, path=installed):
+        dependencies = sysconfig.get_path("purelib")
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+        environment["PYTHONPATH"] = os.pathsep.join([str(path), dependencies])
+        environment["BOXTHIRDING_CACHE"] = str(tmp_path / "cache")
+        command = [*PYTHON, *arguments]
+        return subprocess.run(command, cwd=tmp_path, env=environment, check=False, capture_output=True, text=True)
+
+    return run_python
+
+
+def printed(done):
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_it_is_the_wheel_that_is_imported(run, installed):
+    file = Path(printed(run("-c", "import boxthirding; print(boxthirding.__file__)")).strip())
+    assert file == installed / "boxthirding" / "__init__.py"
+
+
+def test_without_the_wheel_there_is_nothing_to_import(run, tmp_path):
+    assert "No module named 'boxthirding'" in run("-c", "import boxthirding", path=tmp_path).stderr
+
+
+def test_every_file_of_the_package_is_in_it(installed):
+    def files(folder):
+        found = (path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc")
+        return sorted(path.relative_to(folder).as_posix() for path in found)
+
+    assert files(installed / "boxthirding") == files(PACKAGE)
+    assert set(DATA) <= set(files(PACKAGE))
+
+
+def test_nothing_else_is_installed(installed):
+    names = {path.name.partition("-")[0] for path in installed.iterdir()}
+    assert names <= {"boxthirding", "bin", "Scripts"}
+
+
+def test_the_example_of_the_readme_runs(run):
+    _, _, example = (ROOT / "README.md").read_text(encoding="utf-8").partition("```python\n")
+    example, _, _ = example.partition("```")
+    assert "budget=2_000" in example
+    assert printed(run("-c", example.replace("budget=2_000", "budget=60"))).startswith("Found ")
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "from boxthirding.rewards import captions; print(captions().n_arms)",
+        'from boxthirding.report.reproduction import page; print(page._resource("page.css"))',
+        "import boxthirding; print(*(getattr(boxthirding, name) for name in boxthirding.__all__))",
+    ],
+)
+def test_its_data_and_all_its_names_are_found(run, program):
+    assert printed(run("-c", program)).strip()
+
+
+def test_the_command_line_says_what_it_can_do(run):
+    pytest.importorskip("click")
+    pytest.importorskip("rich")
+    assert "simulate" in printed(run("-m", "boxthirding", "--help"))
