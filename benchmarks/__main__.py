@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from benchmarks import durable, importing, live, simulation
+from benchmarks import durable, importing, live, simulation, views
 
 Row = dict[str, Any]
 
@@ -18,6 +18,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
     "simulate": simulation.measure,
     "live": live.measure,
     "durable": durable.measure,
+    "views": views.measure,
 }
 
 MEASURES = ("ratio", "milliseconds", "microseconds", "megabytes")

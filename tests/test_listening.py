@@ -55,7 +55,7 @@ def test_a_terminal_has_one_line_that_is_cut_to_its_width_and_cleared_in_the_end
     tell = listener(progress=True)
     tell(far(1, left=70, note="b3"))
     tell(far(4))
-    assert terminal.getvalue() == "\rb3: 25 % done, abou\x1b[K" + "\r\x1b[K"
+    assert terminal.getvalue() == "\r25 % done, about 1 \x1b[K" + "\r\x1b[K"
 
 
 def test_a_terminal_is_not_written_to_all_the_time(monkeypatch):

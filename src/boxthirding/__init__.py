@@ -9,6 +9,7 @@ from boxthirding.errors import (
     ArmsUnavailable,
     ArmWithdrawn,
     BoxThirdingError,
+    CannotAmend,
     CommandFailed,
     EvaluationFailed,
     InvalidInput,
@@ -16,8 +17,8 @@ from boxthirding.errors import (
     MissingExtra,
     ResultsRefused,
     SimulationFailed,
-    StudyClosed,
     StudyDiffers,
+    StudyFinished,
     StudyUnavailable,
     TicketRefused,
     UnknownLabel,
@@ -25,7 +26,7 @@ from boxthirding.errors import (
     UnknownTicket,
     UnreadableData,
 )
-from boxthirding.find import Confirmation, Found, Spending, find_best, find_best_async
+from boxthirding.find import Confirmation, Examples, Found, Spending, find_best, find_best_async
 from boxthirding.policies import (
     POLICIES,
     UCBE,
@@ -41,7 +42,7 @@ from boxthirding.policies import (
     Uniform,
     parse_policy,
 )
-from boxthirding.session import AskTell, Lineage, Recommendation, Screening, Session, Ticket
+from boxthirding.session import AskTell, Lineage, Recommendation, Screening, Session, Ticket, View
 from boxthirding.types import Progress
 
 if TYPE_CHECKING:
@@ -65,10 +66,12 @@ __all__ = [
     "BoxThirdingError",
     "BracketingSequentialHalving",
     "BracketingUCB",
+    "CannotAmend",
     "CommandFailed",
     "Confirmation",
     "DoublingSequentialHalving",
     "EvaluationFailed",
+    "Examples",
     "Found",
     "InvalidInput",
     "JournalBroken",
@@ -85,8 +88,8 @@ __all__ = [
     "SimulationFailed",
     "Spending",
     "Study",
-    "StudyClosed",
     "StudyDiffers",
+    "StudyFinished",
     "StudyUnavailable",
     "SuccessiveRejects",
     "Ticket",
@@ -96,6 +99,7 @@ __all__ = [
     "UnknownStudy",
     "UnknownTicket",
     "UnreadableData",
+    "View",
     "find_best",
     "find_best_async",
     "kernel",

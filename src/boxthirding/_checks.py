@@ -1,8 +1,10 @@
 """Checks of single values, each with an error that gives the value and the rule."""
 
 import math
+import numbers
 import operator
 import sys
+from decimal import Decimal
 from typing import Final
 
 import numpy as np
@@ -11,6 +13,9 @@ from boxthirding.errors import InvalidInput
 
 MOST: Final = 2**53
 """The largest whole number that is exact as a float too."""
+
+LARGEST_REWARD: Final = 1e150
+"""So that squares of rewards stay finite."""
 
 LARGEST_FLOAT: Final = sys.float_info.max
 """What is larger is infinite as a float."""
@@ -48,3 +53,20 @@ def is_finite(value: object) -> bool:
         return is_number(value) and math.isfinite(value)  # type: ignore[arg-type]  # it is a number
     except OverflowError:
         return False
+
+
+def as_reward(reward: object) -> float:
+    """Return a reward as a float, or refuse it by its type or size."""
+    value = reward if type(reward) is float else _as_float(reward)
+    if not -LARGEST_REWARD < value < LARGEST_REWARD:  # false for NaN too
+        raise InvalidInput(f"the reward is {reward!r}, but must be a finite number below 1e150 in size")
+    return value
+
+
+def _as_float(reward: object) -> float:
+    if isinstance(reward, numbers.Real | np.bool_ | Decimal) or (isinstance(reward, np.ndarray) and reward.ndim == 0):
+        try:
+            return float(reward)
+        except OverflowError:
+            return math.inf
+    raise InvalidInput(f"the reward is {reward!r}, a {type(reward).__name__}, but must be a number")

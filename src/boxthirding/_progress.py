@@ -4,6 +4,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 from boxthirding.errors import InvalidInput
@@ -48,7 +49,7 @@ class Line:
         elif ended:
             sys.stderr.write("\r\x1b[K")
         else:
-            sys.stderr.write(f"\r{in_words(progress)[: shutil.get_terminal_size().columns - 1]}\x1b[K")
+            sys.stderr.write(f"\r{fitted(progress, shutil.get_terminal_size().columns - 1)}\x1b[K")
         sys.stderr.flush()
 
 
@@ -65,6 +66,18 @@ def in_words(progress: Progress) -> str:
     done = f"{progress.done:,.0f} {progress.unit} done" if share is None else f"{100 * share:.0f} % done"
     left = "" if progress.seconds_left is None else f", {left_in_words(progress.seconds_left)}"
     return f"{note}{done}{left}"
+
+
+def fitted(progress: Progress, width: int) -> str:
+    """Return how far something is in one line of a screen; a note that has no room is cut off at its end.
+
+    >>> fitted(Progress(3, 4, "pulls", seconds=6.0, seconds_left=2.0, note="a note that is long"), 40)
+    '75 % done, about 2 s left; a note that i'
+    """
+    text = in_words(progress)
+    if len(text) <= width or not progress.note:
+        return text[:width]
+    return f"{in_words(replace(progress, note=''))}; {progress.note}"[:width]
 
 
 def left_in_words(seconds: float) -> str:

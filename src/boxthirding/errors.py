@@ -7,11 +7,12 @@ BoxThirdingError
 │   │   ├── UnknownTicket                  this session never issued it
 │   │   ├── AlreadyTold                    its result is in; the first one counts
 │   │   └── ArmWithdrawn                   its arm is gone
+│   ├── CannotAmend                        the policy cannot take results that no job of its own asked for
 │   ├── UnreadableData                     a file cannot be read, or does not hold what it must
 │   ├── ResultsRefused                     a results file cannot be gone on with
 │   ├── UnknownStudy                       there is no study of that name, and no arms to make one with
 │   ├── StudyDiffers                       a study was made with other arms, or with other settings
-│   └── StudyClosed                        the study has been closed for good
+│   └── StudyFinished                      the study has been finished for good
 ├── ArmsUnavailable (also a RuntimeError)  an iterator of arms raised
 ├── EvaluationFailed (also a RuntimeError) an evaluation failed and ended the run; it has the best so far
 ├── CommandFailed (also a RuntimeError)    a program that scores an arm failed, or printed no number
@@ -19,13 +20,37 @@ BoxThirdingError
 ├── StudyUnavailable (also a RuntimeError) the database of a study cannot be reached, or is locked, full or read-only
 ├── JournalBroken (also a RuntimeError)    a study's journal is damaged, or disagrees with the rule that it names
 └── MissingExtra (also an ImportError)     an optional dependency is not installed
+
+Programs read attributes, never messages: `transient` tells whether the same call may succeed later, `advice` what a
+person can do about it.
 """
 
-from typing import Any
+from typing import Any, Self
 
 
 class BoxThirdingError(Exception):
     """Any error of this package."""
+
+    def __init__(self, *args: object, advice: str = "", transient: bool = False) -> None:
+        super().__init__(*args)
+        self.advice = advice
+        """What to do about it, where the message does not say."""
+        self.transient = transient
+        """Whether the same call may succeed later, because the trouble may pass by itself."""
+
+    @property
+    def problem(self) -> str:
+        """What is wrong, without the advice."""
+        return super().__str__()
+
+    def __str__(self) -> str:
+        return f"{self.problem}; {self.advice}" if self.advice else self.problem
+
+    def again(self) -> Self:
+        """Return the same error as a new object, to be raised in another thread."""
+        twin = type(self)(*self.args, advice=self.advice, transient=self.transient)
+        twin.__cause__ = self.__cause__
+        return twin
 
 
 class InvalidInput(BoxThirdingError, ValueError):
@@ -52,6 +77,10 @@ class ArmWithdrawn(TicketRefused):
     """The ticket's arm has been withdrawn."""
 
 
+class CannotAmend(InvalidInput):
+    """The policy cannot take known results, corrections or exclusions: go on with another one by `use`."""
+
+
 class UnreadableData(InvalidInput):
     """A file is missing, empty or not of the form that was asked for."""
 
@@ -68,8 +97,8 @@ class StudyDiffers(InvalidInput):
     """A study was made with other arms, or with other settings, than it is opened with; it has not been touched."""
 
 
-class StudyClosed(InvalidInput):
-    """The study has been closed for good: it hands out no more tickets."""
+class StudyFinished(InvalidInput):
+    """The study has been finished for good: it hands out no more tickets."""
 
 
 class ArmsUnavailable(BoxThirdingError, RuntimeError):
@@ -100,10 +129,10 @@ class SimulationFailed(BoxThirdingError, RuntimeError):
 
 
 class StudyUnavailable(BoxThirdingError, RuntimeError):
-    """The database of a study is away, locked, full or read-only; nothing is lost, and the next call tries again.
+    """The database of a study is unreachable, locked, full or read-only; nothing is lost, and the next call retries.
 
-    What was under way may have been committed or not: the next ask gives such tickets again, and a tell may be
-    repeated, as the first answer counts.
+    A call that raised it may have been committed or not: `held` lists tickets that were given, and a tell may be
+    repeated, as the first answer counts. `transient` tells whether the trouble may pass by itself.
     """
 
 

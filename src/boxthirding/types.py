@@ -93,7 +93,10 @@ class Policy(Protocol):
 
     @property
     def forgets(self) -> bool:
-        """Whether an arm's record begins anew with each of its jobs, so that earlier results are no part of it."""
+        """Whether an arm's record begins anew with its jobs, so that earlier results are no part of it.
+
+        Such a policy has `record_pulls(state, arm)` too: how many results the mean is of that the arm competes with.
+        """
 
     def new(self, n_arms: int, seed: int, capacity: int) -> Any:
         """Return a fresh state with room for about `capacity` arms; room changes no decision."""

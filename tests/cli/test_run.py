@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 import boxthirding
 from boxthirding.cli.commands import cli
-from boxthirding.cli.programs import Pulls
+from boxthirding.runs.programs import Pulls
 
 PYTHON = shlex.quote(sys.executable)
 
@@ -132,7 +132,8 @@ def test_braces_that_are_no_placeholder_stay():
 )
 def test_pull_k_of_every_arm_sees_the_same_example(file, examples):
     command = f"{PYTHON} score.py {{arm}} {{pull}} {{example}}"
-    result("--arms", "arms.txt", "--command", command, "--examples", file, "--budget", "30", "--seed", "1")
+    options = ["--examples", file, "--budget", "30", "--seed", "1", "--repeat"]
+    result("--arms", "arms.txt", "--command", command, *options)
     seen = {}
     for call in calls():
         _, pull, example = call.split()
@@ -404,8 +405,9 @@ def test_a_terminal_gets_the_plan_and_stdout_stays_json(folder):
         assert process.wait() == 0
     assert json.loads((folder / "printed").read_text(encoding="utf-8"))["best"] == "zoe"
     for text in (
-        "3 arms, 9 pulls, 1 worker: about 3 arms will be met",
-        " of 9 pulls, best so far: ",
+        "3 arms, 9 pulls, 1 worker.\r\n",
+        "About 3 arms will be tried",
+        "best so far 'zoe', mean",
         "Best: 'zoe', mean",
     ):
         assert text in seen.decode()
@@ -486,7 +488,7 @@ def told(url, name="main"):
         for _, event in study.events():
             kind = type(event).__name__
             if kind == "Asked":
-                labels |= {event.first + place: label for place, label in enumerate(event.labels)}
+                labels |= {ticket: label for ticket, label, _ in event.tickets}
             elif kind == "Told":
                 yield labels[event.ticket], event.reward
 
@@ -500,12 +502,12 @@ def test_a_run_that_was_stopped_half_way_goes_on_and_equals_an_undisturbed_one(f
         process.send_signal(sent)
         code, _, errors = ended(process)
     assert code == {signal.SIGKILL: -9, signal.SIGINT: 130, signal.SIGTERM: 143}[sent]
-    assert errors.endswith("\nThe same command goes on from here.\n") == (sent != signal.SIGKILL)
+    assert errors.endswith("\nThe same command resumes from here.\n") == (sent != signal.SIGKILL)
     (folder / "hang-after-9").unlink()
     with started(*kept) as process:
         code, output, errors = ended(process)
     assert code == 0
-    assert "Study 'main' in run.db: going on from 9 pulls, 1 ticket out.\n" in errors
+    assert "Study run.db: resuming from 9 pulls, 1 ticket open.\n" in errors
     assert "Spent 24 of 24 pulls (15 here), 0 left, in " in output
     assert len(calls()) == len(set(calls())) == 24
     undisturbed = result(*kept, "--name", "undisturbed")
@@ -583,13 +585,17 @@ def test_an_arm_that_was_added_is_run_when_its_row_is_in_the_file_wherever_it_st
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr == (
         "Error: arm 'zzz' of the study is not in the file of --arms, so there is nothing to fill in: add its row to "
-        "the file, or take it out with `boxthirding study withdraw`\n"
+        "the file and give --force, or take the arm out with `boxthirding study withdraw`\n"
     )
     assert len(calls()) == 5
-    Path("arms.csv").write_text("name,rate\nann,1\nzzz,9\nbob,1\nzoe,1\n", encoding="utf-8")
-    assert result("--arms", "arms.csv", *command, "--budget", "30")["best"] == "zzz"
+    first, *rest = Path("arms.csv").read_text(encoding="utf-8").splitlines()
+    Path("arms.csv").write_text("\n".join([first, rest[0], "zzz,9,", *rest[1:]]), encoding="utf-8")
+    done = run("--arms", "arms.csv", *command, "--budget", "30")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "arm 'zzz' of study 'main' is 'zzz', not {'name': 'zzz', " in done.stderr
+    assert result("--arms", "arms.csv", *command, "--budget", "30", "--force")["best"] == "zzz"
     assert len(calls()) == 30
-    Path("arms.csv").write_text("name,rate\nann,1\nzzz,9\nbob,1\nzoe,1\nyyy,1\n", encoding="utf-8")
+    Path("arms.csv").write_text("\n".join([first, rest[0], "zzz,9,", *rest[1:], "yyy,1,"]), encoding="utf-8")
     done = run("--arms", "arms.csv", *command, "--budget", "40")
     assert (done.exit_code, done.stdout) == (2, "")
     assert "3 arms, not 4 ('yyy' must be added first, with Study.add or `boxthirding study add`)" in done.stderr
@@ -606,12 +612,13 @@ def test_an_arm_that_is_added_while_a_run_is_under_way_ends_it_and_is_not_withdr
         "print(len(sys.argv[1]))"
     )
     (folder / "adds.py").write_text(code, encoding="utf-8")
-    options = ["--command", f"{PYTHON} adds.py {{arm}}", "--study", "run.db", "--policy", "us", "--on-error", on_error]
-    done = run("--arms", "arms.txt", *options, "--budget", "20")
+    options = ["--command", f"{PYTHON} adds.py {{name}}", "--study", "run.db", "--policy", "us", "--on-error", on_error]
+    done = run("--arms", "arms.csv", *options, "--budget", "20")
     assert (done.exit_code, done.stdout) == (2, "")
     assert "Error: arm 'new' of the study is not in the file of --arms" in done.stderr.splitlines()[-1]
-    (folder / "arms.txt").write_text("ann\nbob\nzoe\nnew\n", encoding="utf-8")
-    printed = result("--arms", "arms.txt", *options, "--budget", "20")
+    with (folder / "arms.csv").open("a", encoding="utf-8") as file:
+        file.write("new,1,\n")
+    printed = result("--arms", "arms.csv", *options, "--budget", "20", "--force")
     assert (printed["stopped"], printed["spending"]["left"], printed["spending"]["failures"]) == ("budget", 0, 0)
     assert "new" in {arm["label"] for arm in printed["top"]}
 
@@ -625,3 +632,187 @@ def test_a_study_that_would_end_with_the_run_is_refused(kept):
 def test_a_name_without_a_study_is_refused():
     done = run(*(word for pair in GOOD.items() for word in pair), "--name", "x")
     assert (done.exit_code, done.stderr) == (2, "Error: --name is x, but belongs to --study: give the database\n")
+
+
+# What must stay the same
+
+
+OTHERS = {
+    "another command": (["--command", f"{PYTHON} score.py {{name}} --fast"], "was made with command", "--fast"),
+    "a changed row": (["--arms", "changed.csv"], "arm 'bob' of study 'main' has '0.9' as its rate, not '0.8'", "mixed"),
+    "another column": (["--arms", "column.csv"], "has nothing as its size, not '1'", "mixed"),
+    "other examples": (
+        [*("--command", f"{PYTHON} score.py {{name}} {{example}}"), "--examples", "examples.txt"],
+        "examples",
+        "leave out what the study knows itself, or choose another name",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", OTHERS)
+def test_what_would_mix_results_of_two_kinds_is_refused_by_name(folder, case):
+    command = ["--command", f"{PYTHON} score.py {{name}}", "--budget", "5", "--study", "run.db"]
+    result("--arms", "arms.csv", *command)
+    text = (folder / "arms.csv").read_text(encoding="utf-8")
+    (folder / "changed.csv").write_text(text.replace("0.9", "0.8"), encoding="utf-8")
+    rows = [f"{line},{'1' if place else 'size'}" for place, line in enumerate(text.splitlines())]
+    (folder / "column.csv").write_text("\n".join(rows), encoding="utf-8")
+    before = journal()
+    options, *fragments = OTHERS[case]
+    done = run("--arms", "arms.csv", *command, *options)
+    assert (done.exit_code, done.stdout) == (2, "")
+    for fragment in fragments:
+        assert fragment in done.stderr
+    assert (journal(), len(calls())) == (before, 5)
+
+
+@pytest.mark.parametrize("case", ["another command", "a changed row"])
+def test_force_continues_with_the_new_ones_for_good(folder, case):
+    command = ["--command", f"{PYTHON} score.py {{name}}", "--study", "run.db"]
+    result("--arms", "arms.csv", *command, "--budget", "5")
+    text = (folder / "arms.csv").read_text(encoding="utf-8")
+    (folder / "changed.csv").write_text(text.replace("0.9", "0.8"), encoding="utf-8")
+    options = ["--arms", "arms.csv", *command, *OTHERS[case][0]]
+    assert result(*options, "--budget", "8", "--force")["spending"]["elsewhere"] == 5
+    assert result(*options, "--budget", "9")["spending"]["elsewhere"] == 8
+    assert run("--arms", "arms.csv", *command, "--budget", "10").exit_code == 2
+    assert "redefined" in journal()
+
+
+def journal():
+    ended = CliRunner().invoke(cli, ["study", "export", "run.db", "--format", "jsonl"])
+    assert ended.exit_code == 0
+    return ended.stdout
+
+
+def test_an_added_arm_needs_no_row_where_its_label_is_enough():
+    command = ["--command", f"{PYTHON} score.py {{arm}}", "--study", "run.db", "--arms", "arms.txt"]
+    result(*command, "--budget", "5")
+    with boxthirding.open_study("run.db") as study:
+        study.add(["zzzz"])
+    assert result(*command, "--budget", "30")["best"] == "zzzz"
+
+
+def test_an_arm_added_from_a_file_brings_its_row_along(folder):
+    (folder / "more.csv").write_text("name,rate,note\nzzz,2,\n", encoding="utf-8")
+    command = ["--command", f"{PYTHON} score.py {{name}} {{rate}}", "--study", "run.db", "--arms", "arms.csv"]
+    result(*command, "--budget", "5")
+    assert CliRunner().invoke(cli, ["study", "add", "run.db", "more.csv"]).exit_code == 0
+    assert result(*command, "--budget", "30")["best"] == "zzz"
+    assert "zzz 2" in calls()
+
+
+# Examples run out
+
+
+def test_a_pair_of_arm_and_example_is_run_once():
+    command = f"{PYTHON} score.py {{arm}} {{example}}"
+    options = ["--arms", "arms.txt", "--command", command, "--examples", "examples.txt", "--budget", "200"]
+    printed = result(*options)
+    assert (printed["stopped"], printed["best"]) == ("known", "zoe")
+    assert len(calls()) == len(set(calls())) <= 9
+    done = run(*options, "--study", "run.db")
+    assert (done.exit_code, "every example that matters has been evaluated" in done.stdout) == (0, True)
+    shown = CliRunner().invoke(cli, ["study", "show", "run.db"]).stdout
+    assert shown.startswith("Study main: known\n")
+
+
+# Known results
+
+
+def test_known_results_are_not_paid_for_and_count(folder):
+    (folder / "known.csv").write_text("score,arm\n9,bob\n9,bob\n8,ann\n", encoding="utf-8")
+    options = ["--arms", "arms.txt", "--command", f"{PYTHON} score.py {{arm}}", "--known", "known.csv"]
+    printed = result(*options, "--budget", "2")
+    assert (len(calls()), printed["spending"]["pulls"]) == (2, 2)
+    assert printed["screening"] is None
+    assert printed["best"] in {"ann", "bob"}  # by itself, zoe has the largest number
+    assert printed["mean"] > 5
+
+
+def test_known_results_are_taken_once_however_often_the_command_is_given(folder):
+    (folder / "known.csv").write_text("arm,reward\nbob,9\nbob,8\n", encoding="utf-8")
+    options = ["--arms", "arms.txt", "--command", f"{PYTHON} score.py {{arm}}", "--known", "known.csv"]
+    for budget in ("2", "4"):
+        assert result(*options, "--budget", budget, "--study", "run.db")["spending"]["left"] == 0
+    with boxthirding.open_study("run.db") as study:
+        assert (study.pulls, study.spent) == (6, 4)
+    (folder / "known.csv").write_text("arm,reward\nbob,9\nbob,8\nann,7\n", encoding="utf-8")
+    result(*options, "--budget", "4", "--study", "run.db")
+    with boxthirding.open_study("run.db") as study:
+        assert (study.pulls, study.spent) == (7, 4)
+
+
+@pytest.mark.parametrize("kept", [[], ["--study", "run.db"]])
+def test_known_results_name_their_example(folder, kept):
+    command = f"{PYTHON} score.py {{arm}} {{example}}"
+    (folder / "known.csv").write_text("arm,example,reward\nbob,hard,9\nbob,odd,9\n", encoding="utf-8")
+    options = ["--arms", "arms.txt", "--command", command, "--examples", "examples.txt", "--known", "known.csv", *kept]
+    printed = result(*options, "--budget", "200", "--seed", "4")
+    assert printed["stopped"] == "known"
+    assert not {"bob hard", "bob odd"} & set(calls())
+    bob = next(arm for arm in printed["top"] if arm["label"] == "bob")
+    assert (bob["pulls"], bob["mean"]) == (3, pytest.approx((9 + 9 + 3.07) / 3))
+
+
+BAD_KNOWN = {
+    "an unknown arm": ("arm,reward\neve,1\n", [], ["label 'eve'", "does not exist"]),
+    "no such columns": ("name,value\nann,1\n", [], ["has the columns name, value", "must have arm and reward"]),
+    "no number": ("arm,reward\nann,high\n", [], ["known.csv, line 2: reward is 'high'", "must be a finite number"]),
+    "an infinite score": ("arm,score\nann,inf\n", [], ["score is 'inf'", "must be a finite number"]),
+    "no example": ("arm,reward\nann,1\n", ["--examples"], ["must have arm, example and reward"]),
+    "an unknown example": ("arm,example,reward\nann,mild,1\n", ["--examples"], ["'mild', which is none of --examples"]),
+    "an example twice": (
+        "arm,example,reward\nann,odd,1\nann,odd,2\n",
+        ["--examples"],
+        ["line 3 has a second result of arm 'ann' on the same example", "leave one out"],
+    ),
+    "a policy that cannot": ("arm,reward\nann,1\n", ["--policy", "sh"], ["policy sh cannot take known results"]),
+    "no file": (None, [], ["known.csv cannot be read"]),
+}
+
+
+@pytest.mark.parametrize("case", BAD_KNOWN)
+@pytest.mark.parametrize("kept", [[], ["--study", "run.db"]])
+def test_bad_known_results_are_refused_and_nothing_is_made(folder, case, kept):
+    text, options, fragments = BAD_KNOWN[case]
+    if text is not None:
+        (folder / "known.csv").write_text(text, encoding="utf-8")
+    command = f"{PYTHON} score.py {{arm}}"
+    if options == ["--examples"]:
+        options, command = ["--examples", "examples.txt"], f"{command} {{example}}"
+    done = run("--arms", "arms.txt", "--command", command, "--budget", "9", "--known", "known.csv", *options, *kept)
+    assert (done.exit_code, done.stdout) == (2, "")
+    for fragment in fragments:
+        assert fragment in done.stderr
+    assert not (folder / "calls").exists()
+    assert not (folder / "run.db").exists()
+
+
+def test_a_policy_of_your_own_decides(folder):
+    (folder / "my_policies.py").write_text(
+        "from dataclasses import dataclass\nfrom boxthirding.policies import Uniform\n\n\n"
+        "@dataclass(frozen=True)\nclass Mine(Uniform):\n    pass\n",
+        encoding="utf-8",
+    )
+    options = ["--arms", "arms.txt", "--command", f"{PYTHON} score.py {{arm}}", "--policy", "my_policies:Mine"]
+    code = "from boxthirding.cli import main; main()"
+    source = str(Path(boxthirding.__file__).parents[1])
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([source, str(folder)])}
+    for words in (
+        ["run", *options, "--budget", "6", "--study", "run.db"],
+        ["study", "show", "run.db"],
+        ["study", "ask", "other.db", "--arms", "arms.txt", "--policy", "my_policies:Mine"],
+        ["study", "use", "other.db", "b3"],
+        ["study", "use", "other.db", "my_policies:Mine"],
+        *[["simulate", "--instance", "poly", "--arms", "9", "--rewards", "none", "--policy", "my_policies:Mine"]],
+    ):
+        more = ["--budget", "20", "--replicates", "2"] if words[0] == "simulate" else []
+        ended = subprocess.run(
+            [sys.executable, "-c", code, *words, *more], env=environment, capture_output=True, text=True, check=False
+        )
+        assert ended.returncode == 0, ended.stderr
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(folder))
+        with boxthirding.open_study("run.db") as study:
+            assert (study.view().policy, study.pulls) == ("my_policies:Mine", 6)

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -62,8 +63,9 @@ def test_a_study_is_shown_with_its_boxes_its_best_arms_and_the_screening():
     assert lines[:3] == [
         "Study main: open",
         "policy b3, seed 0, maximize; 300 arms",
-        "200 pulls; 3 tickets out: plate.csv has 3",
+        lines[2],
     ]
+    assert re.fullmatch(r"200 pulls, [\d,.e+]+ a minute; 3 tickets open: plate.csv has 3", lines[2])
     head = lines.index("")
     assert lines[head + 1].split() == ["level", "boxes", "dropped"]
     levels = [line.split()[0] for line in lines[head + 2 : lines.index("", head + 1)]]
@@ -119,7 +121,7 @@ def test_the_final_of_b3auto_is_drawn_as_such():
         best = opened.recommend().label
     (row,) = [line for line in done("show", "run.db").splitlines() if line.startswith("final")]
     assert row.split()[1].strip("[]") == best
-    assert (f"+{len(final.arms) - 3}" in row) == (len(final.arms) > 3)
+    assert (f"+{final.size - 3}" in row) == (final.size > 3)
 
 
 def test_a_study_without_results_is_shown():
@@ -131,13 +133,13 @@ def test_a_study_for_a_program():
     made()
     shown = json.loads(done("show", "run.db", "--json"))
     with open_study("run.db", "main") as opened:
-        assert shown["best"] == opened.recommend()._asdict()
-        assert len(shown["boxes"]) == len(opened.boxes())
-        assert shown["screening"]["probability"] == opened.screening(0.01).probability
-    assert [shown[key] for key in ("name", "status", "policy", "arms", "pulls", "out")] == [
-        *("main", "open", "b3", 300, 200, 0),
+        drawn = opened.boxes(count=3)
+        assert {key: value for key, value in shown.items() if key != "drawn"} == opened.view().as_dict()
+    assert [(box["level"], box["deferment"], box["size"]) for box in shown["drawn"]] == [box[:3] for box in drawn]
+    assert shown["drawn"][0]["arms"] == [arm._asdict() for arm in drawn[0].arms]
+    assert [shown[key] for key in ("name", "status", "policy", "arms", "pulls", "spent", "open")] == [
+        *("main", "open", "b3", 300, 200, 200, 0),
     ]
-    assert len(shown["top"]) == 5
 
 
 def test_who_has_tickets_is_said():
@@ -148,11 +150,11 @@ def test_who_has_tickets_is_said():
     with open_study("run.db", "main") as opened:
         opened.fail(ticket)
     lines = done("show", "run.db").splitlines()
-    assert lines[2:10] == [
-        "10 pulls; 7 tickets out:",
+    assert re.fullmatch(r"10 pulls(, [\d,.e+]+ a minute)?; 7 tickets open:", lines[2])
+    assert lines[3:10] == [
         *[f"  {name} has 1" for name in "abcde"],
-        "  1 other holder 1",
-        "  1 failed or released, to be handed out again",
+        "  1 other holder has 1",
+        "  1 has no holder: the next to ask is given it",
     ]
 
 
@@ -163,13 +165,16 @@ def test_the_studies_of_a_database_are_listed():
     made(name="one", rounds=2)
     made(name="two", policy="us", arms=["a long label of a single arm that goes on and on", "other"], rounds=3)
     with open_study("run.db", "two") as opened:
-        opened.close()
+        opened.finish()
     head, _, one, two = done("list", "run.db").splitlines()
-    assert head.split() == ["study", "status", "policy", "best", "so", "far", "mean", "pulls", "out", "arms"]
+    assert head.split() == ["study", "status", "policy", "best", "so", "far", "mean", "pulls", "open", "arms"]
     assert (one.split()[:3], one.split()[-3:]) == (["one", "open", "b3"], ["20", "0", "300"])
-    assert two.split()[:3] == ["two", "closed", "us"]
+    assert two.split()[:3] == ["two", "finished", "us"]
     rows = [json.loads(line) for line in done("list", "run.db", "--json").splitlines()]
-    assert [(row["name"], row["status"], row["pulls"]) for row in rows] == [("one", "open", 20), ("two", "closed", 30)]
+    assert [(row["name"], row["status"], row["pulls"]) for row in rows] == [
+        ("one", "open", 20),
+        ("two", "finished", 30),
+    ]
     assert done("list", "none.db") == "none.db has no studies.\n"
     assert not Path("none.db").exists()
 
@@ -180,8 +185,7 @@ def test_a_study_that_cannot_be_read_does_not_hide_the_others():
     with closing(sqlite3.connect("run.db")) as database, database:
         query = "SELECT study, event FROM boxthirding_events WHERE seq = 1 ORDER BY study LIMIT 1"
         ((number, text),) = database.execute(query)
-        kind, _, *fields = json.loads(text)
-        newer = json.dumps([kind, 99, *fields])
+        newer = json.dumps({**json.loads(text), "format": 99})
         database.execute("UPDATE boxthirding_events SET event = ? WHERE seq = 1 AND study = ?", (newer, number))
     _, _, new, old, _, *why = done("list", "run.db").splitlines()
     assert (new.split(), old.split()[:3]) == (["new", "unreadable"], ["old", "open", "b3"])
@@ -209,12 +213,13 @@ def test_which_study_is_meant():
     assert "there is no study 'fourth'" in refused("show", "run.db", "--name", "fourth")
 
 
-@pytest.mark.parametrize("command", ["show", "ask", "export", "pause", "resume", "close"])
+@pytest.mark.parametrize("command", ["show", "ask", "export", "pause", "resume", "finish", "use"])
 def test_a_study_that_is_not_there_is_refused(command):
-    assert "run.db has no studies: is that the right place?" in refused(command, "run.db")
+    more = ["b3"] if command == "use" else []
+    assert "run.db has no studies: is that the right place?" in refused(command, "run.db", *more)
     assert not Path("run.db").exists()
     Path("run.db").write_text("not a database, though it is as long as a header of one would have to be\n" * 20)
-    assert "run.db is not an SQLite database" in refused(command, "run.db")
+    assert "run.db is not an SQLite database" in refused(command, "run.db", *more)
 
 
 # export
@@ -230,14 +235,14 @@ def test_events_are_exported_as_rows():
         opened.add(["N1", "N2"])
         opened.withdraw("N2")
     rows = list(csv.DictReader(io.StringIO(done("export", "run.db"))))
-    assert list(rows[0]) == ["seq", "at", "event", "ticket", "arm", "pull", "holder", "reward"]
+    assert list(rows[0]) == ["seq", "at", "event", "ticket", "arm", "pull", "holder", "reward", "details"]
     kinds = [row["event"] for row in rows]
     assert kinds == [
         "created",
         *(["asked"] * 3 + ["told"] * 3) * 2,
         "asked",
         "failed",
-        "reissued",
+        "given",
         "released",
         *["added"] * 2,
         "withdrawn",
@@ -273,11 +278,11 @@ def test_an_export_that_cannot_be_written_leaves_nothing_behind(folder):
 
 def test_an_export_replaces_a_file_only_by_force():
     made(rounds=1)
-    Path("events.csv").write_text("what somebody has filled in\n", encoding="utf-8")
+    Path("events.csv").write_text("what a person has filled in\n", encoding="utf-8")
     assert "events.csv, which is there already: give --force to replace it" in refused(
         *("export", "run.db", "--out", "events.csv")
     )
-    assert Path("events.csv").read_text(encoding="utf-8") == "what somebody has filled in\n"
+    assert Path("events.csv").read_text(encoding="utf-8") == "what a person has filled in\n"
     done("export", "run.db", "--out", "events.csv", "--force")
     assert Path("events.csv").read_text(encoding="utf-8") == done("export", "run.db")
 
@@ -342,11 +347,11 @@ def test_bad_changes_are_refused_and_change_nothing(case):
     assert done("export", "run.db") == before
 
 
-def test_a_study_is_paused_resumed_and_closed():
+def test_a_study_is_paused_resumed_and_finished():
     made()
     assert done("pause", "run.db").startswith("Paused: no tickets until it is resumed.\nStudy main: 200 pulls")
     assert done("show", "run.db").startswith("Study main: paused")
     assert done("resume", "run.db").startswith("Resumed.\n")
-    assert done("close", "run.db").startswith("Closed for good: no more tickets.\n")
+    assert done("finish", "run.db").startswith("Finished for good: no more tickets.\n")
     for arguments in (["resume", "run.db"], ["pause", "run.db"], ["withdraw", "run.db", "C0001"]):
-        assert "study 'main' is closed" in refused(*arguments)
+        assert "study 'main' is finished" in refused(*arguments)

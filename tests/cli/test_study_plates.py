@@ -86,7 +86,7 @@ def test_the_first_plate_makes_the_study_and_later_ones_go_on(folder):
     assert [row[0] for row in read("plate-2.csv")[1:]] == ["96", "97", "98", "99"]
     with open_study("screen.db", "main") as opened:
         holders = {str(folder / "plate-1.csv"), str(folder / "plate-2.csv")}
-        assert (opened.seed, {lent.holder for lent in opened.lent()}) == (3, holders)
+        assert (opened.seed, set(opened.view().holders)) == (3, holders)
 
 
 def test_tickets_can_be_printed_for_a_person_and_for_a_program():
@@ -94,7 +94,8 @@ def test_tickets_can_be_printed_for_a_person_and_for_a_program():
     assert first[0] == ",".join(HEADER)
     assert first[2].startswith("1,C")
     tickets = [json.loads(line) for line in done("ask", "screen.db", "-n", "2", "--json").splitlines()]
-    assert [list(ticket) for ticket in tickets] == [["ticket", "arm", "pull"]] * 2
+    assert [list(ticket) for ticket in tickets] == [["ticket", "arm", "pull", "row"]] * 2
+    assert all(ticket["row"]["mass"] == str(int(ticket["arm"][1:])) for ticket in tickets)
     assert [ticket["ticket"] for ticket in tickets] == [2, 3]
 
 
@@ -121,7 +122,7 @@ def test_plates_of_one_name_in_two_folders_are_two_plates():
     assert [row[0] for row in read("tuesday/plate.csv")[1:]] == ["4", "5", "6", "7"]
 
 
-def test_tickets_that_failed_are_said_to_have_been_out():
+def test_tickets_that_failed_are_said_to_have_been_handed_out_before():
     plate(number=3)
     with open_study("screen.db", "main") as opened:
         opened.fail(1)
@@ -187,7 +188,7 @@ def test_a_second_study_is_not_made_by_leaving_out_the_name(there):
         done("ask", "screen.db", "--arms", "arms.csv", "--name", name)
     said = refused("ask", "screen.db", "--arms", "arms.csv")[1]
     assert all(repr(name) in said for name in there)
-    assert "none called main: say with --name which one to go on with, or how the new one is called" in said
+    assert "none called main: say with --name which one to resume, or how the new one is called" in said
     assert list_studies("screen.db") == there
     done("ask", "screen.db", "--arms", "arms.csv", "--name", "main")
     done("ask", "screen.db", "--arms", "arms.csv")
@@ -245,7 +246,7 @@ def test_a_policy_that_waits_says_so():
     ended = study("ask", "three.db", "-n", "99", "--out", "four.csv")
     rows = len(read("four.csv")) - 1
     assert ended.stderr.splitlines() == [
-        f"{rows} tickets instead of 99: the policy waits for results ({rows + 1} tickets out)",
+        f"{rows} tickets instead of 99: the policy waits for results ({rows + 1} tickets open)",
     ]
 
 
@@ -291,7 +292,7 @@ def test_a_plate_that_was_filled_in_is_told():
     told, how = done("tell", "screen.db", "plate.csv").splitlines()
     assert told == "plate.csv: 5 results told; 1 row without a reward left open."
     best = read("plate.csv")[3][1]
-    assert how == f"Study main: 5 pulls, 1 ticket out; best so far {best}, 0.9 over 1 pull."
+    assert how == f"Study main: 5 pulls, 1 ticket open; best so far {best}, 0.9 over 1 pull."
     assert [event.reward for event in events()[2:]] == [0.5, 0.5, 0.9, 0.5, 0.5]
 
 
@@ -419,8 +420,8 @@ def test_many_bad_rows_are_counted():
     assert (len(said.splitlines()), "and 21 more bad rows; --json names them all" in said) == (21, True)
 
 
-def test_results_are_taken_when_the_study_is_closed():
+def test_results_are_taken_when_the_study_is_finished():
     plate()
-    done("close", "screen.db")
+    done("finish", "screen.db")
     assert "6 results told" in done("tell", "screen.db", "plate.csv")
-    assert "is closed" in refused("ask", "screen.db")[1]
+    assert "is finished" in refused("ask", "screen.db")[1]

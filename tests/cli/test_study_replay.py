@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from boxthirding.cli.commands import cli
-from boxthirding.cli.study.matrices import read_matrix
+from boxthirding.runs.matrices import read_matrix
 
 ARMS, EXAMPLES = 60, 50
 
@@ -145,8 +145,8 @@ REFUSED = {
     "one arm": (["one.csv"], ["one arm, but a choice needs two"]),
     "a ragged row": (["ragged.csv"], ["3 cells"]),
     "no such file": (["gone.csv"], ["gone.csv cannot be read"]),
-    "a share above 1": (["good.csv", "--share", "2"], ["--share is 2", "(0, 1]"]),
-    "a share of 0": (["good.csv", "--share", "0"], ["--share is 0"]),
+    "a share above 1": (["good.csv", "--share", "2"], ["share is 2", "(0, 1]"]),
+    "a share of 0": (["good.csv", "--share", "0"], ["share is 0"]),
     "an unknown policy": (["good.csv", "--policy", "best"], ["policy is 'best'"]),
     "an unknown key": (["good.csv", "--policy", "b3:x=1"], ["no key 'x'"]),
     "a policy twice": (["good.csv", "--policy", "b3", "--policy", "b3"], ["given 2 times"]),

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from boxthirding import open_study
 from boxthirding.find import find_best
-from boxthirding.study import Asked, Created, Reissued
+from boxthirding.study import Asked, Created, Given, Released
 
 QUIET = {"progress": False}
 
@@ -18,7 +18,7 @@ def score(arm, example=0):
 def story(url, name="main"):
     """Return all that happened in a study, but for who, when, and tickets that were handed out again."""
     with open_study(url, name) as study:
-        events = [entry.event for entry in study.events() if not isinstance(entry.event, Reissued)]
+        events = [entry.event for entry in study.events() if not isinstance(entry.event, Given | Released)]
     plain = []
     for event in events:
         same = replace(event, at=0.0)

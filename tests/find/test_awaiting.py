@@ -10,7 +10,7 @@ import threading
 import pytest
 
 from boxthirding.errors import ArmsUnavailable, EvaluationFailed, InvalidInput
-from boxthirding.find import find_best, find_best_async
+from boxthirding.find import Examples, find_best, find_best_async
 from boxthirding.session import Session
 
 QUIET = {"progress": False}
@@ -74,7 +74,7 @@ def test_examples_and_costs_work_for_coroutines_too():
     async def evaluate(arm, example):
         return arm * example, 0.5
 
-    found = find_best(5, evaluate, cost=20, workers=3, examples=[1, 2, 3], **QUIET)
+    found = find_best(5, evaluate, cost=20, workers=3, examples=Examples([1, 2, 3], repeat=True), **QUIET)
     assert (found.best, found.spending.pulls) == (4, 40)
 
 

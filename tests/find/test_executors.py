@@ -152,7 +152,7 @@ def test_processes_evaluate(processes):
 
 
 def test_processes_get_their_examples(processes):
-    found = find_best(5, paired, budget=60, examples=[1, 2, 3], executor=processes, workers=2, **QUIET)
+    found = find_best(5, paired, budget=60, examples=range(1, 100), executor=processes, workers=2, **QUIET)
     assert (found.best, found.spending.pulls) == (4, 60)
     assert [arm.label for arm in found.confirm(2, 5).arms] == [arm.label for arm in found.top(2)]
 

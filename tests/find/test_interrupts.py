@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -148,15 +149,14 @@ def test_ctrl_c_ends_two_searches_in_one_loop():
 
 
 def test_a_second_ctrl_c_loses_nothing(monkeypatch):
-    real = "boxthirding.find.find.Found"
-    import boxthirding.find.find as module
+    module = import_module("boxthirding.find.find_best")
 
     def pressed(*arguments):
         signal.raise_signal(signal.SIGINT)  # while the result is being put together
         return found_class(*arguments)
 
     found_class = module.Found
-    monkeypatch.setattr(real, pressed)
+    monkeypatch.setattr(module, "Found", pressed)
 
     def evaluate(arm):
         try:
@@ -189,9 +189,9 @@ def test_ctrl_c_never_falls_into_a_decision(monkeypatch):
 
     real, told = Session.tell, []
 
-    def tell(session, ticket, reward):
+    def tell(session, ticket, reward, **options):
         signal.raise_signal(signal.SIGINT)
-        real(session, ticket, reward)
+        real(session, ticket, reward, **options)
         told.append(ticket)
 
     monkeypatch.setattr(Session, "tell", tell)

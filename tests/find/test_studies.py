@@ -25,9 +25,10 @@ from boxthirding.errors import (
     UnknownLabel,
 )
 from boxthirding.find import find_best, find_best_async
-from boxthirding.find.plan import having
-from boxthirding.find.shared import Shared
-from boxthirding.find.slots import Slots, is_run
+from boxthirding.find.budget import Account, Limits
+from boxthirding.find.source import Source
+from boxthirding.find.words import having
+from boxthirding.session.tickets import is_worker
 from boxthirding.storage.names import FileNames
 
 
@@ -145,10 +146,10 @@ def test_a_study_can_be_named_and_be_anywhere_that_open_study_knows():
 
 def test_the_plan_says_where_it_goes_on(capfd):
     find_best(50, Stopping(21), budget=60, study="run.db")
-    assert "Study 'main' in run.db: new.\n" in capfd.readouterr().err
+    assert "Study run.db: new.\n" in capfd.readouterr().err
     find_best(50, score, budget=60, study="run.db")
     said = capfd.readouterr().err
-    assert "Study 'main' in run.db: going on from 20 pulls, 1 ticket out.\n" in said
+    assert "Study run.db: resuming from 20 pulls, 1 ticket open.\n" in said
     assert "spent 60 of 60 pulls (40 here), 0 left" in said
 
 
@@ -169,7 +170,7 @@ def test_threads_share_a_study_and_nothing_is_evaluated_for_nothing():
     options = {"budget": 200, "workers": 4, "examples": range(300), "study": "run.db", **QUIET}
     assert find_best(300, evaluate, **options).interrupted
     found = find_best(300, evaluate, **options)
-    assert (found.session.pulls, found.session.waiting, found.stopped) == (200, 0, "budget")
+    assert (found.session.pulls, found.session.open, found.stopped) == (200, 0, "budget")
     assert len(set(told)) == 200  # what was under way at Ctrl-C came again, with the same example
     assert len(told) <= 204
 
@@ -202,9 +203,10 @@ def test_an_arm_that_fails_is_withdrawn_from_the_study():
 def test_an_evaluation_that_failed_comes_again():
     with pytest.raises(EvaluationFailed) as failed:
         find_best(5, lambda arm: 1 / (arm - 3) if arm != 3 else None, budget=40, study="run.db", **QUIET)
-    assert failed.value.found.session.waiting == 1
+    view = failed.value.found.session.view()
+    assert (view.open, view.holders) == (1, {})  # let go, though the result is still here
     found = find_best(5, score, budget=40, study="run.db", **QUIET)
-    assert (found.session.pulls, found.session.waiting) == (40, 0)
+    assert (found.session.pulls, found.session.open) == (40, 0)
 
 
 # Others
@@ -233,18 +235,18 @@ def test_a_paused_study_is_waited_for(monkeypatch):
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_a_study_that_is_closed_ends_the_run_with_what_there_is(workers):
+def test_a_study_that_is_finished_ends_the_run_with_what_there_is(workers):
     def evaluate(arm):
         if next(calls) == 10:
             with open_study("run.db", "main") as study:
-                study.close()
+                study.finish()
         return score(arm)
 
     calls = itertools.count(1)
     found = find_best(50, evaluate, budget=2000, workers=workers, study="run.db", **QUIET)
-    assert (found.stopped, found.best is not None) == ("closed", True)
+    assert (found.stopped, found.best is not None) == ("study finished", True)
     assert found.session.pulls == found.spending.pulls >= 10  # those under way were waited for
-    assert "the study is closed" in repr(found)
+    assert "the study is finished" in repr(found)
 
 
 def test_a_deadline_ends_a_wait():
@@ -258,9 +260,9 @@ def test_tickets_that_somebody_has_elsewhere_count():
     with open_study("run.db", "main", arms=50, holder="the lab") as study:
         mine = study.ask(10)
         found = find_best(50, score, budget=30, study="run.db", **QUIET)
-        assert (found.session.pulls, found.session.waiting, found.stopped) == (20, 10, "waiting")
+        assert (found.session.pulls, found.session.open, found.stopped) == (20, 10, "waiting")
         assert "spent 20 of 30 pulls, 10 left" in repr(found)
-        assert "the other 10 are out: the lab has 10" in repr(found)
+        assert "others have the other 10: the lab has 10" in repr(found)
         study.tell_all([(ticket, 0.5) for ticket in mine])
     assert find_best(50, score, budget=30, study="run.db", **QUIET).spending.pulls == 0
 
@@ -272,7 +274,7 @@ def test_a_wait_for_people_names_them_and_says_what_to_do_if_they_are_gone(capfd
     assert found.stopped == "deadline"
     said = capfd.readouterr().err
     assert said.count("Waiting for results that others have under way: plate 1.csv has 3.") == 1
-    assert "boxthirding study release run.db --holder 'plate 1.csv' --name 'tea time'" in said
+    assert "boxthirding study release run.db --name 'tea time' --holder 'plate 1.csv'" in said
 
 
 def test_many_holders_are_counted():
@@ -281,24 +283,22 @@ def test_many_holders_are_counted():
 
 
 def test_two_searches_of_one_process_have_names_of_their_own(folder):
-    Path("run.db").touch()
-    one, two = (Slots(FileNames(path, "main")) for path in ("run.db", str(folder / "run.db")))
-    assert (one.own, two.own) == ("find_best-0", "find_best-1")
-    assert not two.inherit("find_best-0")
-    one.release()
-    assert two.inherit("find_best-0")
-    assert "find_best-0" in two
-    assert not any(map(two.inherit, ("find_best-0", "worker-2", "the lab", "find_best-x", "my find_best-2")))
-    two.release()
+    places = ("run.db", str(folder / "run.db"))
+    one, two = (open_study(place, "main", arms=50) for place in places)
+    assert (one.worker(), two.worker()) == ("find_best-0", "find_best-1")
+    one.ask(3, holder="find_best-0")
+    one.ask(2, holder="the lab")
+    assert two.reclaim() == 0
+    one.close()
+    assert two.reclaim() == 3
+    assert two.view().holders == {"the lab": 2}
+    two.close()
     assert [file.name for file in folder.iterdir()] == ["run.db"]
 
 
 def test_another_study_of_the_same_file_has_names_of_its_own():
-    Path("run.db").touch()
-    one, two = (Slots(FileNames("run.db", study)) for study in ("main", "other"))
-    assert one.own == two.own == "find_best-0"
-    one.release()
-    two.release()
+    with open_study("run.db", "main", arms=50) as one, open_study("run.db", "other", arms=50) as two:
+        assert one.worker() == two.worker() == "find_best-0"
 
 
 def test_a_lock_that_was_removed_is_made_again(folder):
@@ -319,44 +319,51 @@ def test_where_no_lock_can_be_had_the_run_goes_on_without(monkeypatch):
     def refuse(*_):
         raise PermissionError
 
-    Path("run.db").touch()
     monkeypatch.setattr("boxthirding.storage.names._lock", refuse)
-    names = {Slots(FileNames("run.db", "main")).own for _ in range(2)}
-    assert len(names) == 2
-    assert not any(map(is_run, names))
+    with open_study("run.db", "main", arms=9) as study:
+        names = {study.worker() for _ in range(2)}
+        assert len(names) == 2
+        assert not any(map(is_worker, names))
+        study.ask(2, holder="find_best-7")
+        assert study.reclaim() == 0  # nobody can say whether it has ended
+        study.release(holder="find_best-7")
     assert find_best(9, float, budget=30, study="run.db", **QUIET).best == 8
-
-
-def test_a_run_without_a_number_has_one_as_soon_as_there_is_one_and_what_it_had_before(monkeypatch):
-    def refuse(*_):
-        raise OSError
-
-    Path("run.db").touch()
-    with monkeypatch.context() as broken:
-        broken.setattr("boxthirding.storage.names._lock", refuse)
-        slots, renamed = Slots(FileNames("run.db", "main")), []
-        alone = slots.own
-        slots.keep(renamed.append)
-        assert (slots.own, renamed) == (alone, [])
-        assert not slots.inherit("find_best-7")
-    for _ in range(2):
-        slots.keep(renamed.append)
-        assert (slots.own, renamed) == ("find_best-0", ["find_best-0"])
-        assert alone in slots
-    slots.release()
 
 
 def test_a_folder_that_is_away_for_a_moment_costs_no_name():
     Path("place").mkdir()
-    with Shared("place/run.db", 50, None, seed=None, direction=None, limit=None) as shared:
-        (one,) = shared.ask()
+    with open_study("place/run.db", arms=50) as study:
+        source = Source(study, Account(Limits(pulls=9)))
+        (one,) = source.ask(1)
         Path("place").rename("away")
-        with pytest.raises(StudyUnavailable, match=r"run\.db cannot be found"):
-            shared.ask()
+        with pytest.raises(StudyUnavailable, match=r"run\.db was moved or deleted"):
+            source.ask(1)
         Path("away").rename("place")
-        (two,) = shared.ask()
-        held = {lent.ticket.id: lent.holder for lent in shared.study.lent()}
-    assert held == {one.id: "find_best-0", two.id: "find_best-0"}
+        (two,) = source.ask(1)
+        assert study.held("find_best-0") == [one, two]
+
+
+def test_tickets_of_a_run_that_ends_while_we_wait_are_ours():
+    dying = open_study("run.db", arms=50, policy="sh:budget=60")
+    left = dying.ask(2, holder=dying.worker())
+    with open_study("run.db") as study:
+        source = Source(study, Account(Limits(pulls=60)))
+        assert source.reason_to_wait(room=True) == "Waiting for results that other runs have under way."
+        dying.close()
+        assert source.reason_to_wait(room=True) == "Taking over tickets that were left behind."
+        assert source.ask(2) == left
+
+
+def test_failures_are_paid_for_when_others_have_asked_meanwhile():
+    with open_study("run.db", arms=50) as study, open_study("run.db", holder="the lab") as others:
+        account = Account(Limits(pulls=5))
+        source = Source(study, account)
+        (ticket,) = source.ask(1)
+        source.fail(ticket)
+        for _ in range(3):
+            account.failure()
+        assert len(others.ask(2)) == 2
+        assert source.ask(2) == []  # of 5 pulls, 3 have failed, and the others have 2
 
 
 def test_a_fork_does_not_give_a_name_back(folder):
@@ -381,7 +388,7 @@ def test_an_evaluation_that_outlives_its_lease_is_not_started_again():
         return score(arm, example)
 
     calls = []
-    open_study("run.db", "main", arms=50, lease=0.01).disconnect()
+    open_study("run.db", "main", arms=50, lease=0.01, examples=99).close()
     found = find_best(50, evaluate, budget=12, examples=range(99), workers=3, study="run.db", **QUIET)
     assert (found.session.pulls, found.stopped) == (12, "budget")
     assert len(calls) == len(set(calls)) == 12
@@ -413,14 +420,6 @@ def test_other_settings_than_the_study_has_are_refused(changed, fragment):
 )
 def test_a_study_that_is_none_is_refused(study):
     with pytest.raises(InvalidInput, match=r"study is|url is"):
-        find_best(5, score, budget=20, study=study, **QUIET)
-
-
-def test_a_study_that_is_open_is_refused():
-    with (
-        open_study("memory:open", "names", arms=5) as study,
-        pytest.raises(InvalidInput, match=r"study is <Study 'names' .*name the place that it is in"),
-    ):
         find_best(5, score, budget=20, study=study, **QUIET)
 
 
@@ -478,7 +477,7 @@ def evaluate(arm, example):
     return random.Random(f"{arm}/{example}").gauss(arm % 97 / 97, 0.3)
 
 found = find_best(300, evaluate, examples=range(500), progress=False, **options)
-print(json.dumps([found.label, found.spending.pulls, found.session.pulls, found.session.waiting]))
+print(json.dumps([found.label, found.spending.pulls, found.session.pulls, found.session.open]))
 """
 
 
@@ -539,7 +538,7 @@ def test_several_processes_share_the_budget_to_the_last_pull(policy):
     assert sum(own for _, own, _, _ in answers) == len(evaluated(*names)) == total
     assert {pulls for _, _, pulls, _ in answers} == {total}
     with open_study("run.db", "main") as study:
-        assert study.waiting == 0
+        assert study.open == 0
     assert len({label for label, _, _, _ in answers}) == 1
 
 

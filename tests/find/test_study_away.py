@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import threading
 from contextlib import closing
+from importlib import import_module
 
 import pytest
 from stories import QUIET, score, story
@@ -44,7 +45,7 @@ class Outage:
                 self.left -= 1
                 self.calls += 1
                 self.during(self.calls)
-                raise StudyUnavailable("run.db: it is away; nothing is lost, try again")
+                raise StudyUnavailable("run.db: it is away", advice="nothing is lost, try again", transient=True)
             return usable(journal)
 
         monkeypatch.setattr(SqliteJournal, "_usable", away)
@@ -74,7 +75,7 @@ def test_results_are_kept_while_the_database_is_away(outage, workers, fails):
     found = find_best(50, evaluate, study="run.db", **options)
     failures = 2 if fails else 0
     assert (found.stopped, found.spending.failures, found.session.pulls) == ("budget", failures, 30 - failures)
-    assert (found.session.waiting, found.spending.abandoned) == (0, 0)
+    assert (found.session.open, found.spending.abandoned) == (0, 0)
     assert len(calls) == 30
     assert len(set(calls)) == 30 - failures  # nothing was evaluated twice but what had failed
     assert outage.calls == 24
@@ -94,7 +95,7 @@ def test_coroutines_are_kept_while_the_database_is_away(outage):
 
 
 def test_a_database_that_stays_away_ends_the_run_and_says_what_was_not_written(outage, monkeypatch, capfd):
-    monkeypatch.setattr("boxthirding.find.search.AWAY", 0.05)
+    monkeypatch.setattr("boxthirding.find.search.UNREACHABLE", 0.05)
 
     def evaluate(arm):
         if next(calls) == 10:
@@ -106,7 +107,7 @@ def test_a_database_that_stays_away_ends_the_run_and_says_what_was_not_written(o
         find_best(50, evaluate, budget=30, study="run.db")
     assert str(lost.value) == (
         "run.db: it is away; 1 result could not be written: that of ticket 9, to be evaluated again when the study "
-        "goes on"
+        "is resumed"
     )
     assert capfd.readouterr().err.count("The study cannot be reached, trying again: run.db: it is away") == 1
     outage.left = 0
@@ -116,7 +117,7 @@ def test_a_database_that_stays_away_ends_the_run_and_says_what_was_not_written(o
 
 
 def test_threads_that_could_not_be_told_are_all_named(outage, monkeypatch):
-    monkeypatch.setattr("boxthirding.find.search.AWAY", 0.05)
+    monkeypatch.setattr("boxthirding.find.search.UNREACHABLE", 0.05)
 
     def evaluate(arm):
         together.wait()
@@ -157,11 +158,11 @@ def test_a_deadline_ends_the_wait_for_a_database(outage):
 
 
 def test_a_result_that_was_written_after_all_is_counted_once(monkeypatch):
-    def tell(study, ticket, reward):
-        whole(study, ticket, reward)
+    def tell(study, ticket, reward, **options):
+        whole(study, ticket, reward, **options)
         if ticket.id == 9 and not broken:
             broken.append(ticket)
-            raise StudyUnavailable("the commit was broken off: it may have been carried out or not")
+            raise StudyUnavailable("the commit was broken off", transient=True)
 
     whole, broken = Study.tell, []
     monkeypatch.setattr(Study, "tell", tell)
@@ -174,7 +175,7 @@ def test_a_failure_that_was_written_after_all_is_noted_once_and_tried_again(monk
         whole(study, ticket)
         if not broken:
             broken.append(ticket)
-            raise StudyUnavailable("the commit was broken off: it may have been carried out or not")
+            raise StudyUnavailable("the commit was broken off", transient=True)
 
     def evaluate(arm):
         if next(calls) == 9:
@@ -184,7 +185,7 @@ def test_a_failure_that_was_written_after_all_is_noted_once_and_tried_again(monk
     whole, broken, calls = Study.fail, [], itertools.count()
     monkeypatch.setattr(Study, "fail", fail)
     found = find_best(50, evaluate, budget=30, on_error="withdraw", study="run.db", **QUIET)
-    assert (found.stopped, found.spending.pulls, found.session.pulls, found.session.waiting) == ("budget", 30, 29, 0)
+    assert (found.stopped, found.spending.pulls, found.session.pulls, found.session.open) == ("budget", 30, 29, 0)
     assert sum(isinstance(event, Failed) for event in story("run.db")) == len(broken) == 1
 
 
@@ -192,7 +193,7 @@ def test_a_failure_that_was_not_written_is_noted_when_it_can_be(monkeypatch):
     def fail(study, ticket):
         tries.append(ticket)
         if len(tries) < 3:
-            raise StudyUnavailable("the commit was broken off: it may have been carried out or not")
+            raise StudyUnavailable("the commit was broken off", transient=True)
         whole(study, ticket)
 
     def evaluate(arm):
@@ -203,7 +204,7 @@ def test_a_failure_that_was_not_written_is_noted_when_it_can_be(monkeypatch):
     whole, tries, calls = Study.fail, [], itertools.count()
     monkeypatch.setattr(Study, "fail", fail)
     found = find_best(50, evaluate, budget=30, on_error="withdraw", study="run.db", **QUIET)
-    assert (found.stopped, found.session.pulls, found.session.waiting, len(tries)) == ("budget", 29, 0, 3)
+    assert (found.stopped, found.session.pulls, found.session.open, len(tries)) == ("budget", 29, 0, 3)
 
 
 def test_a_ticket_that_failed_and_was_given_to_somebody_else_does_not_fail_there(monkeypatch):
@@ -212,7 +213,7 @@ def test_a_ticket_that_failed_and_was_given_to_somebody_else_does_not_fail_there
         if not given:
             with open_study("run.db", "main", holder="the lab") as other:
                 given.extend(other.ask())
-            raise StudyUnavailable("the commit was broken off: it may have been carried out or not")
+            raise StudyUnavailable("the commit was broken off", transient=True)
 
     def evaluate(arm):
         if next(calls) == 0:
@@ -223,7 +224,8 @@ def test_a_ticket_that_failed_and_was_given_to_somebody_else_does_not_fail_there
     monkeypatch.setattr(Study, "fail", fail)
     find_best(50, evaluate, budget=5, on_error="withdraw", policy="us", study="run.db", **QUIET)
     with open_study("run.db", "main") as study:
-        assert [(lent.ticket.id, lent.holder) for lent in study.lent()] == [(given[0].id, "the lab")]
+        assert study.held("the lab") == given
+        assert study.view().open == 1
     assert sum(isinstance(event, Failed) for event in story("run.db")) == 1
 
 
@@ -243,7 +245,7 @@ def test_a_database_that_is_damaged_under_a_run_ends_it_and_says_what_was_not_wr
 def locked(monkeypatch):
     """Return a connection to the file of a study that is there, for locking it."""
     monkeypatch.setattr("boxthirding.find.search._PAUSES", (0.001, 0.01))
-    monkeypatch.setattr("boxthirding.find.shared._SHORT", 0.01)
+    monkeypatch.setattr(import_module("boxthirding.find.find_best"), "_SHORT", 0.01)
     find_best(50, score, budget=3, study="run.db", **QUIET)
     with closing(sqlite3.connect("run.db", isolation_level=None)) as connection:
         yield connection
@@ -286,7 +288,7 @@ def test_a_result_that_somebody_else_was_faster_with_is_counted_once():
     def evaluate(arm):
         if next(calls) in (3, 4):
             with open_study("run.db", "main") as other:
-                other.tell(other.lent()[0].ticket, 0.5)
+                other.tell(other.held("find_best-0")[0], 0.5)
         return score(arm)
 
     calls = itertools.count()

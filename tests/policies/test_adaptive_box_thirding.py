@@ -251,7 +251,7 @@ def test_without_noise_every_arm_is_pulled_once_but_for_the_repeats(pulls):
 def test_rounding_is_no_noise(zero):
     means = (captions().means + zero).tolist()
     counts, session = without_noise(means, 1_000, seed=1)
-    assert session._state.facts[SIGMA] == 0.0
+    assert session._core.live.arrays.facts[SIGMA] == 0.0
     assert len(counts) == 1_000 - 8
 
 
@@ -485,7 +485,7 @@ def assert_true(session, rewards, pulls):
     assert len(set(finalists)) == len(finalists)
     assert set(finalists) <= set(places)
     top = max(box.level for box in stand if box.deferment == 0)
-    if session._state.scalars[ALL_MET] == 0:  # the floor is that of the last fit, so it may be behind
+    if session._core.live.arrays.scalars[ALL_MET] == 0:  # the floor is that of the last fit, so it may be behind
         level = {arm.label: box.level for box in stand for arm in box.arms}
         assert {label for label in level if level[label] >= max(0, top - 4)} <= set(finalists)
     for box in session.boxes():
@@ -501,7 +501,7 @@ def assert_true(session, rewards, pulls):
     answers = [label for label, story in stories.items() if story.place.endswith("; the answer")]
     assert answers == [session.recommend().label] or session.recommend().label not in finalists
     closed = {label for label, story in stories.items() if "the boxes are closed" in story.place}
-    assert closed == (set(places) if session._state.scalars[ALL_MET] == 1 else set())
+    assert closed == (set(places) if session._core.live.arrays.scalars[ALL_MET] == 1 else set())
     assert all(stories[label].steps[0].outcome == "introduced" for label in places)
     assert session.screening(0.1).candidates == len(rewards)
     assert session.recommend() == session.top(3)[0]

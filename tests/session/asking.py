@@ -1,10 +1,23 @@
 """What the tests of sessions share."""
 
+import pytest
 
-def seen_of(session):
+from boxthirding.errors import InvalidInput
+
+
+def all_of(session):
     """Return everything that a refusal must leave as it is."""
-    state = [array.tobytes() for array in session._state]
-    return session.recommend(), session.top(3), session.pulls, session.waiting, state
+    facts, arrays = session._core.save()
+    return repr(facts), {name: array.tobytes() for name, array in arrays.items()}
+
+
+def refused(session, call, words, kind=InvalidInput):
+    """See that a call is refused by these words, and that nothing has changed."""
+    before = all_of(session)
+    with pytest.raises(kind, match=words) as refusal:
+        call()
+    assert all_of(session) == before
+    assert len(str(refusal.value)) < 1_000
 
 
 def pull(session, times, reward=lambda _ticket: 0.5):
@@ -15,7 +28,7 @@ def pull(session, times, reward=lambda _ticket: 0.5):
 
 
 def drawn(session):
-    """Return the labels of all arms in the order in which they are met, each pulled once."""
+    """Return the labels of all arms in the order in which they are tried, each pulled once."""
     labels = []
     while tickets := session.ask():
         labels += [ticket.label for ticket in tickets]

@@ -155,8 +155,8 @@ class TestWhy:
         assert str(session.why(arm[7])) == (
             f"{arm[7]}: 3 pulls, mean 0.4375; in box (1, 0)\n"
             "  after 11 pulls: introduced at level 0\n"
-            f"  after 13 pulls: shifted from box (0, 0) with mean 0.4375; met {arm[8]} (0.5), {arm[6]} (0.375)\n"
-            f"  after 18 pulls: lifted from box (0, 1) with mean 0.4375; met {arm[4]} (0.25), {arm[1]} (0.0625)"
+            f"  after 13 pulls: shifted from box (0, 0) with mean 0.4375; rivals: {arm[8]} (0.5), {arm[6]} (0.375)\n"
+            f"  after 18 pulls: lifted from box (0, 1) with mean 0.4375; rivals: {arm[4]} (0.25), {arm[1]} (0.0625)"
         )
 
     def test_what_comes_next(self, session):
@@ -167,7 +167,7 @@ class TestWhy:
     def test_an_arm_nobody_has_met(self):
         session = Session(10, "b3")
         label = next(label for label in range(10) if label != session.ask()[0].label)
-        assert str(session.why(label)) == f"{label}: not pulled yet; in the pool"
+        assert str(session.why(label)) == f"{label}: not tried yet; in the pool"
 
     def test_every_meeting_is_remembered_even_those_that_need_no_pull(self):
         session = Session(40, BoxThirding(reuse="topup", effort=0.01), seed=1)
@@ -203,15 +203,14 @@ class TestScreening:
         assert screening.arms == 5_513
         assert float(screening) == screening.probability == pytest.approx(float(1 - missed), rel=1e-15)
         assert str(screening) == (
-            "1,554 of 5,513 arms could still be returned; a top-1 % arm is among them with probability "
-            f"1 - {float(missed):.1e}"
+            "1,554 of 5,513 arms could still be returned; a top-1 % arm is among them with probability 99.9999989 %"
         )
 
-    def test_with_few_candidates_the_sentence_has_three_digits(self):
+    def test_with_few_candidates_the_sentence_has_a_percentage(self):
         session = Session(100, "b3")
         pull(session, 6)
         assert str(session.screening(0.1)) == (
-            "3 of 100 arms could still be returned; a top-10 % arm is among them with probability 0.273"
+            "3 of 100 arms could still be returned; a top-10 % arm is among them with probability 27 %"
         )
 
     def test_it_is_right_about_whom_it_leaves_out(self):
@@ -238,7 +237,7 @@ class TestScreening:
         pull(session, 100)
         screening = session.screening(0.05)
         assert screening.probability == pytest.approx(1 - 0.95**33)
-        assert str(screening) == "33 arms could still be returned; a top-5 % arm is among them with probability 0.816"
+        assert str(screening) == "33 arms could still be returned; a top-5 % arm is among them with probability 82 %"
 
     def test_withdrawn_arms_are_not_counted(self):
         session = Session(100, "b3", seed=2)

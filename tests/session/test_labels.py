@@ -130,5 +130,5 @@ def test_what_is_added_while_the_iterator_waits_keeps_its_own_label():
     while labels.available() > next_number(labels):
         next_label(labels)
         number = next_number(labels) - 1
-        found.add((labels.label(number), labels.payload(number)["size"]))
+        found.add((labels.label(number), labels.arm(number)[1]["size"]))
     assert found == {(0, 1), (1, 3), (2, 2)}

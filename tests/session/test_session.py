@@ -6,7 +6,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from asking import drawn, pull, seen_of
+from asking import all_of, drawn, pull
 
 from boxthirding import BoxThirding, SequentialHalving, Session, Uniform
 from boxthirding.errors import (
@@ -100,7 +100,7 @@ class TestArms:
         with pytest.raises(ArmsUnavailable, match=r"the file is gone.*at arm 4") as trouble:
             session.ask(8)
         assert isinstance(trouble.value.__cause__, OSError)
-        assert session.waiting == 3
+        assert session.open == 3
         assert session.ask(2)[0].label == "arm 5"
 
     def test_an_iterator_that_raises_does_not_get_in_the_way_of_add_and_withdraw(self):
@@ -184,10 +184,10 @@ class TestComingAndGoing:
     def test_arms_are_added_all_or_none(self, arms):
         session = Session(["a", "b", "gone"])
         session.withdraw("gone")
-        before = seen_of(session)
+        before = all_of(session)
         with pytest.raises(InvalidInput):
             session.add(arms)
-        assert seen_of(session) == before
+        assert all_of(session) == before
         with pytest.raises(UnknownLabel):
             session.why("x")
 
@@ -210,7 +210,7 @@ class TestComingAndGoing:
             session.withdraw(best.label)
             assert all(ticket.label != best.label for ticket in session.ask(3))
         assert session.ask() == []
-        assert session.waiting == 0
+        assert session.open == 0
         assert session.pulls == 30
 
     def test_an_arm_may_go_before_anybody_met_it(self):
@@ -287,7 +287,7 @@ def test_threads_share_a_session():
     assert errors == []
     assert sorted(tickets) == list(range(len(tickets)))
     assert session.pulls == len(tickets) == sum(session.why(label).pulls for label in range(300))
-    assert session.waiting == 0
+    assert session.open == 0
 
 
 class TestPolicies:

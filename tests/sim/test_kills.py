@@ -146,6 +146,6 @@ def test_ctrl_c_saves_what_is_complete_and_says_how_to_go_on(tmp_path):
     (row,) = timeless(output)
     assert errors == (
         f"Interrupted: b3 has {row['replicates']:,} of 50,000 replicates; us has 0 of 50,000 replicates; "
-        f"bsh has 0 of 50,000 replicates. The same command goes on where {file} stops.\n"
+        f"bsh has 0 of 50,000 replicates. The same command resumes where {file} stops.\n"
     )
     assert [run.replicates for _, run in load(file)] == [row["replicates"], 0, 0]

@@ -1,4 +1,4 @@
-"""A process is killed at every event of a study, and another one goes on: a program that exits with 0 if all is well.
+"""A process is killed at every event of a study, and another one resumes it: a program that exits with 0 on success.
 
 It forks, so it must have one thread only, and is therefore a program of its own and not a part of pytest's process.
 """
@@ -14,12 +14,12 @@ from pathlib import Path
 
 from boxthirding.errors import AlreadyTold, UnknownLabel
 from boxthirding.storage.opening import shelf
-from boxthirding.study import Created, Failed, Paused, Reissued, Released, Settings, Study, scribe
+from boxthirding.study import Created, Failed, Given, Paused, Released, Settings, Study, transactions
 from boxthirding.study.snapshot import unpack
 
 PULLS = 30
 MOMENTS = ("before append", "after append", "after commit", "before snapshot", "after snapshot")
-scribe.LEAST = 10  # snapshots, too, must not be in the way of anything
+transactions.LEAST = 10  # snapshots, too, must not be in the way of anything
 ARMS = tuple(f"arm {i}" for i in range(12))
 
 
@@ -65,10 +65,10 @@ def work(url, name, acknowledged, moment=None, k=-1):
     journal = Deadly(shelf(url).journal(name), moment, k)
     study = Study(name, journal, Settings(ARMS, "b3", 3, patience=2), holder="the worker", clock=lambda: 0.0)
     with study, acknowledged.open("a") as notes:
-        while study.pulls < PULLS or any(lent.holder for lent in study.lent()):
-            if not any(lent.holder for lent in study.lent()):
+        while study.pulls < PULLS or study.held():
+            if not study.held():
                 change(study)
-            for ticket in study.ask(3):
+            for ticket in study.held() or study.ask(3):
                 if ticket.id in (5, 11) and not any(is_failure(entry, ticket.id) for entry in study.events()):
                     study.fail(ticket)
                 elif ticket.id == 17 and not any(isinstance(entry.event, Released) for entry in study.events()):
@@ -77,7 +77,7 @@ def work(url, name, acknowledged, moment=None, k=-1):
                     study.tell(ticket, reward(ticket))
                     notes.write(f"{ticket.id}\n")
                     notes.flush()
-        study.close()
+        study.finish()
 
 
 def is_failure(entry, ticket):
@@ -122,12 +122,13 @@ def in_a_child(act, *arguments):
 def outcome(url, name):
     """Return what a study came to: its state without the number of events, its answers, its journal."""
     with Study(name, shelf(url).journal(name), clock=lambda: 0.0) as study:
-        answers = (study.recommend(), study.top(20), study.boxes(), study.pulls, study.waiting, study.status)
+        answers = (study.recommend(), study.top(20), study.boxes(), study.pulls, study.open, study.status)
         facts, arrays = unpack(study.state())
-        events = [entry.event for entry in study.events() if not isinstance(entry.event, Reissued)]
+        events = [entry.event for entry in study.events() if not isinstance(entry.event, Given)]
     assert isinstance(events[0], Created)
     events[0] = replace(events[0], origin="")
-    facts.pop("seq")
+    for own in ("seq", "check"):
+        facts.pop(own)
     return answers, json.dumps(facts), {key: value.tobytes() for key, value in arrays.items()}, events
 
 

@@ -79,8 +79,8 @@ def traced(strace, tmp_path, durability, threads):
 def steps(line):
     if re.search(r"(pwrite64|write)\(\d+<[^>]*a\.db-wal>", line):
         text = line.replace("\\", "")
-        told = re.findall(r'\["told",[0-9.]+,(\d+),', text)
-        asked = re.findall(r'\["asked",[0-9.]+,"[^"]*",(\d+),', text)
+        told = re.findall(r'"event":"told","at":[0-9.]+,"ticket":(\d+),', text)
+        asked = re.findall(r'"event":"asked","at":[0-9.]+,"holder":"[^"]*","tickets":\[\[(\d+),', text)
         yield "write", {*(f"told {ticket}" for ticket in told), *(f"asked {ticket}" for ticket in asked)}
     elif re.search(r"f(data)?sync\(\d+<[^>]*a\.db-wal>\)\s+= 0", line) or "sync resumed" in line:
         yield "sync", set()

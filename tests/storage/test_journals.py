@@ -62,7 +62,7 @@ def test_a_study_that_was_restored_from_a_backup_while_it_was_open_goes_on_from_
     with open_study(url, "s", arms=5, holder="me") as study, open_study(url, "s") as other:
         one, two = study.ask(2)
         study.tell(one, 1.0)
-        journal = other._scribe.journal
+        journal = other._transactions.journal
         events = "DELETE FROM boxthirding_events WHERE seq > 2"
         journal._connection.execute(events) if hasattr(journal, "_connection") else journal._line.run(events)
         with pytest.raises(StudyUnavailable, match="something else has changed or restored it"):

@@ -24,12 +24,12 @@ def refused(study, ticket):
     """See that neither results nor questions are taken any more."""
     for verb in (lambda: study.tell(ticket, 0.5), study.ask, study.recommend, lambda: list(study.events())):
         with pytest.raises(
-            StudyUnavailable, match=r"a\.db was moved or deleted while study 's' was open: put it back, or .*a\.db-wal"
+            StudyUnavailable, match=r"a\.db was moved or deleted while study 's' was open; put it back, or .*a\.db-wal"
         ):
             verb()
 
 
-def test_put_back_it_goes_on(tmp_path):
+def test_put_back_it_resumes(tmp_path):
     path = tmp_path / "a.db"
     with open_study(path, "s", arms=50) as study:
         tell(study, 5)
@@ -84,7 +84,7 @@ def test_moved_between_the_decision_and_the_commit_it_is_not_acknowledged(tmp_pa
     path = tmp_path / "a.db"
     with open_study(path, "s", arms=50) as study:
         (ticket,) = study.ask()
-        journal = study._scribe.journal
+        journal = study._transactions.journal
         append = journal.append
 
         def moved(after, texts):

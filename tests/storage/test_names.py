@@ -32,7 +32,9 @@ def test_a_folder_that_is_moved_away_and_put_back_has_the_names_that_were_taken(
     assert one.take("a")
     away = place.rename(place.with_name("away"))
     for each in (one, two):
-        with pytest.raises(StudyUnavailable, match=r"run\.db cannot be found \(.*\): put it back, or open the study"):
+        with pytest.raises(
+            StudyUnavailable, match=r"run\.db cannot be found \(.*\); nothing is lost: put it back and try"
+        ):
             each.take("a")
     away.rename(place)
     (lock,) = place.glob("run.db-worker-*")

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import pickle
 import shutil
 import sqlite3
 import subprocess
@@ -23,6 +24,7 @@ from boxthirding import (
     open_study,
 )
 from boxthirding.storage import schema, sqlite_file
+from boxthirding.study import Damaged, codec
 
 
 def test_studies_are_kept_by_name(url):
@@ -36,14 +38,14 @@ def test_studies_are_kept_by_name(url):
         assert study.pulls == 1
 
 
-def test_a_study_goes_on_where_it_was(url):
+def test_a_study_resumes_where_it_was(url):
     with open_study(
         url, "s", arms={"x": [1], "y": [2]}, policy="us", seed=4, direction="minimize", holder="me"
     ) as study:
         study.tell(study.ask()[0], 3.0)
         (ticket,) = study.ask()
     with open_study(url, "s", arms={"x": [1], "y": [2]}, holder="me") as study:
-        assert study.ask() == [ticket]
+        assert study.held() == [ticket]
         study.tell(ticket, 1.0)
         assert study.recommend().label == ticket.label
         assert (study.policy, study.direction) == (boxthirding.Uniform(), "minimize")
@@ -51,23 +53,42 @@ def test_a_study_goes_on_where_it_was(url):
         open_study(url, "s", seed=5)
 
 
-def test_after_disconnecting_it_says_so(url):
+def test_it_can_be_pickled_by_its_place(url):
+    with open_study(url, "s", arms=[{"v": 1}, {"v": 2}], holder="me", durability="full") as study:
+        (ticket,) = study.ask()
+        with pickle.loads(pickle.dumps(study)) as again:  # noqa: S301  # our own
+            assert (again.name, again.holder, again.held()) == ("s", "me", [ticket])
+            again.tell(again.held()[0], 0.5)
+        assert study.pulls == 1
+
+
+def test_closing_lets_go_and_does_not_finish(url):
+    with contextlib.closing(open_study(url, "s", arms=3)) as study:
+        study.ask()
+    with open_study(url, "s") as study:
+        assert (study.status, len(study.ask())) == ("open", 1)
+        study.finish()
+    with open_study(url, "s") as study:
+        assert study.status == "finished"
+
+
+def test_after_closing_it_says_so(url):
     with open_study(url, "s", arms=3) as study:
         study.ask()
     for verb in (study.ask, study.recommend):
-        with pytest.raises(StudyUnavailable, match="was disconnected here: open it again"):
+        with pytest.raises(StudyUnavailable, match="was closed here; open it again"):
             verb()
 
 
 def test_a_url_is_a_path_or_has_a_scheme(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    open_study("plain.db", "s", arms=3).disconnect()
-    open_study(Path("object.db"), "s", arms=3).disconnect()
-    open_study("sqlite:///relative.db", "s", arms=3).disconnect()
-    open_study(f"sqlite:///{tmp_path}/absolute.db", "s", arms=3).disconnect()
+    open_study("plain.db", "s", arms=3).close()
+    open_study(Path("object.db"), "s", arms=3).close()
+    open_study("sqlite:///relative.db", "s", arms=3).close()
+    open_study(f"sqlite:///{tmp_path}/absolute.db", "s", arms=3).close()
     assert {"plain.db", "object.db", "relative.db", "absolute.db"} <= {file.name for file in tmp_path.iterdir()}
     assert list_studies("sqlite:///plain.db") == ["s"]
-    open_study("memory:here", "s", arms=3).disconnect()
+    open_study("memory:here", "s", arms=3).close()
     assert list_studies("memory:here") == ["s"]
     assert list_studies("memory:there") == []
     assert not Path("memory:here").exists()
@@ -97,7 +118,7 @@ def test_without_arms_there_must_be_a_study(url):
     with pytest.raises(UnknownStudy, match="there is no study 's' here, and it has no studies: give arms"):
         open_study(url, "s")
     assert list_studies(url) == []
-    open_study(url, "t", arms=3).disconnect()
+    open_study(url, "t", arms=3).close()
     with pytest.raises(UnknownStudy, match="there is no study 's' here, and the studies there are 't'"):
         open_study(url, "s")
 
@@ -141,7 +162,7 @@ class TestFiles:
 
     def test_a_file_that_may_not_be_read(self, private):
         path = private / "a.db"
-        open_study(path, "s", arms=3).disconnect()
+        open_study(path, "s", arms=3).close()
         path.chmod(0o000)
         with pytest.raises(StudyUnavailable, match=r"because you may not read it: change its permissions$"):
             open_study(path, "s")
@@ -174,7 +195,7 @@ class TestFiles:
 
     def test_one_that_is_read_only_here_and_is_changed_by_others_says_so(self, private):
         path = private / "a.db"
-        open_study(path, "s", arms=3).disconnect()
+        open_study(path, "s", arms=3).close()
         os.utime(path, (1, 1))
         private.chmod(0o555)
         with open_study(path, "s") as study:
@@ -182,15 +203,15 @@ class TestFiles:
             with open_study(path, "s") as other:
                 other.ask()
             with pytest.raises(
-                StudyUnavailable, match="was changed while it was read as read-only: open study 's' again"
+                StudyUnavailable, match="was changed while it was read as read-only; open study 's' again"
             ):
                 study.recommend()
         with open_study(path, "s") as study:
-            assert study.waiting == 1
+            assert study.open == 1
 
     def test_one_that_is_read_only_here_says_so_too_while_the_others_have_it_open(self, private):
         path = private / "a.db"
-        open_study(path, "s", arms=3).disconnect()
+        open_study(path, "s", arms=3).close()
         private.chmod(0o555)
         with open_study(path, "s") as study:
             private.chmod(0o755)
@@ -221,9 +242,9 @@ class TestFiles:
 
     def test_tables_that_somebody_adds_to_ours_are_left_alone(self, tmp_path):
         path = tmp_path / "shared.db"
-        open_study(path, "s", arms=3).disconnect()
+        open_study(path, "s", arms=3).close()
         change(path, "CREATE TABLE mine AS SELECT 'my own' AS text")
-        open_study(path, "t", arms=3).disconnect()
+        open_study(path, "t", arms=3).close()
         with contextlib.closing(sqlite3.connect(path)) as connection:
             assert connection.execute("SELECT * FROM mine").fetchall() == [("my own",)]
 
@@ -232,14 +253,27 @@ class TestFiles:
         [
             "DROP TABLE boxthirding_events",
             "DROP TABLE boxthirding_studies",
-            "UPDATE boxthirding_events SET event = CAST(X'ff' AS TEXT)",
+            "ALTER TABLE boxthirding_events RENAME COLUMN event TO text",
         ],
     )
     def test_a_file_that_was_damaged_is_to_be_restored_and_not_tried_again(self, tmp_path, damage):
         path = tmp_path / "a.db"
-        open_study(path, "s", arms=3).disconnect()
+        open_study(path, "s", arms=3).close()
         change(path, damage)
-        with pytest.raises(UnreadableData, match=r"is damaged, or something else has changed it: .* from a backup$"):
+        with pytest.raises(
+            UnreadableData, match=r"is damaged, or something else has changed it: .*; restore it from a backup$"
+        ):
+            open_study(path, "s")
+
+    def test_a_text_that_is_none_is_noticed_and_the_others_can_be_read(self, tmp_path):
+        path = tmp_path / "a.db"
+        with open_study(path, "s", arms=30) as study:
+            for _ in range(5):
+                study.tell(study.ask()[0], 0.5)
+            change(path, "UPDATE boxthirding_events SET event = CAST(X'ff' AS TEXT) WHERE seq = 4")
+            read = list(study.events(damaged=True))
+        assert [type(entry) is Damaged for entry in read] == [False] * 3 + [True] * 2 + [False] * 6
+        with pytest.raises(JournalBroken, match="event 4 reads"):
             open_study(path, "s")
 
     def test_an_event_that_is_missing_is_noticed(self, tmp_path):
@@ -280,7 +314,7 @@ def change(path, statement):
 
 class TestVersions:
     def test_tables_of_a_newer_version(self, url):
-        open_study(url, "s", arms=3).disconnect()
+        open_study(url, "s", arms=3).close()
         execute(url, "UPDATE boxthirding_schema SET version = 99")
         for attempt in (lambda: open_study(url, "s"), lambda: list_studies(url)):
             with pytest.raises(
@@ -289,14 +323,18 @@ class TestVersions:
                 attempt()
 
     def test_a_study_of_a_newer_version(self, url):
-        open_study(url, "s", arms=3).disconnect()
-        execute(url, 'UPDATE boxthirding_events SET event = \'["created",7,"unheard-of"]\' WHERE seq = 1')
+        open_study(url, "s", arms=3).close()
+        execute(url, """UPDATE boxthirding_events SET event = '{"event":"created","format":7,"new":1}' WHERE seq = 1""")
         with pytest.raises(UnreadableData, match="the study is of format 7, but this version of boxthirding reads"):
             open_study(url, "s")
 
     def test_an_event_of_a_newer_version(self, url):
-        open_study(url, "s", arms=3).disconnect()
-        execute(url, "INSERT INTO boxthirding_events SELECT study, 2, '[\"dreamt\",1.5]' FROM boxthirding_events")
+        open_study(url, "s", arms=3).close()
+        with open_study(url, "s") as study:
+            (first,) = study._transactions.journal.read(0, 1)
+        head = '{"event":"dreamt","at":1.5'
+        text = f'{head},"check":"{codec._check(head, codec.check_of(first))}"}}'
+        execute(url, f"INSERT INTO boxthirding_events SELECT study, 2, '{text}' FROM boxthirding_events")  # noqa: S608
         with pytest.raises(JournalBroken, match="written by a newer version, or the journal is damaged"):
             open_study(url, "s")
 
@@ -319,10 +357,10 @@ class TestVersions:
 
     def test_a_change_of_tables_that_fails_leaves_them_as_they_were(self, tmp_path, monkeypatch):
         path = tmp_path / "a.db"
-        open_study(path, "s", arms=30).disconnect()
+        open_study(path, "s", arms=30).close()
         wrong = (*schema.SQLITE, "CREATE TABLE boxthirding_notes (text TEXT); INSERT INTO nowhere VALUES (1)")
         monkeypatch.setattr(sqlite_file, "SQLITE", wrong)
-        with pytest.raises(UnreadableData, match="nowhere"):
+        with pytest.raises(StudyUnavailable, match="nowhere"):
             open_study(path, "s")
         monkeypatch.undo()
         assert list_studies(path) == ["s"]

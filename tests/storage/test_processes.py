@@ -13,12 +13,12 @@ from workers import reward
 
 from boxthirding import Session, open_study
 from boxthirding.storage.memory import MemoryJournal
-from boxthirding.study import Asked, Reissued, Study, Told
+from boxthirding.study import Asked, Given, Study, Told
 
 HERE = Path(__file__).parent
 
 
-def test_a_process_killed_at_any_event_leaves_a_study_that_goes_on_as_if_nothing_had_happened(url, tmp_path):
+def test_a_process_killed_at_any_event_leaves_a_study_that_resumes_as_if_nothing_had_happened(url, tmp_path):
     command = [sys.executable, HERE / "kills.py", url, tmp_path]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
@@ -43,13 +43,13 @@ def race(url, processes, pulls):
 def check_shared(url, least):
     """See that every ticket was told once, with its own reward, and that the journal gives the same state anywhere."""
     with open_study(url, "shared") as study:
-        texts = study._scribe.journal.read(0, 10**9)
+        texts = study._transactions.journal.read(0, 10**9)
         events = [entry.event for entry in study.events()]
         told = Counter(event.ticket for event in events if isinstance(event, Told))
-        labels = [label for event in events if isinstance(event, Asked) for label in event.labels]
+        labels = [label for event in events if isinstance(event, Asked) for _, label, _ in event.tickets]
         assert set(told.values()) == {1}
         assert study.pulls == sum(told.values()) >= least
-        assert study.waiting == len(labels) - study.pulls
+        assert study.open == len(labels) - study.pulls
         study.recommend()
         assert replayed(texts).state() == study.state()
     return events, labels
@@ -69,7 +69,7 @@ def check_race(url, processes, pulls, record):
     events, labels = check_shared(url, pulls)
     assert len(labels) >= pulls
     assert sum(count for count, _ in own) >= pulls
-    assert not any(isinstance(event, Reissued) for event in events)
+    assert not any(isinstance(event, Given) for event in events)
     record("pairs_per_second", round(sum(count for count, _ in own) / max(seconds for _, seconds in own)))
 
 
@@ -113,14 +113,9 @@ def test_workers_killed_at_random_moments_lose_nothing(url):
 
 
 def pulls_by_ticket(events):
-    """Return the label and the pull of every ticket, counted from the journal."""
-    counts, found = Counter(), {}
-    for event in events:
-        if isinstance(event, Asked):
-            for place, label in enumerate(event.labels):
-                found[event.first + place] = (label, counts[label])
-                counts[label] += 1
-    return found
+    """Return the label and the pull of every ticket."""
+    cut = [row for event in events if isinstance(event, Asked) for row in event.tickets]
+    return {ticket: (label, pull) for ticket, label, pull in cut}
 
 
 def test_one_worker_on_a_study_is_a_session(url):

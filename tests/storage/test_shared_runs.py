@@ -1,4 +1,4 @@
-"""`find_best` on both databases: it goes on where it was, and processes share a budget to the last pull."""
+"""`find_best` on both databases: it resumes, and processes share a budget to the last pull."""
 
 import json
 import os
@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from boxthirding import find_best, open_study
-from boxthirding.find.shared import Shared
+from boxthirding.find.budget import Account, Limits
+from boxthirding.find.source import Source
 from boxthirding.storage.opening import open_journal
 
 OPTIONS = {"examples": range(500), "seed": 4, "progress": False}
@@ -96,7 +97,7 @@ def evaluated(*logs):
 
 def holders(url):
     with open_study(url, "main") as study:
-        return {entry.event.holder for entry in study.events() if hasattr(entry.event, "holder")}
+        return {entry.event.holder for entry in study.events() if getattr(entry.event, "holder", None)}
 
 
 def other_spelling(url):
@@ -106,7 +107,7 @@ def other_spelling(url):
     return f"sqlite:///{path.parent}/../{path.parent.name}/{path.name}"
 
 
-def test_a_run_that_was_interrupted_goes_on_as_if_it_had_not_been(url):
+def test_a_run_that_was_interrupted_resumes_as_if_it_had_not_been(url):
     calls = iter(range(1, 1000))
 
     def stopping(arm, example):
@@ -118,7 +119,7 @@ def test_a_run_that_was_interrupted_goes_on_as_if_it_had_not_been(url):
         found = find_best(300, stopping, budget=120, study=url, **OPTIONS)
         assert (found.stopped, found.session.pulls) == ("interrupted", pulls)
     found = find_best(300, stopping, budget=120, study=url, **OPTIONS)
-    assert (found.spending.pulls, found.session.pulls, found.session.waiting) == (82, 120, 0)
+    assert (found.spending.pulls, found.session.pulls, found.session.open) == (82, 120, 0)
     assert found.recommendation == find_best(300, score, budget=120, **OPTIONS).recommendation
 
 
@@ -136,22 +137,24 @@ def test_processes_share_a_budget_to_the_last_pull(url, tmp_path):
     assert len(evaluated(*logs)) == len(set(evaluated(*logs))) == 150
     assert len({label for label, _ in answers}) == 1
     with open_study(url, "main") as study:
-        assert (study.pulls, study.waiting, study.recommend().label) == (150, 0, answers[0][0])
+        assert (study.pulls, study.open, study.recommend().label) == (150, 0, answers[0][0])
 
 
 def test_a_process_that_lives_keeps_its_tickets(url, tmp_path):
     """Also from one with another folder for temporary files, and another way to write the URL."""
     with (
         hanging(url, tmp_path / "log", 3, {"TMPDIR": str(tmp_path)}, budget=60, workers=2),
-        Shared(other_spelling(url), 300, None, seed=4, direction="maximize", limit=60) as shared,
+        open_study(other_spelling(url)) as study,
     ):
-        theirs = {lent.ticket.id for lent in shared.study.lent()}
+        theirs = {ticket.id for holder in study.view().holders for ticket in study.held(holder)}
         assert theirs
-        assert theirs.isdisjoint(ticket.id for ticket in shared.ask(5))
+        ours = Source(study, Account(Limits(pulls=60)))
+        assert ours.holder not in study.view().holders
+        assert theirs.isdisjoint(ticket.id for ticket in ours.ask(5))
 
 
 @pytest.mark.parametrize("policy", ["b3", "sh"])
-def test_a_process_that_is_killed_leaves_its_tickets_to_whoever_goes_on(url, tmp_path, policy):
+def test_a_process_that_is_killed_leaves_its_tickets_to_the_next(url, tmp_path, policy):
     """In another folder for temporary files and under another name of the machine, as in a new container."""
     logs = [tmp_path / f"log-{number}" for number in range(4)]
     for log, last in zip(logs, (1, 15, 10), strict=False):
@@ -160,7 +163,7 @@ def test_a_process_that_is_killed_leaves_its_tickets_to_whoever_goes_on(url, tmp
     ended(started(other_spelling(url), logs[3], budget=60, policy=policy, workers=2))
     total = find_best(300, score, budget=60, policy=policy, **OPTIONS).spending.pulls  # sh may leave a few
     with open_study(url, "main") as study:
-        assert (study.pulls, study.waiting) == (total, 0)
+        assert (study.pulls, study.open) == (total, 0)
     calls = evaluated(*logs)
     assert len(set(calls)) == total
     assert len(calls) <= total + 3  # one that was told of and not to the study, at each kill
@@ -174,7 +177,7 @@ def test_the_name_of_a_run_depends_on_nothing_but_the_study(url, monkeypatch, tm
 
 
 def test_names_that_people_chose_are_never_taken_over(url):
-    with open_study(url, "main", arms=50, holder="worker-0") as study:
+    with open_study(url, "main", arms=50, holder="worker-0", examples=9) as study:
         study.ask(10)
     found = find_best(50, score, budget=30, study=url, examples=range(9), progress=False)
     assert (found.session.pulls, found.stopped) == (20, "waiting")
@@ -212,7 +215,7 @@ class TestServer:
         for each in (mine, theirs, journal):
             (each.close if each is journal else each.release)()
 
-    def test_a_run_whose_name_was_lost_meanwhile_goes_on_under_another(self, database, cut):
+    def test_a_run_whose_name_was_lost_meanwhile_loses_nothing_and_counts_nothing_twice(self, database, cut):
         journal = open_journal(database, "main")
         other = journal.names()
         journal.close()
@@ -226,12 +229,11 @@ class TestServer:
             return score(arm, example)
 
         found = find_best(300, evaluate, budget=40, study=database, **OPTIONS)
-        assert (found.session.pulls, found.session.waiting, found.stopped) == (40, 0, "budget")
+        assert (found.session.pulls, found.session.open, found.stopped) == (40, 0, "budget")
         assert len(calls) == len(set(calls)) == 40
-        assert holders(database) == {"find_best-0", "find_best-1"}
         other.release()
 
-    def test_a_run_goes_on_when_every_connection_was_cut(self, database, cut):
+    def test_a_run_continues_when_every_connection_was_cut(self, database, cut):
         calls, lock = [], threading.Lock()
 
         def evaluate(arm, example):
@@ -242,7 +244,7 @@ class TestServer:
             return score(arm, example)
 
         found = find_best(300, evaluate, budget=40, study=database, workers=3, **OPTIONS)
-        assert (found.session.pulls, found.session.waiting, found.stopped) == (40, 0, "budget")
+        assert (found.session.pulls, found.session.open, found.stopped) == (40, 0, "budget")
         assert len(calls) == len(set(calls)) == 40
         assert holders(database) == {"find_best-0"}
 
@@ -263,9 +265,10 @@ class TestServer:
             journal.close()
 
 
-def test_a_ticket_that_is_under_way_is_not_started_again(url):
-    with Shared(url, 9, None, seed=None, direction=None, limit=None) as shared:
-        (ticket,) = shared.ask(1)
-        shared.study.ask = lambda *_, **__: [ticket]  # as when its lease has run out
-        assert shared.ask(2) == []
-        shared.tell(ticket, 0.5)
+def test_a_ticket_that_is_under_way_is_not_started_again(url, monkeypatch):
+    with open_study(url, arms=9) as study:
+        source = Source(study, Account(Limits(pulls=60)))
+        (ticket,) = source.ask(1)
+        monkeypatch.setattr(study, "ask", lambda *_, **__: [ticket])  # as when its lease has run out
+        assert source.ask(2) == []
+        source.tell(ticket, 0.5)

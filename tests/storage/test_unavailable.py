@@ -15,7 +15,8 @@ import pytest
 from boxthirding import StudyUnavailable, UnreadableData, open_study
 from boxthirding.storage.sqlite import SqliteJournal
 from boxthirding.storage.sqlite_file import translated
-from boxthirding.study import Settings, Study
+from boxthirding.study import Paused, Resumed, Settings, Study
+from boxthirding.study.codec import check_of, encode
 
 INTERRUPTED = textwrap.dedent("""
     import signal, sys
@@ -61,8 +62,9 @@ class TestServer:
             for verb in (study.ask, lambda: study.tell(ticket, 0.5), study.recommend, other.ask):
                 with pytest.raises(
                     StudyUnavailable, match=r"PostgreSQL database empty at .*nothing is lost, try again"
-                ):
+                ) as refused:
                     verb()
+                assert refused.value.transient
             with pytest.raises(StudyUnavailable, match=r"is the server running, and are host, port, .* right\?$"):
                 open_study(database, "s")
             server.start()
@@ -78,7 +80,7 @@ class TestServer:
     ):
         def parameters(url):
             with open_study(url, "s", arms=3) as study:
-                return study._scribe.journal._line._connection.info.get_parameters()
+                return study._transactions.journal._line._connection.info.get_parameters()
 
         assert {"connect_timeout": "10", "keepalives_idle": "15", "tcp_user_timeout": "30000"}.items() <= (
             parameters(database).items()
@@ -102,7 +104,7 @@ class TestServer:
             assert len(study.ask()) == 1
 
     def test_a_user_without_permission_is_told_what_to_grant(self, database):
-        open_study(database, "s", arms=3).disconnect()
+        open_study(database, "s", arms=3).close()
         execute(database, "DROP ROLE IF EXISTS guest", "CREATE ROLE guest LOGIN")
         with pytest.raises(
             StudyUnavailable, match=r"permission denied .*; grant the user USAGE and CREATE on the schema"
@@ -123,7 +125,7 @@ class TestServer:
         with open_study(database, "s", arms=3) as study:
             execute(database, "DROP TABLE boxthirding_events")
             for attempt in (study.ask, study.recommend, lambda: open_study(database, "s")):
-                with pytest.raises(UnreadableData, match=r"something else has changed it: restore it from a backup$"):
+                with pytest.raises(UnreadableData, match=r"something else has changed it; restore it from a backup$"):
                     attempt()
 
     def test_whatever_the_server_isolates_by_default_nothing_is_written_over(self, database):
@@ -140,9 +142,9 @@ class TestServer:
             thread.start()
             while not connection.execute("SELECT 1 FROM pg_locks WHERE NOT granted").fetchall():
                 time.sleep(0.01)
-            connection.execute(
-                "INSERT INTO boxthirding_events SELECT id, 2, '[\"paused\",1.0]' FROM boxthirding_studies"
-            )
+            (first,) = connection.execute("SELECT event FROM boxthirding_events").fetchone()
+            text = encode(Paused(1.0), check_of(first)).text
+            connection.execute("INSERT INTO boxthirding_events SELECT id, 2, %s FROM boxthirding_studies", (text,))
             connection.execute("SELECT pg_advisory_unlock_all()")
             thread.join()
             assert given == [[]]
@@ -157,8 +159,9 @@ class TestServer:
                     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
                     "WHERE datname = current_database() AND pid != pg_backend_pid()"
                 )
-            with pytest.raises(StudyUnavailable, match="nothing is lost"):
+            with pytest.raises(StudyUnavailable, match="nothing is lost") as refused:
                 study.ask()
+            assert refused.value.transient
             play(study, 30)
             assert (study.recommend(), study.top(10), study.pulls) == undisturbed(60)
 
@@ -173,16 +176,18 @@ def execute(url, *statements):
 
 def test_a_transaction_that_was_begun_and_left_disturbs_no_other(url):
     with open_study(url, "s", arms=500) as study:
-        journal = study._scribe.journal
+        journal = study._transactions.journal
         journal.writing().__enter__()  # an interrupt came before the block began
         play(study, 3)
         left = journal.writing()
         left.__enter__()
+        texts = journal.read(0, 999)
+        paused, check = encode(Paused(1.0), check_of(texts[-1]))
         with journal.writing():
-            journal.append(seq := len(list(study.events())), ['["paused",1.0]'])
+            journal.append(seq := len(texts), [paused])
             with suppress(KeyboardInterrupt):
                 left.__exit__(KeyboardInterrupt, KeyboardInterrupt(), None)
-            journal.append(seq + 1, ['["resumed",1.0]'])
+            journal.append(seq + 1, [encode(Resumed(1.0), check).text])
         play(study, 1)
     with open_study(url, "s") as study:
         assert (study.pulls, len(list(study.events()))) == (4, seq + 4)
@@ -192,7 +197,7 @@ class TestFile:
     @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="what has become of a signal is read from /proc")
     def test_one_who_is_interrupted_while_it_waits_for_the_lock_holds_nothing(self, tmp_path):
         path = str(tmp_path / "a.db")
-        open_study(path, "s", arms=500).disconnect()
+        open_study(path, "s", arms=500).close()
         command = [sys.executable, "-c", INTERRUPTED, path]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
             with closing(sqlite3.connect(path, isolation_level=None)) as other:
@@ -209,17 +214,17 @@ class TestFile:
 
     def test_a_transaction_that_the_next_one_rolled_back_is_not_acknowledged(self, tmp_path):
         with open_study(tmp_path / "a.db", "s", arms=500) as study:
-            journal = study._scribe.journal
+            journal = study._transactions.journal
             left = journal.writing()
             left.__enter__()
-            journal.append(1, ['["paused",1.0]'])
+            journal.append(1, ["whatever"])
             with journal.writing(), pytest.raises(StudyUnavailable, match="broken off; nothing is lost, try again"):
                 left.__exit__(None, None, None)
             assert study.status == "open"
 
     def test_only_tables_that_are_not_as_they_were_are_called_damaged(self, tmp_path):
         with open_study(tmp_path / "a.db", "s", arms=500) as study:
-            connection = study._scribe.journal._connection
+            connection = study._transactions.journal._connection
             with pytest.raises(StudyUnavailable, match="no transaction is active"), translated("a.db"):
                 connection.execute("COMMIT")
             connection.execute("DROP TABLE boxthirding_events")
@@ -251,8 +256,9 @@ class TestFile:
             other = sqlite3.connect(path, isolation_level=None)
             other.execute("BEGIN IMMEDIATE")
             for verb in (study.ask, lambda: study.tell(ticket, 0.5)):
-                with pytest.raises(StudyUnavailable, match="locked by another process"):
+                with pytest.raises(StudyUnavailable, match="locked by another process") as refused:
                     verb()
+                assert refused.value.transient
             assert study.pulls == 30  # it can be read meanwhile
             other.execute("ROLLBACK")
             other.close()
@@ -263,17 +269,16 @@ class TestFile:
     def test_a_database_that_may_not_grow(self, tmp_path):
         with open_study(tmp_path / "a.db", "s", arms=500, seed=2) as study:
             play(study, 10)
-            connection = study._scribe.journal._connection
+            connection = study._transactions.journal._connection
             pages = connection.execute("PRAGMA page_count").fetchone()[0]
             connection.execute(f"PRAGMA max_page_count={pages}")
-            with pytest.raises(StudyUnavailable, match="the disk is full: make room"):
+            with pytest.raises(StudyUnavailable, match="the disk is full; nothing is lost: make room"):
                 play(study, 2_000)
             had = study.pulls
             assert 10 <= had < 2_010
             connection.execute("PRAGMA max_page_count=1000000")
-            play(study, 1)
-            for lent in study.lent():
-                study.tell(lent.ticket, (37 * lent.ticket.arm + 11 * lent.ticket.pull) % 101 / 101)
+            for ticket in study.held():
+                study.tell(ticket, (37 * ticket.arm + 11 * ticket.pull) % 101 / 101)
             play(study, had + 60 - study.pulls)
             assert (study.recommend(), study.top(10), study.pulls) == undisturbed(had + 60)
 
@@ -292,10 +297,10 @@ class TestFile:
                             study.tell(ticket, (37 * ticket.arm + 11 * ticket.pull) % 101 / 101)
                             told += 1
                 except StudyUnavailable as error:
-                    print(error)
+                    print(error, error.transient)
                 resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-                for lent in study.lent():
-                    study.tell(lent.ticket, (37 * lent.ticket.arm + 11 * lent.ticket.pull) % 101 / 101)
+                for ticket in study.held():
+                    study.tell(ticket, (37 * ticket.arm + 11 * ticket.pull) % 101 / 101)
                 assert study.pulls in (told, told + 1), (study.pulls, told)
                 assert study.ask()
         """)
@@ -303,6 +308,7 @@ class TestFile:
         ended = subprocess.run(command, capture_output=True, text=True, check=False)
         assert ended.returncode == 0, ended.stderr
         assert "full" in ended.stdout
+        assert ended.stdout.endswith("True\n")
 
     def test_a_study_does_not_cross_a_fork(self, tmp_path):
         program = textwrap.dedent("""
@@ -317,7 +323,7 @@ class TestFile:
                 os._exit(0)
             os.wait()
             study.tell(study.ask()[0], 0.5)
-            study.disconnect()
+            study.close()
         """)
         command = [sys.executable, "-c", program, str(tmp_path / "a.db")]
         ended = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -20,7 +20,7 @@ def main(url, holder, pulls, lease):
             for ticket in study.ask():
                 try:
                     study.tell(ticket, reward(ticket.label, ticket.pull))
-                except AlreadyTold:  # the lease ran out, and somebody else was faster
+                except AlreadyTold:  # the lease ran out, and another worker was faster
                     continue
                 own += 1
         seconds = time.perf_counter() - began

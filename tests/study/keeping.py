@@ -4,7 +4,9 @@ import threading
 from contextlib import contextmanager
 
 from boxthirding.storage.memory import MemoryJournal, MemoryShelf
-from boxthirding.study import Settings, Study
+from boxthirding.study import Settings, Study, codec
+from boxthirding.study.codec import START, check_of
+from boxthirding.study.snapshot import unpack
 
 
 class Place:
@@ -35,6 +37,30 @@ def reward(ticket):
 def kinds(study):
     """Return what happened after the making, by name."""
     return [type(entry.event).__name__ for entry in study.events(1)]
+
+
+def filled(texts):
+    """Return a journal with these texts."""
+    journal = MemoryJournal()
+    with journal.writing():
+        journal.append(0, texts)
+    return journal
+
+
+def unmarked(study):
+    """Return the state of a study without what marks its own history: the check of its last event."""
+    facts, arrays = unpack(study.state())
+    return {**facts, "check": ""}, {name: array.tobytes() for name, array in arrays.items()}
+
+
+def rewritten(place, at, text, name="study"):
+    """Put a text at a place of a journal, with checks for it and all that follow as if it had been written so."""
+    texts = place.shelf.journal(name)._pages.texts
+    texts[at : at + 1] = [text]
+    for place_of in range(at, len(texts)):
+        head = texts[place_of][: -codec._TAIL] if check_of(texts[place_of]) else texts[place_of].removesuffix("}")
+        before = check_of(texts[place_of - 1]) if place_of else START
+        texts[place_of] = f'{head},"check":"{codec._check(head, before)}"}}'
 
 
 class Counted(MemoryJournal):

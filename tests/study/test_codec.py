@@ -13,108 +13,203 @@ from boxthirding.study import (
     ArmsAdded,
     ArmWithdrawn,
     Asked,
-    Closed,
+    Corrected,
     Created,
+    Excluded,
     Failed,
+    Finished,
+    Given,
+    Included,
+    Observed,
     Paused,
-    Reissued,
+    Redefined,
     Released,
     Resumed,
+    TakenOver,
     Told,
+    codec,
 )
-from boxthirding.study.codec import decode, encode
+from boxthirding.study.codec import KINDS, START, _check, check_of, decode, encode, read
 
 ats = st.floats(0, 2**33)
 ids = st.integers(0, 2**53)
 labels = st.one_of(st.text(), st.integers())
 many = st.lists(labels).map(tuple)
 names = st.text(min_size=1)
+rewards = st.floats(-1e150, 1e150)
+plain = st.recursive(st.none() | st.booleans() | st.integers() | rewards | st.text(), st.lists, max_leaves=4)
+objects = st.dictionaries(st.text(), plain, max_size=3)
+payloads = st.none() | st.lists(
+    st.none() | plain.map(lambda value: {"json": value}) | names.map(lambda text: {"digest": text})
+).map(tuple)
+maybe = st.none() | objects
 events = st.one_of(
     st.builds(
         Created,
         at=ats,
         origin=names,
-        arms=st.one_of(st.none(), st.integers(1, 10**7), many),
-        drawn=many,
+        arms=st.one_of(st.none(), st.integers(1, 10**9).map(range), many),
         policy=names,
         policy_version=st.integers(1, 9),
         seed=ids,
         direction=st.sampled_from(["maximize", "minimize"]),
         patience=st.integers(1, 9),
-        lease=st.one_of(st.none(), st.floats(0.1, 1e6)),
         package=names,
+        payloads=payloads,
+        drawn=many,
+        drawn_payloads=payloads,
+        lease=st.one_of(st.none(), st.floats(0.1, 1e6)),
+        examples=st.none() | ids,
+        details=maybe,
     ),
     st.builds(
-        Asked, at=ats, holder=names, first=ids, labels=many, drawn=many, ended=st.booleans(), short=st.booleans()
+        Asked,
+        at=ats,
+        holder=names,
+        tickets=st.lists(st.tuples(ids, labels, ids)).map(tuple),
+        unseen=st.booleans(),
+        short=st.booleans(),
+        met=many,
+        drawn=many,
+        drawn_payloads=payloads,
+        ended=st.booleans(),
     ),
-    st.builds(Told, at=ats, ticket=ids, reward=st.floats(-1e150, 1e150)),
+    st.builds(Given, at=ats, holder=names, tickets=st.lists(ids).map(tuple)),
+    st.builds(Told, at=ats, ticket=ids, reward=rewards, holder=st.none() | names, details=maybe),
     st.builds(Failed, at=ats, ticket=ids),
-    st.builds(Reissued, at=ats, holder=names, tickets=st.lists(ids).map(tuple)),
     st.builds(Released, at=ats, tickets=st.lists(ids).map(tuple)),
-    st.builds(ArmsAdded, at=ats, labels=many),
-    st.builds(ArmWithdrawn, at=ats, label=labels),
-    *(st.builds(kind, at=ats) for kind in (Paused, Resumed, Closed)),
+    st.builds(Observed, at=ats, results=st.lists(st.tuples(labels, rewards, st.none() | ids)).map(tuple)),
+    st.builds(Corrected, at=ats, ticket=ids, reward=rewards),
+    st.builds(Excluded, at=ats, holder=names),
+    st.builds(Included, at=ats, holder=names),
+    st.builds(TakenOver, at=ats, policy=names, policy_version=ids, why=st.text(), package=names),
+    st.builds(ArmsAdded, at=ats, labels=many, payloads=payloads),
+    st.builds(ArmWithdrawn, at=ats, label=labels, why=st.text()),
+    st.builds(Redefined, at=ats, labels=many, payloads=payloads, details=maybe),
+    *(st.builds(kind, at=ats) for kind in (Paused, Resumed, Finished)),
 )
+BEFORE = "0123456789abcdef"
 
 
-@given(events)
-def test_an_event_comes_back_as_it_was(event):
-    text = encode(event)
+@given(events, st.integers(1, 9))
+def test_an_event_comes_back_as_it_was(event, seq):
+    text, check = encode(event, BEFORE)
     assert text.isascii()
-    assert isinstance(json.loads(text), list)
-    again = decode(text, 7)
+    assert check_of(text) == check == json.loads(text)["check"]
+    again = decode(text, seq, BEFORE)
     assert again == event
     assert type(again) is type(event)
+    assert encode(again, BEFORE).text == text
+
+
+@given(events, st.data())
+def test_a_changed_character_is_noticed(event, data):
+    text = encode(event, BEFORE).text
+    place = data.draw(st.integers(0, len(text) - 1))
+    other = data.draw(st.characters(codec="utf-8", exclude_characters=text[place]))
+    with pytest.raises((JournalBroken, UnreadableData)):
+        decode(text[:place] + other + text[place + 1 :], 1, BEFORE)
+
+
+def test_an_event_after_another_one_than_it_was_written_after_is_noticed():
+    text = encode(Told(1.0, 2, 0.5), BEFORE).text
+    with pytest.raises(JournalBroken, match=r"event 7 reads .* not what was written after the event before it"):
+        decode(text, 7, "f" * 16)
+
+
+@given(st.lists(st.tuples(ids, labels, ids)).map(tuple), names, ats)
+def test_the_quick_way_to_write_tickets_is_the_common_one(tickets, holder, at):
+    quick = encode(Asked(at, holder, tickets), START).text
+    common = encode(Asked(at, holder, tickets, short=True), START).text
+    assert quick[: -codec._TAIL] == common[: -codec._TAIL].replace(',"short":true', "")
+
+
+def test_the_quick_way_to_write_a_result_is_the_common_one():
+    told = Told(1.5, 2, 0.1)
+    assert encode(told, START).text.startswith('{"event":"told","at":1.5,"ticket":2,"reward":0.1,"check":"')
+    common = encode(Told(1.5, 2, 0.1, "ann"), START).text
+    assert common.startswith('{"event":"told","at":1.5,"ticket":2,"reward":0.1,"holder":"ann","check":"')
+
+
+def test_every_kind_of_event_has_a_name():
+    import boxthirding.study.events as module
+
+    kinds = {kind for kind in vars(module).values() if dataclasses.is_dataclass(kind)}
+    assert kinds == set(KINDS.values())
 
 
 def test_rewards_come_back_to_the_last_bit():
     for reward in (0.1, -0.0, 5e-324, 1 / 3, 1e149, 0.1 + 0.2):
-        again = decode(encode(Told(0.0, 1, reward)), 7).reward
+        again = decode(encode(Told(0.0, 1, reward), "").text, 7, "").reward
         assert (again, math.copysign(1, again)) == (reward, math.copysign(1, reward))
 
 
 def test_a_journal_of_a_newer_format_says_so():
     with pytest.raises(
-        UnreadableData, match=r"format 2, but this version of boxthirding reads formats up to 1: open it"
+        UnreadableData, match=r"format 2, but this version of boxthirding reads formats up to 1: upgrade boxthirding"
     ):
-        decode('["created",2,"whatever comes then"]', 1)
+        decode('{"event":"created","format":2,"whatever":"comes then"}', 1, START)
+
+
+def sealed(text):
+    head = text.removesuffix("}")
+    return f'{head},"check":"{_check(head, BEFORE)}"}}'
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{}", "[]", '["dreamt",1.0]', '["told",1.0]', '["told",1.0,2,3,4]', '["told"', "7"]
+    "text",
+    [
+        *('{"event":"dreamt","at":1.0}', '{"event":"told","at":1.0}', '{"at":1.0}', '{"event":[]}', "[1", "7", '"x"'),
+        '{"event":"told","at":1.0,"ticket":2,"reward":3,"tip":4}',
+        '{"event":"created","at":1.0}',
+        '{"event":"told","at":1.0,',
+        "[" * 100_000,
+    ],
+    ids=range(11),
 )
 def test_what_is_no_event_is_refused(text):
     with pytest.raises(JournalBroken, match=r"event 7 reads .*newer version, or the journal is damaged"):
-        decode(text, 7)
+        decode(sealed(text), 7, BEFORE)
+    with pytest.raises(JournalBroken, match=r"event 7 reads .*the journal is damaged"):
+        decode(text, 7, BEFORE)
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('["told","noon",2,0.5]', "(told) has 'noon' in its field at, which must be a finite number"),
-        ('["told",1.0,2,1e999]', "(told) has inf in its field reward, which must be a finite number"),
-        ('["told",1.0,2,NaN]', "(told) has nan in its field reward, which must be a finite number"),
-        ('["told",1.0,"2",0.5]', "(told) has '2' in its field ticket, which must be a whole number"),
-        ('["failed",1.0,true]', "(failed) has True in its field ticket, which must be a whole number"),
-        ('["asked",1.0,null,2,[]]', "(asked) has None in its field holder, which must be a text"),
-        ('["asked",1.0,"me",2,[0.5]]', "(asked) has (0.5,) in its field labels, which must be a list of labels"),
-        ('["asked",1.0,"me",2,[],[],1]', "(asked) has 1 in its field ended, which must be true or false"),
-        ('["reissued",1.0,"me",["2"]]', "(reissued) has ('2',) in its field tickets, which must be a list of whole"),
-        ('["released",1.0,2]', "(released) has 2 in its field tickets, which must be a list of whole numbers"),
-        ('["withdrawn",1.0,[]]', "(withdrawn) has () in its field label, which must be a label"),
-        ('["paused",null]', "(paused) has None in its field at, which must be a finite number"),
+        ('"told","at":"noon","ticket":2,"reward":0.5', "(told) has 'noon' in its field at, which must be a finite"),
+        ('"told","at":1.0,"ticket":2,"reward":1e999', "(told) has inf in its field reward, which must be a finite"),
+        ('"told","at":1.0,"ticket":2,"reward":NaN', "(told) has nan in its field reward, which must be a finite"),
+        ('"told","at":1.0,"ticket":"2","reward":0.5', "(told) has '2' in its field ticket, which must be a whole"),
+        ('"told","at":1.0,"ticket":2,"reward":1,"holder":3', "(told) has 3 in its field holder, which must be a text"),
+        ('"told","at":1.0,"ticket":2,"reward":1,"details":3', "(told) has 3 in its field details, which must be an"),
+        ('"failed","at":1.0,"ticket":true', "(failed) has True in its field ticket, which must be a whole number"),
+        ('"asked","at":1.0,"holder":null,"tickets":[]', "(asked) has None in its field holder, which must be a text"),
+        ('"asked","at":1.0,"holder":"me","tickets":[0]', "(asked) has (0,) in its field tickets, which must be a list"),
+        (
+            '"asked","at":1.0,"holder":"me","tickets":[[0,0.5,1]]',
+            "(asked) has ((0, 0.5, 1),) in its field tickets, which must be a list of tickets: id, label, pull",
+        ),
+        (
+            '"asked","at":1.0,"holder":"me","tickets":[],"ended":1',
+            "(asked) has 1 in its field ended, which must be tru",
+        ),
+        ('"given","at":1.0,"holder":"me","tickets":["2"]', "(given) has ('2',) in its field tickets, which must be a "),
+        ('"released","at":1.0,"tickets":2', "(released) has 2 in its field tickets, which must be a list of whole"),
+        (
+            '"observed","at":1.0,"results":[["a"]]',
+            "(observed) has (('a',),) in its field results, which must be a list",
+        ),
+        ('"withdrawn","at":1.0,"label":[]', "(withdrawn) has () in its field label, which must be a label"),
+        (
+            '"added","at":1.0,"labels":["a"],"payloads":[3]',
+            "(added) has (3,) in its field payloads, which must be a li",
+        ),
+        ('"paused","at":null', "(paused) has None in its field at, which must be a finite number"),
     ],
 )
 def test_a_field_of_another_type_is_named_with_the_number_of_its_event(text, said):
     with pytest.raises(JournalBroken) as broken:
-        decode(text, 7)
+        read(f'{{"event":{text}}}', 7)
     assert f"event 7 {said}" in str(broken.value)
-    assert str(broken.value).endswith("the journal is damaged, restore it from a backup")
-
-
-def test_settings_of_another_type_are_named_too():
-    created = Created(1.0, "x", 3, (), "b3", 1, 0, "maximize", 3, None, "1.0")
-    for field, value in (("arms", 2.5), ("lease", "long"), ("drawn", None), ("policy", 3)):
-        text = encode(dataclasses.replace(created, **{field: value}))
-        with pytest.raises(JournalBroken, match=f"event 1 .created. has {value!r} in its field {field}, which must be"):
-            decode(text, 1)
+    assert "restore it from a backup" in broken.value.advice

@@ -1,12 +1,15 @@
 """One transaction for each decision: threads share commits, and what fails or is broken off has not happened."""
 
+import os
+import signal
+import sys
 import threading
 import time
 from contextlib import contextmanager
 from functools import partial
 
 import pytest
-from keeping import Counted, kinds, play
+from keeping import Counted, play
 
 from boxthirding import (
     AlreadyTold,
@@ -15,8 +18,8 @@ from boxthirding import (
     UnknownLabel,
 )
 from boxthirding.storage.memory import MemoryJournal
-from boxthirding.study import Settings, Study, Told
-from boxthirding.study.turns import Request, Turns
+from boxthirding.study import Settings, Study, Told, transactions
+from boxthirding.study.transactions import Transactions
 
 
 class TestOneTransaction:
@@ -32,7 +35,7 @@ class TestOneTransaction:
         journal.reached.wait()
         for thread in threads[1:]:
             thread.start()
-        while len(study._scribe.turns) < 7:
+        while len(study._transactions) < 7:
             time.sleep(0.001)
         journal.gate.set()
         for thread in threads:
@@ -40,7 +43,7 @@ class TestOneTransaction:
         assert study.pulls == 8
         assert journal.commits - before == 2
 
-    def test_one_refusal_in_a_shared_commit_is_nobody_elses(self):
+    def test_one_refusal_in_a_shared_commit_is_no_other_ones(self):
         journal = Counted()
         study = Study("study", journal, Settings(100))
         one, two, three = study.ask(3)
@@ -59,7 +62,7 @@ class TestOneTransaction:
         journal.reached.wait()
         for thread in threads[1:]:
             thread.start()
-        while len(study._scribe.turns) < 3:
+        while len(study._transactions) < 3:
             time.sleep(0.001)
         journal.gate.set()
         for thread in threads:
@@ -74,6 +77,7 @@ class Held(MemoryJournal):
     def __init__(self):
         super().__init__()
         self.is_writing = self.is_held = False
+        self.failure = None
         self.at_the_gate = threading.Semaphore(0)
         self.may_pass = threading.Semaphore(0)
 
@@ -86,6 +90,9 @@ class Held(MemoryJournal):
                 if self.is_held:
                     self.at_the_gate.release()
                     self.may_pass.acquire()
+                if self.failure is not None:
+                    failure, self.failure = self.failure, None
+                    raise failure
         finally:
             self.is_writing = False
 
@@ -108,7 +115,16 @@ class Stumbling(Held):
             raise KeyboardInterrupt
 
 
+SERVING = ("_serve", "_try", "_caught_up", "_carry_out", "_take_snapshot")
+
+
 class TestThreadsThatShareACommit:
+    @pytest.fixture(autouse=True)
+    def ctrl_c(self):
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have ignored it
+        yield
+        signal.signal(signal.SIGINT, before)
+
     @pytest.fixture
     def journal(self):
         return Held()
@@ -125,35 +141,35 @@ class TestThreadsThatShareACommit:
         journal.at_the_gate.acquire()
         for place, thread in enumerate(threads[1:], 1):
             thread.start()
-            while len(study._scribe.turns) < place:
+            while len(study._transactions) < place:
                 time.sleep(0.001)
         return threads
 
-    def test_nobody_is_acknowledged_before_the_commit(self, study, journal):
+    def test_none_is_acknowledged_before_the_commit(self, study, journal):
         tickets = study.ask(8)
         acknowledged = []
 
         def tell(ticket):
             study.tell(ticket, 0.5)
-            acknowledged.append((ticket, any(f",{ticket.id},0.5]" in text for text in journal.read(0, 999))))
+            acknowledged.append((ticket, any(f'"ticket":{ticket.id},' in text for text in journal.read(0, 999))))
 
         threads = self.line_up(study, journal, [partial(tell, ticket) for ticket in tickets])
         journal.may_pass.release()
         journal.at_the_gate.acquire()  # all has happened for the other seven, and their commit waits
         threads[0].join()
         for thread in threads[1:]:
-            thread.join(0.05)  # whoever was acknowledged too early has time to say so
+            thread.join(0.05)  # one that was acknowledged too early has time to say so
         assert acknowledged == [(tickets[0], True)]
         journal.let_all_through()
         for thread in threads:
             thread.join()
         assert sorted(acknowledged) == [(ticket, True) for ticket in tickets]
 
-    def test_an_error_of_one_is_nobody_elses_and_leaves_nothing_half_done(self, study, journal):
+    def test_an_error_of_one_is_no_other_ones_and_leaves_nothing_half_done(self, study, journal):
         tickets, raised = study.ask(4), {}
 
-        def half_done():
-            study._happen(Told(0.0, tickets[3].id, 0.5))
+        def half_done(state):
+            state.apply(Told(0.0, tickets[3].id, 0.5))
             raise ZeroDivisionError
 
         def attempt(name, act):
@@ -165,7 +181,7 @@ class TestThreadsThatShareACommit:
         acts = {
             "first": partial(study.tell, tickets[0], 0.5),
             "before": partial(study.tell, tickets[1], 0.5),
-            "broken": partial(study._scribe.do, half_done),
+            "broken": partial(study._transactions.do, half_done),
             "after": partial(study.tell, tickets[2], 0.5),
         }
         threads = self.line_up(study, journal, [partial(attempt, *each) for each in acts.items()])
@@ -174,7 +190,7 @@ class TestThreadsThatShareACommit:
             thread.join()
         assert raised == {"broken": True}
         assert study.pulls == 3
-        assert [lent.ticket for lent in study.lent()] == tickets[3:]
+        assert study.held() == tickets[3:]
         assert Study("study", journal).state() == study.state()
 
     def test_an_error_of_the_one_who_serves_is_its_own(self, study, journal):
@@ -182,7 +198,7 @@ class TestThreadsThatShareACommit:
 
         def broken():
             with pytest.raises(ZeroDivisionError):
-                study._scribe.do(lambda: 1 / 0)
+                study._transactions.do(lambda _: 1 / 0)
             raised.append(True)
 
         acts = [partial(study.tell, tickets[0], 0.5), broken, *[partial(study.tell, each, 0.5) for each in tickets[1:]]]
@@ -192,100 +208,148 @@ class TestThreadsThatShareACommit:
             thread.join()
         assert (raised, study.pulls) == ([True], 3)
 
-    def test_a_ticket_is_in_hand_as_soon_as_it_is_committed(self, study):
-        """Before its own thread has seen it, another one may find that the journal must be read again."""
-        study._scribe.do(lambda: study._ask(1, None))
-        study._scribe._forget()
-        assert [ticket.id for ticket in study.ask()] == [1]
-
-    def test_one_who_is_interrupted_while_another_serves_it_gets_its_tickets_later(self, study, journal, monkeypatch):
-        (first,), wait, interrupted = study.ask(), Request.wait, []
-
-        def broken_off(request):
-            wait(request)
-            if request.is_done:  # by another thread, which has committed it
-                raise KeyboardInterrupt
-
-        def ask():
-            with pytest.raises(KeyboardInterrupt):
-                study.ask()
-            interrupted.append(True)
-
-        monkeypatch.setattr(Request, "wait", broken_off)
-        threads = self.line_up(
-            study, journal, [partial(study.tell, first, 0.5), partial(study.withdraw, 99), ask]
-        )  # the second serves the third
-        journal.let_all_through()
-        for thread in threads:
-            thread.join()
-        monkeypatch.undo()
-        assert interrupted == [True]
-        assert [ticket.id for ticket in study.ask() + study.ask()] == [1, 2]
-
     @pytest.mark.parametrize("comes", ["before", "after"])
-    @pytest.mark.parametrize(
-        ("kind", "step"), [(Request, "end"), (Request, "wake"), (Turns, "_take_everybody"), (Turns, "_leave")]
-    )
-    def test_an_interrupt_of_the_one_who_serves_leaves_nobody_waiting(
-        self, study, journal, monkeypatch, kind, step, comes
+    @pytest.mark.parametrize("step", SERVING)
+    def test_an_interrupt_of_the_one_who_serves_leaves_none_waiting_and_none_served_twice(
+        self, study, journal, monkeypatch, step, comes
     ):
-        tickets, original, interrupted, told = study.ask(5), getattr(kind, step), [], []
+        tickets, original, interrupted, told = study.ask(5), getattr(Transactions, step), [], []
 
         def broken_off(*args):
             if comes == "after":
-                original(*args)
+                result = original(*args)
             if serves() and not interrupted:
                 interrupted.append(True)
                 raise KeyboardInterrupt
-            if comes == "before":
-                original(*args)
+            return original(*args) if comes == "before" else result
 
         def serves():
-            return threading.current_thread() is threads[1]
+            return threading.current_thread() is not threads[0]
 
         def tell(ticket):
             try:
                 study.tell(ticket, 0.5)
             except KeyboardInterrupt:
-                assert serves()
+                interrupted.append(ticket)
             else:
                 told.append(ticket)
 
         threads = []
         threads += self.line_up(study, journal, [partial(tell, ticket) for ticket in tickets])
-        monkeypatch.setattr(kind, step, broken_off)
+        monkeypatch.setattr(Transactions, step, staticmethod(broken_off) if step == "_carry_out" else broken_off)
         journal.let_all_through()
         for thread in threads:
             thread.join()
-        assert interrupted == [True]
-        assert sorted(told) == [tickets[0], *tickets[2:]]
+        assert sorted([*told, interrupted[1]]) == tickets
         assert study.pulls - 4 in (0, 1)
+        assert Study("study", journal).state() == study.state()
 
-    def test_an_interrupt_while_a_broken_request_is_told_leaves_nobody_waiting(self, study, journal, monkeypatch):
-        tickets, end, interrupted, raised = study.ask(3), Request.end, [], []
+    def test_an_interrupt_at_any_line_of_the_one_who_serves_leaves_none_waiting_and_none_served_twice(self):
+        """Wherever it comes: before the commit others are served anew, after it they have what they wanted."""
+        for line in range(1000):
+            if not self.interrupted_at(line):
+                assert line > 25
+                return
+        pytest.fail("it never came to an end")
 
-        def broken_off(request, error=None):
-            if isinstance(request.error, ZeroDivisionError) and not interrupted:
-                interrupted.append(True)
+    def interrupted_at(self, line):
+        """Interrupt the thread that serves others at its k-th line of transactions.py; return whether it got there."""
+        study = Study("study", journal := Held(), Settings(100), holder="me")
+        tickets, ended, lines = study.ask(3), {}, iter(range(line + 1))
+
+        def trace(frame, event, _):
+            if frame.f_code.co_filename != transactions.__file__:
+                return None
+            if event == "line" and frame.f_code.co_name in SERVING and next(lines, -1) == line:
                 raise KeyboardInterrupt
-            end(request, error)
+            return trace
 
-        def attempt(act):
+        def tell(ticket):
+            sys.settrace(trace)
             try:
-                act()
-            except (ZeroDivisionError, KeyboardInterrupt) as error:
-                raised.append(type(error))
+                study.tell(ticket, 0.5)
+            except (KeyboardInterrupt, StudyUnavailable) as error:
+                ended[ticket.id] = type(error)
+            else:
+                ended[ticket.id] = None
+            finally:
+                sys.settrace(None)
 
-        acts = [*[partial(study.tell, each, 0.5) for each in tickets], partial(study._scribe.do, lambda: 1 / 0)]
-        monkeypatch.setattr(Request, "end", broken_off)
-        threads = self.line_up(study, journal, [partial(attempt, act) for act in acts])
+        threads = [threading.Thread(target=tell, args=(ticket,)) for ticket in tickets]
+        with study._transactions._lock:
+            for thread in threads:
+                thread.start()
+            while len(study._transactions) < len(threads):
+                time.sleep(0.0005)
+        for thread in threads:
+            thread.join(10)
+            assert not thread.is_alive(), f"line {line}: {thread} waits for ever"
+        there = {entry.event.ticket for entry in study.events() if isinstance(entry.event, Told)}
+        for ticket, error in ended.items():
+            assert error is not None or ticket in there, f"line {line}: ticket {ticket} was acknowledged and is lost"
+        assert len(ended) == 3, f"line {line}: only {ended} have ended"
+        assert study.pulls == len(there)
+        assert Study("study", journal).state() == study.state()
+        return KeyboardInterrupt in ended.values()
+
+    def test_a_shared_commit_that_fails_is_acknowledged_to_none(self, study, journal):
+        tickets, failed = study.ask(4), []
+
+        def tell(ticket):
+            try:
+                study.tell(ticket, 0.5)
+            except StudyUnavailable as error:
+                failed.append((ticket, error.transient, error.advice))
+
+        threads = self.line_up(study, journal, [partial(tell, ticket) for ticket in tickets])
+        journal.may_pass.release()
+        journal.at_the_gate.acquire()  # the other three are in one commit
+        journal.failure = StudyUnavailable("gone", advice="come back", transient=True)
         journal.let_all_through()
         for thread in threads:
             thread.join()
-        assert raised == [KeyboardInterrupt, ZeroDivisionError]
-        assert study.pulls == 2
+        assert sorted(failed) == [(ticket, True, "come back") for ticket in tickets[1:]]
+        assert study.pulls == 1
 
-    def test_whoever_shared_a_commit_that_was_broken_off_is_told_that_it_may_have_happened(self):
+    def test_one_that_is_interrupted_while_it_waits_disturbs_no_other(self, study, journal):
+        """Its request is carried out by another thread, or not at all."""
+        one, two, three = study.ask(3)
+        threads = self.line_up(study, journal, [partial(study.tell, one, 0.5)])
+        ready = threading.Event()
+
+        def interrupt():
+            ready.wait()
+            while not len(study._transactions):
+                time.sleep(0.001)
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+        helper = threading.Thread(target=interrupt)
+        helper.start()
+        ready.set()
+        with pytest.raises(KeyboardInterrupt):
+            study.tell(two, 0.5)
+        helper.join()
+        other = threading.Thread(target=study.tell, args=(three, 0.5))
+        other.start()
+        journal.let_all_through()
+        for thread in [*threads, other]:
+            thread.join()
+        assert study.pulls == 3
+        with pytest.raises(AlreadyTold):
+            study.tell(two, 0.5)
+
+    def test_a_process_that_is_forked_while_a_thread_has_the_lock_does_not_wait_for_ever(self, study, journal):
+        (ticket,) = study.ask()
+        (thread,) = self.line_up(study, journal, [partial(study.tell, ticket, 0.5)])
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)
+            os._exit(0 if study._transactions._lock.acquire(blocking=False) else 1)
+        journal.let_all_through()
+        thread.join()
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+    def test_one_who_shared_a_commit_that_was_broken_off_is_told_that_it_may_have_happened(self):
         study = Study("study", journal := Stumbling(), Settings(100))
         one, two, three = study.ask(3)
         said = []
@@ -305,7 +369,7 @@ class TestThreadsThatShareACommit:
         assert interrupted == ""
         assert "it may have been carried out or not" in told
 
-    def test_arms_to_add_are_made_before_anybody_has_to_wait_for_them(self, study, journal):
+    def test_arms_to_add_are_made_before_any_thread_has_to_wait_for_them(self, study, journal):
         while_writing = []
 
         def arms(last):
@@ -368,13 +432,12 @@ class TestFailingCommits:
         journal.failure, journal.moment = failure, "after"
         with pytest.raises(type(failure)):
             study.ask(2)
-        tickets = study.ask(2)
+        tickets = study.held()
         assert [ticket.id for ticket in tickets] == [5, 6]
-        assert kinds(study)[-1] == "Reissued"
         journal.failure = failure
         with pytest.raises(type(failure)):
             study.tell(tickets[0], 0.5)
         with pytest.raises(AlreadyTold):
             study.tell(tickets[0], 0.5)
         assert study.pulls == 6
-        assert study.ask()[0].id == 7  # the other one is in hand
+        assert study.ask()[0].id == 7  # the other one is held

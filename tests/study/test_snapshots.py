@@ -7,12 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from keeping import Place, play
+from keeping import Place, play, reward, rewritten
 
-from boxthirding import Session
 from boxthirding.errors import JournalBroken
 from boxthirding.session.saved import Saved
-from boxthirding.study import scribe
+from boxthirding.study import transactions
 from boxthirding.study.snapshot import Unusable, pack, unpack
 
 arrays = st.one_of(
@@ -57,7 +56,7 @@ def test_a_snapshot_that_was_cut_off_is_noticed(length):
 @pytest.fixture
 def often(monkeypatch):
     """Take a snapshot after every 20 events."""
-    monkeypatch.setattr(scribe, "LEAST", 20)
+    monkeypatch.setattr(transactions, "LEAST", 20)
 
 
 @pytest.mark.usefixtures("often")
@@ -69,15 +68,41 @@ class TestOpening:
         return place, study
 
     def test_a_study_opens_from_its_latest_snapshot_and_the_tail(self, monkeypatch):
-        place, study = self.played()
+        place, study = self.played(103)
         taken = place.shelf.journal("study").snapshots()
         assert len(taken) == 2
-        assert taken[0] > 150
-        replayed = []
-        monkeypatch.setattr(scribe, "decode", lambda text, decode=scribe.decode: replayed.append(text) or decode(text))
+        assert 150 < taken[0] < len(place.texts())
+        replayed, decode = [], transactions.decode
+        monkeypatch.setattr(transactions, "decode", lambda text, *rest: replayed.append(text) or decode(text, *rest))
         again = place.open()
-        assert len(replayed) == 201 - taken[0]
+        assert replayed == place.texts()[taken[0] :]
+        assert again.pulls == study.pulls == 103
         assert again.state() == study.state()
+
+    def test_a_snapshot_is_of_the_event_that_it_follows_and_no_other(self):
+        """The tail of a journal is lost, another history follows: an old snapshot is not taken for it."""
+        place, _ = self.played()
+        pages = place.shelf.journal("study")._pages
+        (last, text), before = max(pages.snapshots.items()), place.texts()
+        del pages.texts[40:]
+        pages.snapshots.clear()
+        other = place.open()
+        for _ in range(100):
+            for ticket in other.held() or other.ask():
+                other.tell(ticket, -reward(ticket))
+        assert len(pages.texts) > last
+        assert pages.texts[last - 1] != before[last - 1]
+        pages.snapshots = {last: text}
+        again = place.open()
+        assert again.state() == other.state()
+        assert again.recommend().mean < 0
+
+    def test_a_snapshot_of_a_later_event_than_there_is_is_not_taken(self):
+        place, _ = self.played()
+        pages = place.shelf.journal("study")._pages
+        last = max(pages.snapshots)
+        del pages.texts[last - 1 :]
+        assert place.open().pulls == (last - 2) // 2
 
     @pytest.mark.parametrize("broken", [b"", b"nonsense", "cut", "newer", "of another policy"])
     @pytest.mark.parametrize("both", [False, True])
@@ -125,44 +150,43 @@ def test_memory_and_snapshots_go_with_the_arms_touched_not_with_all_of_them():
     assert sizes[10_000_000] < 2 * sizes[1_000]
 
 
-def test_a_session_goes_on_from_what_was_saved():
-    session, twin = Session(["a", "b", "c", "d"], seed=2), Session(["a", "b", "c", "d"], seed=2)
-    for _ in range(9):
-        (ticket,) = session.ask()
-        session.tell(ticket, 1.0 if ticket.label == "c" else 0.0)
-    session.ask(2)
-    twin.load(session.save())
-    for _ in range(20):
-        mine, theirs = session.ask(), twin.ask()
-        assert mine == theirs
-        for ticket in mine:
-            session.tell(ticket.id, 0.5)
-            twin.tell(ticket.id, 0.5)
-    assert session.top(4) == twin.top(4)
-    assert str(session.why("c")) == str(twin.why("c"))
-
-
 def test_a_replay_that_disagrees_with_the_journal_is_a_loud_error():
     place = Place()
     play(place.open(arms=["a", "b", "c"], seed=1), 5)
     texts = place.texts()
-    pages = place.shelf.journal("study")._pages
     asked = next(i for i, text in enumerate(texts) if '"asked"' in text)
-    was = json.loads(texts[asked])[4][0]
-    pages.texts[asked] = texts[asked].replace(f'["{was}"]', '["b"]' if was != "b" else '["a"]')
+    was = json.loads(texts[asked])["tickets"][0][1]
+    other = "b" if was != "b" else "a"
+    rewritten(place, asked, texts[asked].replace(f'"{was}"', f'"{other}"'))
     with pytest.raises(
-        JournalBroken, match=rf"event {asked + 1} \(asked\).*says tickets 0 for .* hands out tickets 0 for '{was}'"
+        JournalBroken,
+        match=rf"event {asked + 1} \(asked\).*says tickets 0 for '{other}', but the rule hands out .* 0 for '{was}'",
     ):
         place.open()
 
 
 @pytest.mark.parametrize(
     "wrong",
-    ['["told",1.0,99,0.5]', '["withdrawn",1.0,"nobody"]', '["reissued",1.0,"me",[7]]', '["asked",1.0,"me",0,[]]'],
+    [
+        '{"event":"told","at":1.0,"ticket":99,"reward":0.5}',
+        '{"event":"told","at":1.0,"ticket":0,"reward":0.5}',
+        '{"event":"withdrawn","at":1.0,"label":"x"}',
+        '{"event":"given","at":1.0,"holder":"me","tickets":[7]}',
+        '{"event":"asked","at":1.0,"holder":"me","tickets":[[0,"a",0]]}',
+        '{"event":"asked","at":1.0,"holder":"me","tickets":[[2,"a",99]]}',
+        '{"event":"asked","at":1.0,"holder":"me","tickets":[],"drawn":["d"]}',
+        '{"event":"observed","at":1.0,"results":[["x",1.0,null]]}',
+        '{"event":"corrected","at":1.0,"ticket":7,"reward":1.0}',
+        '{"event":"excluded","at":1.0,"holder":"x"}',
+        '{"event":"included","at":1.0,"holder":"x"}',
+        '{"event":"failed","at":1.0,"ticket":7}',
+        '{"event":"released","at":1.0,"tickets":[7]}',
+        '{"event":"added","at":1.0,"labels":["a"]}',
+    ],
 )
 def test_an_event_that_cannot_have_happened_is_a_loud_error(wrong):
     place = Place()
     play(place.open(arms=["a", "b", "c"]), 2)
-    place.shelf.journal("study")._pages.texts.append(wrong)
+    rewritten(place, 5, wrong)
     with pytest.raises(JournalBroken, match=r"event 6 \(\w+\) of the journal disagrees"):
         place.open()

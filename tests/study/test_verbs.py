@@ -1,6 +1,7 @@
 """What a study promises beyond a session: holders, leases, releases, pauses, sharing."""
 
 import threading
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -10,13 +11,14 @@ from boxthirding import (
     AlreadyTold,
     AskTell,
     InvalidInput,
-    StudyClosed,
+    StudyFinished,
     StudyUnavailable,
     TicketRefused,
     UnknownLabel,
     UnknownTicket,
 )
-from boxthirding.study import Asked, Failed, Reissued, Released, Settings, Study, Told
+from boxthirding.errors import CannotAmend
+from boxthirding.study import ArmWithdrawn, Asked, Failed, Given, Observed, Released, Settings, Study, Told
 
 
 @pytest.fixture
@@ -34,18 +36,50 @@ class TestEvents:
         study.withdraw("d")
         study.pause()
         study.resume()
-        study.close()
-        assert kinds(study) == ["Asked", "Told", "Failed", "ArmsAdded", "ArmWithdrawn", "Paused", "Resumed", "Closed"]
+        study.observe("a", 0.25)
+        study.correct(first, 0.75)
+        study.exclude("me")
+        study.include("me")
+        study.use("us")
+        study.release(*study.ask())
+        study.finish()
+        assert kinds(study) == [
+            *("Asked", "Told", "Failed", "ArmsAdded", "ArmWithdrawn", "Paused", "Resumed", "Observed", "Corrected"),
+            *("Excluded", "Included", "TakenOver", "Given", "Released", "Finished"),
+        ]
         events = [entry.event for entry in study.events()]
-        assert events[1] == Asked(100.0, "me", 0, (first.label, second.label))
+        assert events[1] == Asked(100.0, "me", ((0, first.label, 0), (1, second.label, 0)))
         assert events[2:4] == [Told(100.0, 0, 0.5), Failed(100.0, 1)]
-        assert [entry.seq for entry in study.events(4)] == [5, 6, 7, 8, 9]
+        assert events[8] == Observed(100.0, (("a", 0.25, None),))
+        assert [entry.seq for entry in study.events(11)] == [12, 13, 14, 15, 16]
+
+    def test_an_arm_that_fails_too_often_is_withdrawn_by_an_event(self, place):
+        study = place.open("me", arms=["a", "b"], patience=2)
+        (ticket,) = study.ask()
+        study.fail(ticket)
+        assert study.ask() == [ticket]
+        study.fail(ticket)
+        assert [*study.events()][-1].event == ArmWithdrawn(100.0, ticket.label, "failed 2 times in a row")
+        assert study.why(ticket.label).place == "withdrawn"
+        assert study.open == 0
+
+    def test_details_are_kept_with_a_result_and_who_told_it(self, place):
+        study = place.open("me", arms=5)
+        one, two = study.ask(2, holder="ann")
+        study.tell(one, 0.5, details={"answer": "funny", "seconds": 2.5})
+        study.release(two)
+        study.tell(two, 0.25, holder="ann")
+        told = [entry.event for entry in place.open().events() if isinstance(entry.event, Told)]
+        assert told == [
+            Told(100.0, one.id, 0.5, None, {"answer": "funny", "seconds": 2.5}),
+            Told(100.0, two.id, 0.25, "ann"),
+        ]
 
     def test_what_is_refused_leaves_none(self, place):
         study = place.open(arms=["a", "b"])
-        (ticket,) = study.ask()
+        ticket, _ = study.ask(2)
         study.tell(ticket, 1)
-        before = place.texts()
+        before, state = place.texts(), study.state()
         for refusal, attempt in [
             (AlreadyTold, lambda: study.tell(ticket, 1)),
             (UnknownTicket, lambda: study.tell(7, 1)),
@@ -54,10 +88,37 @@ class TestEvents:
             (UnknownLabel, lambda: study.withdraw("c")),
             (InvalidInput, lambda: study.add(["a"])),
             (InvalidInput, lambda: study.add("abc")),
+            (UnknownLabel, lambda: study.observe("c", 1)),
+            (InvalidInput, lambda: study.observe("a", float("inf"))),
+            (InvalidInput, lambda: study.observe_all({"a": 1, "b": "much"})),
+            (InvalidInput, lambda: study.observe("a", 1, pull=3)),
+            (UnknownTicket, lambda: study.correct(7, 1)),
+            (InvalidInput, lambda: study.exclude("the man in the moon")),
+            (InvalidInput, lambda: study.include("me")),
+            (InvalidInput, lambda: study.use("nonsense")),
+            (InvalidInput, lambda: study.use("sh:budget=9")),
+            (InvalidInput, lambda: study.tell(study.held()[0], 1, details={"a": object()})),
+            (InvalidInput, lambda: study.tell(study.held()[0], 1, details=[1])),
+            (InvalidInput, lambda: study.ask(holder="x" * 10_000)),
+            (TicketRefused, lambda: study.tell(study.held()[0], 1, holder="ann")),
+            (TicketRefused, lambda: study.correct(study.held()[0], 1)),
         ]:
             with pytest.raises(refusal):
                 attempt()
+        assert (place.texts(), study.state()) == (before, state)
+
+    def test_a_policy_that_cannot_be_amended_says_what_to_do(self, place):
+        study = place.open("me", arms=4, policy="sh:budget=40")
+        (ticket,) = study.ask()
+        study.tell(ticket, 1.0)
+        before = place.texts()
+        for attempt in (lambda: study.observe(0, 1.0), lambda: study.correct(ticket, 2), lambda: study.exclude("me")):
+            with pytest.raises(CannotAmend, match=r"policy sh cannot .* go on with one that can, by use\('b3auto'\)"):
+                attempt()
         assert place.texts() == before
+        study.use("b3auto")
+        study.correct(ticket, 2.0)
+        assert study.recommend().mean == 2.0
 
     def test_a_rule_that_waits_is_asked_once_and_not_again(self, place):
         study = place.open(arms=["a"], policy="sh:budget=4")
@@ -115,35 +176,34 @@ class TestManyResults:
 
 
 class TestHolders:
-    def test_one_who_comes_back_gets_its_own_tickets_first_and_nothing_else(self, place):
+    def test_one_who_comes_back_finds_its_own_tickets_and_is_asked_for_nothing_twice(self, place):
         study = place.open("ann", arms=20)
         tickets = study.ask(3)
         study.tell(tickets[0], 0.5)
         again = place.open("ann")
-        assert again.ask(5) == tickets[1:]
-        assert kinds(again)[-1] == "Reissued"
+        assert again.held() == place.open("bob").held("ann") == tickets[1:]
         assert again.ask()[0].id == 3
+        assert [ticket.id for ticket in again.held()] == [1, 2, 3]
+        assert again.held("bob") == []
 
-    def test_as_many_as_it_asks_for_at_a_time(self, place):
-        tickets = place.open("ann", arms=20).ask(3)
-        again = place.open("ann")
-        assert again.ask() + again.ask() + again.ask() == tickets
-        assert again.ask()[0].id == 3
-
-    def test_tickets_that_were_told_meanwhile_are_not_given_again(self, place):
+    def test_no_other_holder_gets_them(self, place):
         study = place.open("ann", arms=20)
-        tickets = study.ask(2)
-        again = place.open("ann")
-        study.tell(tickets[0], 0.5)
-        assert again.ask(5) == tickets[1:]
-
-    def test_nobody_else_gets_them(self, place):
-        tickets = place.open("ann", arms=20).ask(3)
-        assert [ticket.id for ticket in place.open("bob").ask(3)] == [3, 4, 5]
+        tickets = study.ask(3)
+        assert [ticket.id for ticket in study.ask(3, holder="bob")] == [3, 4, 5]
         assert [ticket.id for ticket in place.open().ask(2)] == [6, 7]
-        assert place.open("ann").ask(3) == tickets
+        assert study.held() == tickets
 
-    def test_a_limit_counts_the_results_and_tickets_of_everybody(self, place):
+    def test_a_rater_sees_no_arm_twice(self, place):
+        study = place.open("ann", arms=20)
+        given = [ticket.label for _ in range(30) for ticket in study.ask(holder="rater", unseen=True)]
+        assert sorted(given) == list(range(20))
+        texts = len(place.texts())
+        assert study.ask(holder="rater", unseen=True) == []
+        assert len(place.texts()) == texts  # asking in vain writes nothing
+        assert place.open().ask(5, holder="rater", unseen=True) == []
+        assert place.open().state() == study.state()
+
+    def test_a_limit_counts_the_results_and_tickets_of_all_holders(self, place):
         ann, bob = place.open("ann", arms=20), place.open("bob")
         tickets = ann.ask(5, limit=3)
         assert (len(tickets), bob.ask(limit=3), len(bob.ask(5, limit=4))) == (3, [], 1)
@@ -152,27 +212,28 @@ class TestHolders:
         ann.withdraw(tickets[1].label)  # its ticket is void, and leaves room for another
         assert len(ann.ask(9, limit=4)) == 1
 
-    def test_a_limit_holds_back_no_ticket_that_is_out_already(self, place):
+    def test_a_limit_holds_back_no_ticket_that_is_free(self, place):
         tickets = place.open("ann", arms=20).ask(3)
         ann = place.open("ann")
-        assert ann.ask(9, limit=0) == tickets
         ann.fail(tickets[2])
-        assert place.open("bob").ask(9, limit=0) == tickets[2:]
+        assert ann.ask(9, limit=2) == []  # two are held, and that is the limit
+        assert place.open("bob").ask(9, limit=3) == tickets[2:]
         with pytest.raises(InvalidInput, match="limit is -1, but must be at least 0"):
             ann.ask(limit=-1)
 
-    def test_without_a_name_everybody_is_somebody_new(self, place):
+    def test_without_a_name_each_is_another(self, place):
         place.open(arms=20)
         assert place.open().holder != place.open().holder
 
-    def test_the_tickets_that_are_out_are_listed_with_their_holders(self, place):
+    def test_open_tickets_are_counted_by_holder(self, place):
         study = place.open("ann", arms={"a": 1.5, "b": 2.5})
         one, two = study.ask(2)
         study.fail(two)
-        assert study.lent() == [(one, "ann", 100.0), (two, None, None)]
+        assert study.held() == [one]
+        assert (study.open, dict(study.view().holders)) == (2, {"ann": 1})
         assert one.payload in (1.5, 2.5)
 
-    def test_anybody_may_tell_a_ticket(self, place):
+    def test_any_process_may_tell_a_ticket(self, place):
         (ticket,) = place.open("ann", arms=20).ask()
         bob = place.open("bob")
         bob.tell(ticket, 0.5)
@@ -187,49 +248,35 @@ class TestHolders:
 
 
 class TestLeases:
-    def test_a_ticket_whose_lease_ran_out_goes_to_whoever_asks(self, place):
+    def test_a_ticket_whose_lease_ran_out_goes_to_the_next_who_asks(self, place):
         ann, bob = place.open("ann", arms=20, lease=10), place.open("bob")
         (ticket,) = ann.ask()
         place.now += 9.9
         assert bob.ask()[0].id == 1
         place.now += 0.1
-        assert bob.ask(2) == [ticket, place_ticket(bob, 2)]
-        assert Reissued(110.0, "bob", (0,)) in [entry.event for entry in bob.events()]
-        ann.tell(ticket, 0.5)
+        assert [new.id for new in bob.ask(2)] == [0, 2]
+        assert Given(110.0, "bob", (0,)) in study_events(bob)
+        ann.tell(ticket, 0.5, holder="ann")  # late, and one more result of its arm
+        bob.tell(ticket, 0.75)
+        assert (bob.pulls, bob.spent, place.open().pulls) == (2, 2, 2)
         with pytest.raises(AlreadyTold):
-            bob.tell(ticket, 0.7)
+            ann.tell(ticket, 0.5, holder="ann")
+        assert place.open().state() == ann.state()
 
-    def test_what_is_in_hand_here_is_not_handed_out_here_again(self, place):
-        ann = place.open("ann", arms=20, lease=10)
-        (ticket,) = ann.ask()
-        place.now += 20
-        assert [new.id for new in ann.ask(2)] == [1, 2]
-        place.now += 20
-        assert ticket not in ann.ask(9)  # whoever works on it here still does
-
-    def test_what_was_in_hand_here_and_went_to_somebody_else_is_when_that_ones_lease_ran_out_too(self, place):
-        ann = place.open("ann", arms=20, lease=10)
-        (ticket,) = ann.ask()
-        with place.open("operator") as operator:
-            operator.release(ticket)
-        assert place.open("bob").ask() == [ticket]  # who is killed with it
-        place.now += 20
-        assert ann.ask() == [ticket]
-
-    def test_what_failed_elsewhere_is(self, place):
+    def test_what_failed_elsewhere_is_given_again(self, place):
         ann = place.open("ann", arms=20, lease=10)
         (ticket,) = ann.ask()
         place.open("bob").fail(ticket)
         assert ann.ask() == [ticket]
 
-    def test_a_clock_that_is_ahead_keeps_nobody_elses_lease_from_running_out(self, place):
+    def test_a_clock_that_is_ahead_keeps_no_other_lease_from_running_out(self, place):
         ann, bob = place.open("ann", arms=20, lease=60), place.open("bob")
         place.now += 30
         (early,) = ann.ask()  # its clock is half a lease ahead
         place.now -= 30
         (late,) = bob.ask()
         place.now += 60
-        assert place.open("cid").ask(2) == [late, place_ticket(ann, 2)]
+        assert [ticket.id for ticket in place.open("cid").ask(2)] == [late.id, 2]
         place.now += 30
         assert early in place.open("dan").ask(9)
 
@@ -252,22 +299,18 @@ class TestLeases:
         study = place.open("ann", arms=20)
         (ticket,) = study.ask()
         study.fail(ticket)
-        with pytest.raises(TicketRefused, match="waiting to be issued again"):
+        with pytest.raises(TicketRefused, match="ticket 0 has no holder, so it cannot fail"):
             study.fail(ticket)
         assert place.open("bob").ask() == [ticket]
 
 
-def place_ticket(study, ticket_id):
-    return next(lent.ticket for lent in study.lent() if lent.ticket.id == ticket_id)
-
-
 class TestReleases:
-    def test_released_tickets_go_to_whoever_asks_next_and_nothing_has_failed(self, place):
+    def test_released_tickets_go_to_the_next_who_asks_and_nothing_has_failed(self, place):
         ann, bob = place.open("ann", arms=20, patience=1), place.open("bob")
         one, two, three = ann.ask(3)
         assert bob.release(three, 0) == [2, 0]
         assert study_events(bob)[-1] == Released(100.0, (2, 0))
-        assert [(lent.ticket, lent.holder) for lent in bob.lent()] == [(one, None), (two, "ann"), (three, None)]
+        assert (ann.held(), bob.open) == ([two], 3)
         assert bob.ask(2) == [three, one]
         assert bob.why(one.label).place != "withdrawn"
 
@@ -277,31 +320,24 @@ class TestReleases:
         ann.tell(tickets[1], 0.5)
         assert place.open("cid").release(holder="ann") == [0, 2]
         assert place.open("ann").ask(3)[:2] == [tickets[0], tickets[2]]
-        assert {lent.ticket: lent.holder for lent in bob.lent()}[other] == "bob"
+        assert bob.held() == [other]
 
-    def test_one_who_comes_back_has_nothing_before_others_any_more(self, place):
-        tickets = place.open("ann", arms=20).ask(2)
-        bob, ann = place.open("bob"), place.open("ann")
-        bob.release(*tickets)
-        assert bob.ask(2) == tickets
-        assert ann.ask()[0].id == 2
-
-    def test_what_was_in_hand_here_may_be_handed_out_here_again(self, place):
+    def test_they_may_go_to_the_same_holder_again(self, place):
         study = place.open("ann", arms=20)
         tickets = study.ask(2)
         study.release(*tickets)
         assert study.ask(2) == tickets
 
-    def test_the_first_answer_counts_whosever_it_is(self, place):
+    def test_a_late_answer_counts_too(self, place):
         ann, bob = place.open("ann", arms=20), place.open("bob")
         one, two = ann.ask(2)
         bob.release(one, two)
-        ann.tell(one, 0.5)  # late, and before anybody else was given it
+        ann.tell(one, 0.5, holder="ann")  # late, and before another was given it
         assert bob.ask() == [two]
-        ann.tell(two, 0.5)
-        with pytest.raises(AlreadyTold):
-            bob.tell(two, 0.7)
-        assert bob.pulls == 2
+        ann.tell(two, 0.5, holder="ann")
+        bob.tell(two, 0.7)
+        assert bob.pulls == 3
+        assert place.open().state() == bob.state()
 
     def test_what_is_not_out_is_refused_and_nothing_is_released(self, place):
         study = place.open("ann", arms=20)
@@ -318,9 +354,9 @@ class TestReleases:
         ]:
             with pytest.raises(refusal):
                 study.release(four, wrong)
-        with pytest.raises(TicketRefused, match="ticket 1 is nobody's: whoever asks next is given it"):
+        with pytest.raises(TicketRefused, match="ticket 1 has no holder: the next to ask is given it"):
             study.release(two)
-        with pytest.raises(InvalidInput, match="holder 'bob' has no tickets: those who have some are 'ann'"):
+        with pytest.raises(InvalidInput, match="holder 'bob' has no open tickets: holders who have some are 'ann'"):
             study.release(holder="bob")
         with pytest.raises(InvalidInput, match="must be one or the other"):
             study.release()
@@ -334,11 +370,11 @@ class TestReleases:
         study.release(1)
         assert place.open("bob").state() == study.state()
 
-    def test_not_when_the_study_is_closed(self, place):
+    def test_not_when_the_study_is_finished(self, place):
         study = place.open("ann", arms=20)
         (ticket,) = study.ask()
-        study.close()
-        with pytest.raises(StudyClosed):
+        study.finish()
+        with pytest.raises(StudyFinished):
             study.release(ticket)
 
 
@@ -360,18 +396,22 @@ class TestPauses:
         assert len(study.ask(3)) == 3
         assert kinds(study).count("Paused") == kinds(study).count("Resumed") == 1
 
-    def test_a_closed_study_can_be_read_and_told_and_that_is_all(self, place):
+    def test_a_finished_study_can_be_read_and_told_and_that_is_all(self, place):
         study = place.open(arms=20)
         tickets = study.ask(2)
-        study.close()
-        study.close()
+        study.finish()
+        study.finish()
+        assert kinds(study).count("Finished") == 1
         again = place.open()
-        for attempt in (again.ask, again.pause, again.resume, lambda: again.add([99]), lambda: again.withdraw(3)):
-            with pytest.raises(StudyClosed, match="study 'study' is closed"):
+        for attempt in (
+            *(again.ask, again.pause, again.resume, lambda: again.add([99]), lambda: again.withdraw(3)),
+            *(lambda: again.observe(3, 0.5), lambda: again.use("us")),
+        ):
+            with pytest.raises(StudyFinished, match="study 'study' is finished"):
                 attempt()
         again.tell(tickets[0], 0.5)
         again.fail(tickets[1])
-        assert (again.status, again.recommend().label) == ("closed", tickets[0].label)
+        assert (again.status, again.recommend().label) == ("finished", tickets[0].label)
 
 
 class TestSharing:
@@ -391,7 +431,7 @@ class TestSharing:
         assert study.top(2)[0] == study.recommend()
         assert study.boxes()
         assert 0 < float(study.screening(0.5)) <= 1
-        assert repr(study) == "<Study 'study' of policy b3auto>"
+        assert repr(study) == "<Study 'study'>"
         assert (study.seed, study.direction, study.patience, study.lease) == (0, "maximize", 3, None)
 
     def test_threads_share_a_study(self, place):
@@ -402,11 +442,16 @@ class TestSharing:
         for thread in threads:
             thread.join()
         assert study.pulls == 400
-        assert study.waiting == 0
+        assert study.open == 0
         assert place.open().state() == study.state()
 
-    def test_after_disconnecting_it_says_so(self, place):
+    def test_after_closing_it_says_so_and_the_study_is_not_finished(self, place):
         with place.open(arms=3) as study:
             study.ask()
-        with pytest.raises(StudyUnavailable, match="disconnected"):
+        with pytest.raises(StudyUnavailable, match="closed here; open it again") as refused:
             study.ask()
+        assert not refused.value.transient
+        with closing(place.open()) as again:
+            assert again.status == "open"
+        assert place.open().status == "open"
+        assert kinds(place.open()) == ["Asked"]

@@ -69,7 +69,7 @@ class _Scene:
     lifted: int | None  # the caption that is being pulled
     answer: "Recommendation"
     earlier: tuple[int, ...]  # the recommendations before it
-    screening: "Screening"
+    screening: "Screening | None"
 
 
 @click.command()
@@ -118,7 +118,7 @@ def demo(ctx: click.Context, *, out: Path | None, seed: int, fast: bool, no_anim
 
 
 def _plot_file(out: Path | None) -> Path | None:
-    """Return where to draw, refusing a bad place before anything runs; nowhere, if that needs an extra nobody named."""
+    """Return where to draw, refusing a bad place before anything runs; nowhere, if an extra is missing for that."""
     from boxthirding.report import check_plot_file
 
     plot = _DEFAULT_OUT if out is None else out
@@ -224,7 +224,7 @@ def _levels(scene: _Scene, n_arms: int, *, plain: bool) -> "Table":
         )
     table.show_header = True
     boxes = {(box.level, box.deferment): box for box in scene.boxes if box.level is not None}
-    most = max((len(box.arms) for box in scene.boxes if box.deferment is None), default=0)
+    most = max((box.size for box in boxes.values() if box.deferment is None), default=0)
     for level in range(max(_LEVELS - 1, *(level for level, _ in boxes)), -1, -1):
         row = Text()
         last = max((j for at, j in boxes if at == level and j is not None), default=-1)
@@ -242,7 +242,7 @@ def _pile(pile: "Box | None", most: int, *, plain: bool) -> "Text":
     """Return a bar as long as the pile is high."""
     from rich.text import Text
 
-    dropped = len(pile.arms) if pile else 0
+    dropped = pile.size if pile else 0
     length = -(-_BAR * dropped // max(_BAR, most))
     return Text(("#" if plain else "▪") * length, "bright_black").append(f" {dropped}" * (dropped > 0), "default")
 
@@ -279,12 +279,13 @@ def _words(scene: _Scene, means: "Floats") -> "Table":
     rank = 1 + int((means > mine).sum())
     earlier = [f"{label:,}" for label in scene.earlier[-_ANSWERS:]]
     more = ["…"] if len(scene.earlier) > _ANSWERS else []
-    piles = sum(len(box.arms) for box in scene.boxes if box.deferment is None)
-    met = piles + sum(len(box.arms) for box in scene.boxes if box.deferment is not None)
+    boxes = [box for box in scene.boxes if box.level is not None]  # the arms of the final stand in them too
+    tried = sum(box.size for box in boxes)
+    piles = sum(box.size for box in boxes if box.deferment is None)
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True, style="dim")
     table.add_column()
-    table.add_row("so far", f"{met:,} captions pulled; {piles:,} boxes of three arranged")
+    table.add_row("so far", f"{tried:,} captions pulled; {piles:,} boxes of three arranged")
     table.add_row(
         "answer",
         Text(f"caption {answer.label}, mean {answer.mean:.3f} of {counted(answer.pulls, 'pull')}", "bold bright_green"),

@@ -60,7 +60,7 @@ def leaderboard(
     """Compare all policies over a fixed suite of problems.
 
     It writes the standings as Markdown, JSON and a picture: regret relative to the best in each cell, with paired
-    intervals. Stopped half way, it goes on where it was when it is run again.
+    intervals. If it is stopped half way, the same command resumes it.
     """
     from boxthirding.report.leaderboard.run import Leaderboard
 

@@ -44,7 +44,7 @@ def reproduce(ctx: click.Context, *, out: Path, quick: bool, data: Path | None, 
     """Repeat the paper's experiments, and check what it says.
 
     It writes a page, index.html, with every figure, both tables and every claim; the figures also as PNG, SVG and CSV.
-    Stopped half way, it goes on where it was when it is run again.
+    If it is stopped half way, the same command resumes it.
     """
     from boxthirding.report.reproduction.run import Reproduction
 

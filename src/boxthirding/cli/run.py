@@ -6,18 +6,22 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from boxthirding.cli.simulate import INTERRUPTED, TERMINATED
-from boxthirding.cli.study.opening import kept
+from boxthirding.cli.study.opening import check_new, kept
 from boxthirding.errors import EvaluationFailed, InvalidInput
 
 if TYPE_CHECKING:
     from boxthirding.find import Found
+    from boxthirding.runs.programs import KnownRow, Program, Row
+    from boxthirding.study import Study
+    from boxthirding.types import Label
 
 _GOOD = 0.01  # the share of arms that the screening speaks of
 
@@ -31,7 +35,8 @@ _GOOD = 0.01  # the share of arms that the screening speaks of
     required=True,
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="A CSV file with a header (its column arm, else the first, is the label), or a text file with an arm a line.",
+    help="A CSV file with a header (its column arm, else the first, is the label), or a text file with one arm per "
+    "line.",
 )
 @click.option(
     "--command",
@@ -49,9 +54,18 @@ _GOOD = 0.01  # the share of arms that the screening speaks of
     "examples_file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Examples, given as arms are: pull k of every arm sees the same one.",
+    help="Examples, given as arms are: pull k of every arm sees the same one, and an arm sees each once.",
 )
-@click.option("--policy", "spec", metavar="SPEC", help="Who decides what to run next.  [default: b3auto]")
+@click.option("--repeat", is_flag=True, help="Let an arm see examples again when it has seen them all.")
+@click.option(
+    "--known",
+    "known_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE.csv",
+    help="Results that are there already and need not be paid for: the columns arm and reward (or score), with "
+    "--examples also example. Several rows of an arm are several results.",
+)
+@click.option("--policy", "spec", metavar="SPEC", help="What decides which arm is next.  [default: b3auto]")
 @click.option(
     "--seed", type=int, metavar="S", help="Decides the order of arms and examples.  [default: 0, or the study's own]"
 )
@@ -74,10 +88,15 @@ _GOOD = 0.01  # the share of arms that the screening speaks of
     "--study",
     metavar="FILE",
     callback=kept,
-    help="Keep the run in this database, a file or a URL: the same command goes on where it was, after Ctrl-C, a crash "
-    "or a kill, and may run several times at once. --budget counts the runs of the whole study.",
+    help="Keep the run in this database, a file or a URL: the same command resumes after Ctrl-C, a crash or a kill, "
+    "and may run several times at once. --budget counts the runs of the whole study.",
 )
 @click.option("--name", metavar="NAME", help="The study in that database.  [default: main]")
+@click.option(
+    "--force",
+    is_flag=True,
+    help="Continue the study although the command, the examples or rows of --arms are others than it was made with.",
+)
 @click.option("--top", type=int, default=5, show_default=True, metavar="K", help="How many arms to report.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
@@ -91,6 +110,8 @@ def run(  # noqa: PLR0913  # an argument for each option
     seconds: float | None,
     workers: int,
     examples_file: Path | None,
+    repeat: bool,
+    known_file: Path | None,
     spec: str | None,
     seed: int | None,
     direction: str | None,
@@ -98,6 +119,7 @@ def run(  # noqa: PLR0913  # an argument for each option
     timeout: float | None,
     study: str | None,
     name: str | None,
+    force: bool,
     top: int,
     as_json: bool,
 ) -> None:
@@ -106,46 +128,49 @@ def run(  # noqa: PLR0913  # an argument for each option
     Ctrl-C, SIGTERM or the end of the time prints the best so far.
     """
     from boxthirding._checks import whole
-    from boxthirding.cli.programs import Program, Pulls, read_arms, read_examples
     from boxthirding.find import find_best
-    from boxthirding.find.shared import NAME
+    from boxthirding.runs.programs import Program, Pulls, labelled, read_arms, read_examples, read_known
 
-    if name is not None and study is None:
-        raise InvalidInput(f"--name is {name}, but belongs to --study: give the database")
+    if study is None and (name is not None or force):
+        option = "--force" if name is None else f"--name is {name}, but"
+        raise InvalidInput(f"{option} belongs to --study: give the database")
     _check_budget(budget, cost, seconds)
     whole("top", top, least=1)
-    arms = read_arms(arms_file)
+    rows = read_arms(arms_file)
     examples = None if examples_file is None else read_examples(examples_file)
-    name = NAME if name is None else name
-    made = _made(study, name, {arm["arm"] for arm in arms})
-    seed = made.seed if seed is None else seed
-    direction = made.direction if direction is None else direction
+    if repeat and examples is None:
+        raise InvalidInput("--repeat is given, but there are no examples: give --examples FILE, or leave it out")
+    known = None if known_file is None else read_known(known_file, examples=examples)
     problem: str | None = None
     with (
-        Program(command, arms, examples=examples is not None, timeout=timeout) as program,
+        Program(command, rows, examples=examples is not None, timeout=timeout) as program,
         _sigterm_like_ctrl_c() as terminated,
+        ExitStack() as stack,
     ):
+        plan = _Plan(labelled(rows), command, examples, repeat, known, spec, seed, direction, budget)
+        opened = None if study is None else stack.enter_context(plan.opened(study, name, program, force=force))
         try:
             found = find_best(
-                {arm["arm"]: arm for arm in arms},
+                plan.arms if opened is None else None,
                 program,
                 budget=budget,
                 cost=cost,
                 seconds=seconds,
-                examples=Pulls(examples, 0 if seed is None else seed),
+                examples=Pulls(examples, plan.seed_of(opened), repeat=repeat),
+                known=plan.known_results() if opened is None else None,
                 workers=workers,
-                policy=spec,
-                seed=seed,
-                direction=direction,
+                policy=spec if opened is None else None,
+                seed=seed if opened is None else None,
+                direction=direction if opened is None else None,
                 on_error=on_error,
-                study=None if study is None else (study, name),
-                progress=sys.stderr.isatty() or study is not None,  # a study says where it goes on
+                study=opened,
+                progress=sys.stderr.isatty() or opened is not None,  # a study says from where it resumes
             )
         except EvaluationFailed as error:
             found, problem = error.found, " ".join(str(error).splitlines())
         if found.interrupted:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # the answer is printed, whatever is pressed now
-    answer = json.dumps(_as_json(found, top, problem)) if as_json else _report(found, top)
+        answer = json.dumps(_as_json(found, top, problem)) if as_json else _report(found, top)
     try:
         click.echo(answer)
     except OSError as error:  # it was paid for
@@ -157,7 +182,7 @@ def run(  # noqa: PLR0913  # an argument for each option
             click.echo(f"Error: {problem}", err=True)
     if found.interrupted:
         if study is not None:
-            click.echo("The same command goes on from here.", err=True)
+            click.echo("The same command resumes from here.", err=True)
         ctx.exit(TERMINATED if terminated else INTERRUPTED)
     if problem is not None or found.recommendation is None:
         ctx.exit(1)
@@ -173,34 +198,95 @@ def _check_budget(budget: int | None, cost: float | None, seconds: float | None)
         )
 
 
-class _Made(NamedTuple):
-    """What a study was made with, as far as a run must know; None where there is none."""
+@dataclass(frozen=True)
+class _Plan:
+    """What a run is made of, but for what it may spend."""
 
-    seed: int | None = None
-    direction: str | None = None
+    arms: "dict[Label, Row | Label]"
+    command: str
+    examples: list[str] | None
+    repeat: bool
+    known: "list[KnownRow] | None"
+    spec: str | None
+    seed: int | None
+    direction: str | None
+    budget: int | None
+
+    def seed_of(self, study: "Study | None") -> int:
+        """Return what decides the order of the examples."""
+        return study.seed if study is not None else 0 if self.seed is None else self.seed
+
+    def known_results(self) -> "dict[Label, Any] | None":
+        """Return the known results, those with examples by their index."""
+        from boxthirding.runs.programs import as_known
+
+        return None if self.known is None else as_known(self.known)
+
+    def opened(self, url: str, name: str | None, program: "Program", *, force: bool) -> "Study":
+        """Open the study of this run, or make it; refuse one with arms that the program cannot run."""
+        from boxthirding.policies.spec import as_policy
+        from boxthirding.runs.programs import digest_of
+        from boxthirding.storage import open_study
+        from boxthirding.storage.opening import NAME
+        from boxthirding.study import Settings
+
+        details = {"command": self.command}
+        if self.examples is not None:
+            details["examples"] = digest_of(self.examples)
+        settings: dict[str, Any] = {
+            "arms": self.arms,
+            "policy": None if self.spec is None else as_policy(self.spec, budget=self.budget),
+            "seed": self.seed,
+            "direction": self.direction,
+            "examples": None if self.examples is None or self.repeat else len(self.examples),
+            "details": details,
+            "force": force,
+        }
+        wanted = NAME if name is None else name
+        check_new(url, wanted, Settings(**settings, known=self._by_pull(self.seed_of(None))))
+        study = open_study(url, wanted, **settings)
+        try:
+            _check_rows(study, program)
+            study.add_known(self._by_pull(study.seed))
+        except BaseException:
+            study.close()
+            raise
+        return study
+
+    def _by_pull(self, seed: int) -> "dict[Label, Any] | None":
+        """Return the known results, those with examples by the pull that sees it."""
+        from boxthirding.find import Examples
+
+        known = self.known_results()
+        if known is None or self.examples is None:
+            return known
+        order = Examples(self.examples, seed)
+        return {
+            label: {order.pull_of(example): reward for example, reward in rewards.items()}
+            for label, rewards in known.items()
+        }
 
 
-def _made(url: str | None, name: str, labels: set[str]) -> _Made:
-    """Look at a study before it is run, and refuse it if arms were added to it that this run could not evaluate."""
-    from boxthirding.cli.programs import without_rows
-    from boxthirding.storage import list_studies, open_study
-    from boxthirding.study import ArmsAdded
+def _check_rows(study: "Study", program: "Program") -> None:
+    """Refuse a study to which arms were added that have no row, if the program needs more of them than the label."""
+    from boxthirding.runs.programs import without_rows
+    from boxthirding.study import ArmsAdded, Entry
 
-    if url is None or name not in list_studies(url):
-        return _Made()
-    with open_study(url, name) as study:
-        events = (entry.event for entry in study.events())
-        added = [label for event in events if isinstance(event, ArmsAdded) for label in event.labels]
-        missing = [label for label in added if label not in labels and study.why(label).place != "withdrawn"]
-        if missing:
-            raise without_rows(missing)
-        return _Made(study.seed, study.direction)
+    if program.columns <= {"arm"}:
+        return
+    events = (entry.event for entry in study.events() if isinstance(entry, Entry))
+    added = [label for event in events if isinstance(event, ArmsAdded) for label in event.labels]
+    missing = [
+        label for label in added if not program.can_run(study.payload(label)) and study.why(label).place != "withdrawn"
+    ]
+    if missing:
+        raise without_rows(missing)
 
 
 @contextmanager
 def _sigterm_like_ctrl_c() -> Iterator[list[int]]:
     """Let SIGTERM end a search as Ctrl-C does; what is yielded is no longer empty when it has come."""
-    from boxthirding.find.workers import Interrupts
+    from boxthirding.find.interrupts import Interrupts
 
     received: list[int] = []
 
@@ -242,7 +328,7 @@ def _as_json(found: "Found", top: int, problem: str | None) -> dict[str, Any]:
             "limit": spending.limit,
             "left": spending.left,
         },
-        "screening": {"share": _GOOD, "probability": screening.probability, "candidates": screening.candidates},
+        "screening": None if screening is None else asdict(screening),
         "history": found.history,
     }
 
@@ -261,6 +347,7 @@ def _report(found: "Found", top: int) -> str:
         lines.append("")
     spent, *others = found.account()
     lines += [f"{sentence[0].upper()}{sentence[1:]}." for sentence in (spent, *others)]
-    if found.recommendation is not None:
-        lines.append(f"{found.session.screening(_GOOD)}.")
+    screening = found.session.screening(_GOOD)
+    if found.recommendation is not None and screening is not None:
+        lines.append(f"{screening}.")
     return "\n".join(lines)

@@ -62,8 +62,8 @@ class _Ended:
 @click.option("--checkpoint", "checkpoints", type=int, multiple=True, metavar="t", help="Also report after t pulls.")
 @click.option("--replicates", type=int, default=1000, show_default=True, metavar="R", help="Runs of each policy.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="The same seed gives the same runs.")
-@click.option("--threads", type=int, metavar="K", help="All cores unless given; changes no result.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line, policy by policy.")
+@click.option("--threads", type=int, metavar="K", help="Changes no result.  [default: all cores]")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line, policy by policy.")
 @click.option(
     "--plot",
     type=click.Path(path_type=Path),
@@ -269,12 +269,12 @@ def _short(number: float) -> str:
 def _what_is_missing(
     settings: "Sequence[Setting]", runs: "Sequence[tuple[Description, Run]]", results: Path | None
 ) -> str:
-    """Say how far an interrupted run came, and how it goes on."""
+    """Say how far an interrupted run came, and how to resume it."""
     there = {described.policy: run.replicates for described, run in runs}
     short = [
         f"{one.spec} has {there.get(one.spec, 0):,} of {counted(one.replicates, 'replicate')}"
         for one in settings
         if there.get(one.spec, 0) < one.replicates
     ]
-    how = f" The same command goes on where {results} stops." if results and short else ""
+    how = f" The same command resumes where {results} stops." if results and short else ""
     return f"Interrupted: {'; '.join(short) or 'after the last replicate'}.{how}"

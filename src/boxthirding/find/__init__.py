@@ -1,8 +1,9 @@
-"""Your function against a session: find the best arm within a budget, with an answer at every moment."""
+"""Your function against a session: find the best arm within a budget, with the best answer at any time."""
 
 from boxthirding.find.budget import Limits, Spending
 from boxthirding.find.confirm import Confirmation, Confirmed
-from boxthirding.find.find import find_best, find_best_async
-from boxthirding.find.found import Found
+from boxthirding.find.find_best import find_best, find_best_async
+from boxthirding.find.result import Found
+from boxthirding.find.task import Examples
 
-__all__ = ["Confirmation", "Confirmed", "Found", "Limits", "Spending", "find_best", "find_best_async"]
+__all__ = ["Confirmation", "Confirmed", "Examples", "Found", "Limits", "Spending", "find_best", "find_best_async"]

@@ -8,9 +8,10 @@ from typing import Any, TypeVar
 
 from boxthirding.errors import InvalidInput
 from boxthirding.find.engine import Engine
+from boxthirding.find.executors import Post, Workers
+from boxthirding.find.interrupts import Interrupts
 from boxthirding.find.search import Search
 from boxthirding.find.task import Outcome, Task
-from boxthirding.find.workers import Interrupts, Post, Workers
 from boxthirding.session import Ticket
 
 _GRACE = 1.0  # seconds for cancelled evaluations to tidy up

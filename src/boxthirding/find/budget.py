@@ -4,13 +4,13 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from boxthirding._checks import is_number, whole
 from boxthirding.errors import InvalidInput
 
 PLENTY: Final = 2**62
-"""More evaluations than anybody starts."""
+"""More evaluations than any run starts."""
 
 
 @dataclass(frozen=True)
@@ -96,33 +96,15 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-class Others(Protocol):
-    """Those who spend of the same budget of pulls."""
-
-    @property
-    def made(self) -> int:
-        """How many results came from them."""
-
-    @property
-    def under_way(self) -> int:
-        """How many evaluations they have under way."""
-
-
-class Nobody:
-    """There is nobody else."""
-
-    made = 0
-    under_way = 0
-
-
 class Account:
     """A budget while it is being spent."""
 
-    def __init__(
-        self, limits: Limits, clock: Callable[[], float] = time.monotonic, others: Others | None = None
-    ) -> None:
+    def __init__(self, limits: Limits, clock: Callable[[], float] = time.monotonic) -> None:
         self.limits = limits
-        self.others: Others = Nobody() if others is None else others
+        self.elsewhere = 0
+        """Results of the same study from other processes, or from before."""
+        self.under_way_elsewhere = 0
+        """Evaluations of the same study that others have under way."""
         self.pulls = 0
         self.failures = 0
         self.cost = 0.0
@@ -148,7 +130,7 @@ class Account:
     @property
     def rest_is_out(self) -> bool:
         """Whether what is left of a budget of pulls, if anything, is under way elsewhere."""
-        return self.limits.pulls is not None and self.pulls + self.others.made < self.limits.pulls
+        return self.limits.pulls is not None and self.pulls + self.elsewhere < self.limits.pulls
 
     def result(self, cost: float) -> None:
         """Pay for an evaluation that gave a result."""
@@ -172,7 +154,7 @@ class Account:
     def room(self, in_flight: int) -> int:
         """Return how many more evaluations may be started beside those in flight."""
         if self.limits.pulls is not None:
-            return self.limits.pulls - self.pulls - in_flight - self.others.under_way - self.others.made
+            return self.limits.pulls - self.pulls - in_flight - self.under_way_elsewhere - self.elsewhere
         if self.limits.cost is None:
             return PLENTY
         if self.cost >= self.limits.cost:
@@ -183,8 +165,7 @@ class Account:
 
     def spending(self, abandoned: int) -> Spending:
         """Return what has been spent by now."""
-        elsewhere = self.others.made
-        return Spending(self.pulls, self.failures, abandoned, self.cost, self.seconds, self.limits, elsewhere)
+        return Spending(self.pulls, self.failures, abandoned, self.cost, self.seconds, self.limits, self.elsewhere)
 
     def _mean_cost(self) -> float:
         return self._cost_of_results / self.results if self.results else 0.0

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from boxthirding.find.budget import counted
-from boxthirding.find.plan import named
+from boxthirding.find.words import named
 from boxthirding.session import Ticket
 from boxthirding.types import Label
 
@@ -88,6 +88,10 @@ class FreshPulls:
 
     def fail(self, ticket: int | Ticket) -> None:
         """Leave the pull out."""
+
+    def is_known(self) -> bool:
+        """Return False: fresh pulls are of no limited kind."""
+        return False
 
     def confirmation(self, *, paired: bool, failures: int, seen: int) -> Confirmation:
         """Return what has come in."""

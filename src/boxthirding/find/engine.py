@@ -10,9 +10,10 @@ from typing import Final, Self, TypeVar
 
 from boxthirding._checks import whole
 from boxthirding.errors import InvalidInput
+from boxthirding.find.executors import Futures, Inline, Post, Threads, Workers
+from boxthirding.find.interrupts import Interrupts
 from boxthirding.find.search import Search
 from boxthirding.find.task import Outcome, Task, shown
-from boxthirding.find.workers import Futures, Inline, Interrupts, Post, Threads, Workers
 
 ON_ERROR: Final = ("raise", "withdraw")
 

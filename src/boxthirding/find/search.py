@@ -1,12 +1,12 @@
 """A run of evaluations, step by step: what to start next, what to make of an outcome, when to stop.
 
-No thread, loop or clock of its own: whoever carries it out calls `start` and `take` in turn, from one thread.
+No thread, loop or clock of its own: what carries it out calls `start` and `take` in turn, from one thread.
 """
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError
 from contextlib import contextmanager, suppress
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from boxthirding.errors import (
     AlreadyTold,
@@ -15,8 +15,8 @@ from boxthirding.errors import (
     EvaluationFailed,
     InvalidInput,
     JournalBroken,
-    StudyClosed,
     StudyDiffers,
+    StudyFinished,
     StudyUnavailable,
     TicketRefused,
     UnreadableData,
@@ -30,32 +30,31 @@ BUDGET: Final = "budget"
 DEADLINE: Final = "deadline"
 INTERRUPTED: Final = "interrupted"
 FINISHED: Final = "finished"
-CLOSED: Final = "closed"
+STUDY_FINISHED: Final = "study finished"
+KNOWN: Final = "known"
 WAITING: Final = "waiting"
 ERROR: Final = "error"
 
 HOPELESS: Final = 100
-"""So many failures and not one result: it is not the arms that are broken."""
+"""Failures without a single result, after which it is not the arms that are broken."""
 
 
 POLL: Final = 0.1
 """Seconds until we ask again where only others can make a difference."""
 
-AWAY: Final = 60.0
-"""Seconds for which a study that cannot be reached is tried again, if it could be before, or says that it may pass."""
+UNREACHABLE: Final = 60.0
+"""Seconds for which an unreachable study is tried again, if it could be reached before, or if the trouble may pass."""
 
 _PAUSES = (0.1, 5.0)  # seconds between two tries, the first and the longest; each is twice the one before
-
-_PASSING = "try again"  # what an error says of trouble that may be over soon, such as a file that others have locked
 
 TROUBLE: Final = (StudyUnavailable, JournalBroken, StudyDiffers, UnreadableData)
 """What a study can have, at any call."""
 
 
 class Source(Protocol):
-    """Where tickets come from and results go: the part of `AskTell` that a search needs."""
+    """Where tickets come from and results go."""
 
-    def ask(self, n: int = 1) -> list[Ticket]:
+    def ask(self, n: int) -> list[Ticket]:
         """Return up to n tickets."""
 
     def tell(self, ticket: Ticket, reward: float) -> None:
@@ -63,6 +62,9 @@ class Source(Protocol):
 
     def fail(self, ticket: Ticket) -> None:
         """Take note of a failure."""
+
+    def is_known(self) -> bool:
+        """Tell whether the examples have run out."""
 
 
 class Search:
@@ -72,8 +74,6 @@ class Search:
     """Why nothing more is started; None while it may be."""
     error: BaseException | None
     """What to raise in the end."""
-    payloads: dict[Label, Any]
-    """Of the arms that were handed out."""
     handed: dict[Label, int]
     """How many pulls of each."""
 
@@ -86,19 +86,18 @@ class Search:
         on_error: str,
         told: Callable[[], None] = lambda: None,
         patient: Callable[[bool], bool] = lambda _: False,
-        away: Callable[[StudyUnavailable], None] = lambda _: None,
+        unreachable: Callable[[StudyUnavailable], None] = lambda _: None,
     ) -> None:
         self.account = account
         self.stopped = None
         self.error = None
         self.last_failure = ""
-        self.payloads = {}
         self.handed = {}
         self._source, self._workers, self._on_error, self._told = source, workers, on_error, told
         self._patient = patient  # (room in the budget) -> whether to ask again soon, though there is nothing to do
-        self._away = away  # told whenever the study cannot be reached
+        self._unreachable = unreachable  # told whenever the study cannot be reached
         self._is_idle = False
-        self._is_closed = False
+        self._is_finished = False
         self._in_flight = 0
         self._dropped = 0
         self._untold: list[tuple[Ticket, Callable[[], None]]] = []  # paid for, and how the study is to hear of it
@@ -155,11 +154,10 @@ class Search:
             tickets = ", ".join(str(ticket.id) for ticket, _ in self._untold)
             lost = (
                 f"{counted(len(self._untold), 'result')} could not be written: {theirs} {tickets}, "
-                "to be evaluated again when the study goes on"
+                "to be evaluated again when the study is resumed"
             )
             if self.error is None or isinstance(self.error, TROUBLE):
-                reason = str(trouble).partition("; nothing is lost")[0]
-                self.error = type(trouble)(f"{reason}; {lost}")
+                self.error = type(trouble)(f"{trouble.problem}; {lost}", transient=trouble.transient)
                 self.error.__cause__ = trouble
             else:
                 self.error.add_note(lost)
@@ -170,25 +168,31 @@ class Search:
             self.stopped = reason
 
     def interrupt(self) -> None:
-        """Stop because somebody pressed Ctrl-C; may be called at any moment."""
+        """Stop because Ctrl-C was pressed; may be called at any moment."""
         self.stop(INTERRUPTED)
 
     def _start(self, submit: Callable[[Ticket], None]) -> None:
         """Start what there is room for; with nothing under way, see whether that is the end."""
         room = self._workers - self._in_flight
-        if room > 0 and self.error is None and not self._is_closed:
+        if room > 0 and self.error is None and not self._is_finished:
             room = min(room, self.account.room(self._in_flight))
             for ticket in self._ask(room) if room > 0 else ():
-                self.payloads[ticket.label] = ticket.payload
                 self.handed[ticket.label] = max(self.handed.get(ticket.label, 0), ticket.pull + 1)
                 self._in_flight += 1
                 submit(ticket)
         if self._in_flight == 0 and self.error is None and self.stopped is None:
             has_room = self.account.room(0) > 0
-            self._is_idle = not self._is_closed and self._patient(has_room)
+            self._is_idle = not self._is_finished and self._patient(has_room)
             if not self._is_idle:
-                spent = WAITING if self.account.rest_is_out else BUDGET
-                self.stop(CLOSED if self._is_closed else FINISHED if has_room else spent)
+                self.stop(self._reason_to_end(has_room=has_room))
+
+    def _reason_to_end(self, *, has_room: bool) -> str:
+        """Say why nothing is under way, and nothing more is started."""
+        if self._is_finished:
+            return STUDY_FINISHED
+        if has_room:
+            return KNOWN if self._source.is_known() else FINISHED
+        return WAITING if self.account.rest_is_out else BUDGET
 
     def _ask(self, room: int) -> list[Ticket]:
         try:
@@ -196,8 +200,8 @@ class Search:
         except KeyboardInterrupt:  # the iterator of arms was broken off
             self.interrupt()
             return []
-        except StudyClosed:
-            self._is_closed = True
+        except StudyFinished:
+            self._is_finished = True
             return []
         except TROUBLE:
             raise
@@ -281,11 +285,11 @@ class Search:
             yield
         except StudyUnavailable as trouble:
             self._outage = _Outage.after(self._outage, self.account.seconds)
-            may_pass = self._was_reached or _PASSING in str(trouble)
-            if not may_pass or self._outage.again > self._outage.begun + AWAY:
+            may_pass = self._was_reached or trouble.transient
+            if not may_pass or self._outage.again > self._outage.begun + UNREACHABLE:
                 self._have(trouble)
             else:
-                self._away(trouble)
+                self._unreachable(trouble)
         except TROUBLE as trouble:
             self._have(trouble)
 
@@ -319,4 +323,4 @@ class _Outage(NamedTuple):
 
 def unavailable(error: BoxThirdingError) -> ArmsUnavailable:
     """Return what is wrong with an iterator of arms, without the advice for those who ask a session themselves."""
-    return ArmsUnavailable(str(error).partition("; ask again")[0])
+    return ArmsUnavailable(error.problem)

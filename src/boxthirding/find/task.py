@@ -22,10 +22,22 @@ _PAIR = 2  # (number, cost)
 class Examples:
     """Examples in a random order that is the same for every arm: pull k of every arm sees the same one.
 
-    So arms with the same number of pulls have met the same examples, and hard ones are nobody's bad luck.
+    So arms with the same number of pulls have seen the same examples, and hard ones are no arm's bad luck. A pair of
+    arm and example is evaluated once, ever.
+
+    Parameters
+    ----------
+    examples : sequence
+        What `evaluate(arm, example)` is called with.
+    seed : int, optional
+        Decides the order. Default: the seed of the run.
+    repeat : bool, default False
+        Evaluate a pair of arm and example again when its arm has seen them all: for evaluations that are noisy by
+        themselves.
+
     """
 
-    def __init__(self, examples: Any, seed: int | None = None) -> None:
+    def __init__(self, examples: Any, seed: int | None = None, *, repeat: bool = False) -> None:
         if isinstance(examples, str | bytes | Mapping) or not (
             hasattr(examples, "__len__") and hasattr(examples, "__getitem__")
         ):
@@ -33,11 +45,17 @@ class Examples:
             raise InvalidInput(f"examples is of type {kind}, but must be a sequence, which every arm can see again")
         if len(examples) == 0:
             raise InvalidInput("examples is empty, but must hold one at least; without any, leave it out")
+        self.repeat = repeat
         self._examples, self._seed = examples, seed
         self._order = _order(len(examples), 0 if seed is None else seed)
 
     def __len__(self) -> int:
         return len(self._order)
+
+    @property
+    def most(self) -> int | None:
+        """How many different pulls an arm has; None, if they may be repeated."""
+        return None if self.repeat else len(self)
 
     def seeded(self, seed: int) -> Self:
         """Return the same examples in the order of a seed, unless they were given one already."""
@@ -46,6 +64,12 @@ class Examples:
         other = copy(self)
         other._seed, other._order = seed, _order(len(self), seed)  # noqa: SLF001  # its own class
         return other
+
+    def pull_of(self, example: object) -> int:
+        """Return which pull of an arm sees the example at an index of the sequence."""
+        if not 0 <= whole("the index of an example", example, least=0) < len(self):
+            raise InvalidInput(f"the index of an example is {example}, but must be 0 to {len(self) - 1}")
+        return int(np.flatnonzero(self._order == example)[0])
 
     def __getitem__(self, pull: int) -> Any:
         return self._examples[int(self._order[pull % len(self._order)])]
@@ -98,7 +122,7 @@ def outcome_of(task: Task, ticket: Ticket) -> Outcome:
     """Evaluate a ticket here and now."""
     try:
         return Outcome(ticket, task.evaluate(*task.arguments(ticket)), None)
-    except BaseException as error:  # noqa: BLE001  # whoever reads the outcome decides, in the thread of the caller
+    except BaseException as error:  # noqa: BLE001  # what reads the outcome decides, in the thread of the caller
         return Outcome(ticket, None, error)
 
 

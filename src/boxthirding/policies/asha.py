@@ -289,6 +289,11 @@ class Asha:
         larger = self._empty(2 * len(state.latest), 2 * len(state.arm), rungs)
         return copied(state, larger, but=("costs",))
 
+    def record_pulls(self, state: State, arm: int) -> int:
+        """Return how many results the mean is of that an arm competes with."""
+        stay = latest_ended(state, arm)
+        return int(state.known[arm] if stay == NONE else state.pulls[stay])
+
     def ranking(self, state: State, k: int | None = None) -> list[int]:
         """Return the arms by the highest rung they have ended a stay at, then by mean there; last those with none."""
         arms: dict[int, bool] = {}  # whether it has a result there, best first

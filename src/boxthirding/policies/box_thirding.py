@@ -448,6 +448,10 @@ class BoxThirding:
         """Whether a LIFT begins the arm's mean anew."""
         return self.reuse == "none"
 
+    def record_pulls(self, state: State, arm: int) -> int:
+        """Return how many results the mean is of that an arm competes with."""
+        return int(state.pulls[arm])
+
     def ranking(self, state: State, k: int | None = None) -> list[int]:
         """Return the arms by level, those in boxes before the pile, then by mean; last those in no box."""
         known = int(state.scalars[KNOWN])

@@ -30,6 +30,14 @@ class LiveState:
         self.arrays = state
         self._seen = interpreted(state)
 
+    def __getstate__(self) -> tuple[Policy, Any]:
+        return self.policy, self.arrays
+
+    def __setstate__(self, state: tuple[Policy, Any]) -> None:
+        self.policy, arrays = state
+        self._rule = self.policy.rule
+        self.hold(arrays)
+
     @property
     def n_arms(self) -> int:
         """How many arms the rule may meet."""
@@ -61,6 +69,11 @@ class LiveState:
     def drop(self, arm: int) -> None:
         """Withdraw an arm that the rule has met, or that has a record."""
         self._rule.drop(self._seen, arm)
+
+    def record_pulls(self, arm: int) -> int:
+        """Return how many results the mean is of that an arm competes with, where the policy forgets."""
+        policy: Any = self.policy
+        return int(policy.record_pulls(self._seen, arm))
 
     def recommend(self) -> int:
         """Return the arm to take now, or NONE."""

@@ -111,6 +111,17 @@ def parse_policy(
     return policy
 
 
+def to_be_told(spec: str) -> frozenset[str]:
+    """Return what a policy must be told (budget, sigma, hardness) that its SPEC does not give.
+
+    >>> to_be_told("sh"), to_be_told("sh:budget=100")
+    (frozenset({'budget'}), frozenset())
+    """
+    _, cls, rest = _chosen(spec)
+    given = {pair.partition("=")[0] for pair in rest.split(",")}
+    return frozenset(getattr(cls, "told", ())) - given
+
+
 def written(policy: Policy) -> str:
     """Return a policy as a SPEC, or refuse one that cannot be read back from it."""
     kind = type(policy)
@@ -138,6 +149,14 @@ def written(policy: Policy) -> str:
             f"policy is {policy!r}, which the SPEC {spec!r} does not describe exactly: simplify it, or {way_out}"
         )
     return spec
+
+
+def shown(policy: Policy) -> str:
+    """Return a policy as a person may read it: as a SPEC, or as it calls itself where it has none."""
+    try:
+        return written(policy)
+    except InvalidInput:
+        return repr(policy)
 
 
 def _chosen(spec: str) -> tuple[str, type[Any], str]:

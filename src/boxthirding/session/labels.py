@@ -29,7 +29,7 @@ class Labels:
 
     def __init__(self, arms: int | Iterable[Any], stream: Ints) -> None:
         self._stream = stream
-        self._implicit = 0  # arms 0 … _implicit - 1 were given as a number, and are their own labels
+        self._implicit = range(0)  # the labels of the first arms, where they were given as a number or a range
         self._listed: list[Label] = []  # the labels of the others
         self._index: dict[Label, int] = {}  # label -> arm, for those
         self._payloads: dict[int, Any] = {}
@@ -40,10 +40,10 @@ class Labels:
         self._number: dict[int, int] = {}  # arm -> number
         self._gone: set[int] = set()  # arms withdrawn before they had a number
         self._coming: Iterator[Any] | None = None
-        self._next: list[int] = []  # at most one arm: what the iterator gave and nobody needed yet
+        self._next: list[int] = []  # what the iterator gave and no number was needed for yet
         match sort_out(arms):
-            case int() as number:
-                self._implicit = self._pool_end = number
+            case range() as labels:
+                self._implicit, self._pool_end = labels, len(labels)
             case list() as pairs:
                 self._add(pairs)
             case coming:
@@ -74,36 +74,61 @@ class Labels:
     def number(self, number: int) -> None:
         """Give numbers up to this one."""
         while len(self._numbered) <= number:
-            k = len(self._numbered)
+            place = len(self._numbered)
             if self._in_pool:
-                place = k + below(self._stream, self._in_pool)
-                arm = self._at(place)
-                self._put(place, self._at(k))
+                place += below(self._stream, self._in_pool)
             else:
-                arm = self._next.pop()
-                self._pool_end += 1
-            self._put(k, arm)
-            self._numbered.append(arm)
-            self._number[arm] = k
+                self._take_in(self._next.pop())
+            self._give_number(place)
+
+    def draw_from(self, stream: Ints) -> None:
+        """Draw the order of the arms that have no number from a stream."""
+        self._stream = stream
+
+    def take(self, label: Label) -> None:
+        """Take in an arm that a journal says an iterator gave."""
+        if self.knows(label):
+            raise InvalidInput(f"label {label!r} is there already, but must be unique")
+        self._next.append(self._append(label, label))
+
+    def end(self) -> None:
+        """Note that the iterator has come to its end."""
+        self._coming = None
+
+    def claim(self, label: Label) -> int:
+        """Return the number of a label; one that has none is given the next, before all that are still in the pool."""
+        arm = self._arm(label)
+        if arm in self._number:
+            return self._number[arm]
+        if arm in self._next:
+            self._next.remove(arm)
+            self._take_in(arm)
+        self._give_number(self._place.get(arm, arm))
+        return self._number[arm]
 
     def label(self, number: int) -> Label:
         """Return the label of a number."""
         return self._label_of(self._numbered[number])
 
-    def payload(self, number: int) -> Any:
-        """Return what rides along with a number; its label, where nothing does."""
+    def arm(self, number: int) -> tuple[Label, Any]:
+        """Return the label of a number, and what was given as the arm: its label, where nothing else was."""
         arm = self._numbered[number]
-        return self._payloads.get(arm, self._label_of(arm))
+        label = self._label_of(arm)
+        return label, self._payloads.get(arm, label)
 
     def knows(self, label: object) -> bool:
         """Tell whether there is, or was, an arm of that label."""
         if not is_label(label):
             return False
-        return label in self._index or (not isinstance(label, str) and 0 <= label < self._implicit)  # type: ignore[operator]  # it is a label
+        return label in self._index or (not isinstance(label, str) and int(label) in self._implicit)  # type: ignore[call-overload]  # it is a label
 
     def payload_of(self, label: Label) -> Any:
-        """Return what rides along with a label, numbered or not."""
+        """Return what was given as an arm, numbered or not; its label, where nothing else was."""
         return self._payloads.get(self._arm(label), label)
+
+    def keep_payload(self, label: Label, payload: Any) -> None:
+        """Let another thing be what was given as an arm."""
+        self._payloads[self._arm(label)] = payload
 
     def find(self, label: Label) -> int | None:
         """Return the number of a label, or None while it has none; refuse a label that does not exist."""
@@ -121,7 +146,8 @@ class Labels:
         """Put more arms into the pool, all or none of them."""
         self._add(self.labelled(arms))
 
-    def _add(self, new: list[tuple[Label, Any]]) -> None:
+    def check_new(self, new: list[tuple[Label, Any]]) -> None:
+        """Refuse labels of arms to add that are there already, or twice."""
         seen: dict[Label, int] = {}
         for position, (label, _) in enumerate(new):
             if label in seen:
@@ -131,9 +157,11 @@ class Labels:
             if self.knows(label):
                 raise InvalidInput(f"label {label!r} is there already, but a label must be unique, withdrawn or not")
             seen[label] = position
+
+    def _add(self, new: list[tuple[Label, Any]]) -> None:
+        self.check_new(new)
         for label, payload in new:
-            self._put(self._pool_end, self._append(label, payload))
-            self._pool_end += 1
+            self._take_in(self._append(label, payload))
 
     def remove(self, label: Label) -> None:
         """Take an arm that has no number out of the pool for good."""
@@ -150,9 +178,19 @@ class Labels:
         """Tell whether a label was withdrawn before it had a number."""
         return self._arm(label) in self._gone
 
+    @property
+    def gone(self) -> int:
+        """How many arms were withdrawn before they had a number."""
+        return len(self._gone)
+
+    @property
+    def numbered(self) -> int:
+        """How many arms have a number."""
+        return len(self._numbered)
+
     def since(self, count: int) -> list[Label]:
         """Return the labels of arm number `count`, in the order in which they were given, and of those after it."""
-        return self._listed[count - self._implicit :]
+        return self._listed[count - len(self._implicit) :]
 
     def save(self, first: int) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return as plain facts and arrays what has become of the arms; of their labels, those from `first` on."""
@@ -173,7 +211,7 @@ class Labels:
         """Go on from what was saved; the labels before `first` must be here already."""
         for label in self.since(first):
             del self._index[label]
-        del self._listed[first - self._implicit :]
+        del self._listed[first - len(self._implicit) :]
         for label in facts["labels"]:
             self._append(label, label)
         self._pool_end = facts["pool_end"]
@@ -189,7 +227,7 @@ class Labels:
     @property
     def count(self) -> int:
         """How many arms have been given so far, withdrawn or not."""
-        return self._implicit + len(self._listed)
+        return len(self._implicit) + len(self._listed)
 
     @property
     def _in_pool(self) -> int:
@@ -198,10 +236,11 @@ class Labels:
     def _arm(self, label: Label) -> int:
         if not self.knows(label):
             raise UnknownLabel(f"label {label!r} does not exist; labels are strings or integers, as given in arms")
-        return self._index[label] if label in self._index else int(label)  # an implicit label is its arm
+        return self._index[label] if label in self._index else self._implicit.index(int(label))
 
     def _label_of(self, arm: int) -> Label:
-        return arm if arm < self._implicit else self._listed[arm - self._implicit]
+        implicit = len(self._implicit)
+        return self._implicit[arm] if arm < implicit else self._listed[arm - implicit]
 
     def _append(self, label: Label, payload: Any) -> int:
         arm = self.count
@@ -210,6 +249,20 @@ class Labels:
         if payload is not label:
             self._payloads[arm] = payload
         return arm
+
+    def _take_in(self, arm: int) -> None:
+        """Put an arm into the pool."""
+        self._put(self._pool_end, arm)
+        self._pool_end += 1
+
+    def _give_number(self, place: int) -> None:
+        """Give the next number to the arm at a place of the pool."""
+        number = len(self._numbered)
+        arm = self._at(place)
+        self._put(place, self._at(number))
+        self._put(number, arm)
+        self._numbered.append(arm)
+        self._number[arm] = number
 
     def _at(self, place: int) -> int:
         return self._swapped.get(place, place)
@@ -235,27 +288,33 @@ class Labels:
             return
         except Exception as error:
             raise ArmsUnavailable(
-                f"the iterator of arms raised {error!r} at arm {self.count + 1}; ask again to go on with the next one"
+                f"the iterator of arms raised {error!r} at arm {self.count + 1}",
+                advice="ask again to continue with the next one",
             ) from error
         label, payload = labelled([arm], first=self.count)[0]
         if self.knows(label):
             raise InvalidInput(
-                f"the iterator gave {arm!r}, and label {label!r} is there already but must be unique; ask again"
+                f"the iterator gave {arm!r}, and label {label!r} is there already but must be unique",
+                advice="ask again to continue with the next one",
             )
         self._next.append(self._append(label, payload))
 
 
-def sort_out(arms: int | Iterable[Any]) -> int | list[tuple[Label, Any]] | Iterator[Any]:
-    """Return arms as a number of them, as (label, payload) pairs, or as the iterator that they are."""
+def sort_out(arms: int | Iterable[Any]) -> range | list[tuple[Label, Any]] | Iterator[Any]:
+    """Return arms as a range of labels, as (label, payload) pairs, or as the iterator that they are."""
     if isinstance(arms, set | frozenset):
         raise InvalidInput("arms is a set, whose order differs from run to run: give sorted(arms) or a list")
     if isinstance(arms, str | bytes):
         raise InvalidInput(f"arms is the text {arms!r}, but must be a sequence, an iterator or a number of arms")
+    if isinstance(arms, range):
+        if arms:
+            whole("the number of arms", (arms[-1] - arms[0]) // arms.step + 1, least=1)  # len() has a limit of its own
+        return arms
     if isinstance(arms, Iterator):
         return arms
     if isinstance(arms, Iterable):
         return labelled(arms, first=0)
-    return whole("the number of arms", arms, least=1)
+    return range(whole("the number of arms", arms, least=1))
 
 
 def labelled(arms: Iterable[Any], first: int) -> list[tuple[Label, Any]]:

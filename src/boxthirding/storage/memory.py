@@ -24,7 +24,7 @@ class MemoryShelf:
 
 
 class _Pages:
-    """What is written in a journal, and the lock of those who write."""
+    """What is written in a journal, and the lock for writing."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -64,7 +64,11 @@ class MemoryJournal:
         """Write texts after the last one."""
         there = len(self._pages.texts) + len(self._new)
         if after != there:
-            raise StudyUnavailable(f"event {after + 1} cannot be written, because the journal has {there}")
+            raise StudyUnavailable(
+                f"event {after + 1} cannot be written, because the journal has {there}",
+                advice="try again, and the study continues from what is there",
+                transient=True,
+            )
         self._new.extend(texts)
 
     def keep(self, seq: int, snapshot: bytes) -> None:
@@ -81,7 +85,7 @@ class MemoryJournal:
         return self._pages.snapshots.get(seq, b"")
 
     def names(self) -> "MemoryNames":
-        """Return the names of those who work on it."""
+        """Return the names of the workers of this process."""
         return MemoryNames(self._pages)
 
     def close(self) -> None:
@@ -90,18 +94,18 @@ class MemoryJournal:
 
     def _check(self) -> None:
         if self._is_closed:
-            raise StudyUnavailable("the study was disconnected here: open it again")
+            raise StudyUnavailable("the study was closed here", advice="open it again")
 
 
 class MemoryNames:
-    """The names of those who work on one study in this process."""
+    """The names of workers on one study in this process."""
 
     def __init__(self, pages: _Pages) -> None:
         self._pages = pages
         self._ours: set[str] = set()
 
     def take(self, name: str) -> bool:
-        """Take a name that nobody else has."""
+        """Take a name that is free."""
         with self._pages.lock:
             if name not in self._pages.taken:
                 self._pages.taken.add(name)

@@ -1,4 +1,4 @@
-"""Names in the folder of a database: a lock of the operating system says who is alive, and ends with its process."""
+"""Names in the folder of a database: locks of the operating system, which end with the process that has them."""
 
 import errno
 import hashlib
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from boxthirding.errors import StudyUnavailable
 
-_HELD = (errno.EAGAIN, errno.EACCES)  # how a lock says that somebody else has it
+_HELD = (errno.EAGAIN, errno.EACCES)  # how a lock says that another process has it
 
 _taken: set[tuple[int, Path]] = set()  # (process, file): a process is not stopped by locks of its own
 _mutex = threading.Lock()
@@ -27,7 +27,7 @@ if hasattr(os, "register_at_fork"):  # where there are forks
 
 
 class FileNames:
-    """The names of those who work on one study of a file, each a locked file beside it while it is taken.
+    """The names of workers on one study of a file, each a locked file beside it while it is taken.
 
     The files belong to the database, wherever it is mounted and however its path is written: a process of another
     container, or one that starts after a crash of the whole machine, finds the locks of the dead free.
@@ -38,14 +38,14 @@ class FileNames:
         self._files: dict[Path, int] = {}  # ours: descriptors
 
     def take(self, name: str) -> bool:
-        """Take a name that nobody alive has; raise OSError where files cannot be made or locked."""
+        """Take a name that no running worker has; raise OSError where files cannot be made or locked."""
         path = self._file_of(name)
         with _mutex:
             mode = self._mode()
             if path in self._files:
                 if not _is_gone(self._files[path], path):
                     return True
-                self._let_go(path)  # somebody has removed it, so others may have made it anew
+                self._let_go(path)  # it was removed, so others may have made it anew
             if (os.getpid(), path) in _taken:
                 return False
             file = _locked(path, mode)
@@ -65,13 +65,14 @@ class FileNames:
                 self._let_go(path)
 
     def _mode(self) -> int:
-        """Return who may read and write the database; while it is away, nothing can be said about names."""
+        """Return who may read and write the database; while it cannot be found, nothing can be said about names."""
         try:
             return self._path.stat().st_mode & 0o666
         except OSError as problem:
             raise StudyUnavailable(
-                f"{self._path} cannot be found ({problem.strerror or problem}): put it back, or open the study where "
-                "it is now; nothing is lost, try again"
+                f"{self._path} cannot be found ({problem.strerror or problem})",
+                advice="nothing is lost: put it back and try again, or open the study where it is now",
+                transient=True,
             ) from problem
 
     def _let_go(self, path: Path) -> None:
@@ -84,7 +85,7 @@ class FileNames:
 
 
 def _locked(path: Path, mode: int) -> int | None:
-    """Open a file and lock it, for this process and not for those it forks; None, if somebody else has it."""
+    """Open a file and lock it, for this process and not for those it forks; None, if another process has it."""
     while True:
         file, is_new = _opened(path, mode)
         if file is None:
@@ -101,11 +102,11 @@ def _locked(path: Path, mode: int) -> int | None:
         if _is_at(file, path):
             _let_in(file, mode)
             return file
-        os.close(file)  # removed by whoever had it, after we opened it: the next one is made anew
+        os.close(file)  # removed by the process that had it, after we opened it: the next one is made anew
 
 
 def _opened(path: Path, mode: int) -> tuple[int | None, bool]:
-    """Open a file, and say whether it was made for that; None, if it is of somebody who may not be asked."""
+    """Open a file, and say whether it was made for that; None, if it belongs to another user and may not be opened."""
     flags = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0)
     while True:
         with suppress(FileExistsError):
@@ -119,7 +120,7 @@ def _opened(path: Path, mode: int) -> tuple[int | None, bool]:
 
 
 def _let_in(file: int, mode: int) -> None:
-    """Let whoever may write the database take the name after us, as SQLite does with its own files."""
+    """Let every user who may write the database take the name after us, as SQLite does with its own files."""
     with suppress(OSError, AttributeError):  # it is another user's; or there are no such permissions
         os.fchmod(file, mode)
 

@@ -1,15 +1,22 @@
 """`open_study`: a study by the URL of its database and its name."""
 
+import re
+import shlex
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 from boxthirding.errors import InvalidInput, UnknownStudy
+from boxthirding.session import Known
+from boxthirding.session.tickets import LONGEST_NAME, check_holder
 from boxthirding.study import Journal, Settings, Study
 from boxthirding.types import Label, Policy
 
 DURABILITIES: Final = ("normal", "full")
-_LONGEST = 200  # characters of a name
+
+NAME: Final = "main"
+"""The study of a place when no name is given."""
 
 
 class Shelf(Protocol):
@@ -22,9 +29,9 @@ class Shelf(Protocol):
         """Return the journal of a study, empty if there is none."""
 
 
-def open_study(
+def open_study(  # noqa: PLR0913  # where it is, and an option for each thing that a study is made with
     url: str | Path,
-    name: str,
+    name: str = NAME,
     *,
     arms: int | Iterable[Any] | Mapping[Label, Any] | None = None,
     policy: Policy | str | None = None,
@@ -32,42 +39,85 @@ def open_study(
     direction: str | None = None,
     lease: float | None = None,
     patience: int | None = None,
+    examples: int | None = None,
+    known: Known | None = None,
+    details: Mapping[str, Any] | None = None,
     holder: str | None = None,
     durability: str = "normal",
+    force: bool = False,
+    timeout: float | None = None,
 ) -> Study:
     """Open a study, or make it if there are arms to make it with.
 
-    The URL is the path of an SQLite file, `sqlite:///PATH`, `postgresql://…`, or `memory:`, which ends with the
-    process. What is left out is taken from the study; what differs from it is refused. A `holder` that comes back under
-    its name gets its open tickets again; without a name, you are a new one every time. With `durability="normal"` what
-    was acknowledged survives a killed process, with "full" a power cut.
+    Parameters
+    ----------
+    url : str or Path
+        The path of an SQLite file, `sqlite:///PATH`, `postgresql://…`, or `memory:`, which ends with the process.
+    name : str, default "main"
+        Which study of that place.
+    arms : optional
+        What to make the study with: a sequence, a mapping of labels to arms, an iterator, a range, or a number.
+    policy : Policy or str, default "b3auto"
+        What decides which arm is next, as an object or a SPEC.
+    seed : int, default 0
+        Decides the order of arms.
+    direction : {"maximize", "minimize"}, default "maximize"
+        Whether larger rewards are better.
+    lease : float, optional
+        Seconds after which a ticket that was not told goes to the next holder who asks. Default: never.
+    patience : int, default 3
+        Failures in a row after which an arm is withdrawn.
+    examples : int, optional
+        How many different pulls an arm has; an arm that has had them all is not handed out again.
+    known : mapping or pairs, optional
+        Results that are there without a ticket: {label: reward}, {label: [reward, …]} or (label, reward) pairs. Those
+        that the study has already are not taken twice.
+    details : mapping, optional
+        A small JSON object that must stay the same, such as the command that scores an arm.
+    holder : str, optional
+        Who asks, when a call names no holder. Default: a new name every time.
+    durability : {"normal", "full"}, default "normal"
+        With "normal" what was acknowledged survives a killed process, with "full" a power cut.
+    force : bool, default False
+        Continue although arms are other things than before under the same labels, or details differ: from now on the
+        new ones are the study's.
+    timeout : float, default 60
+        Seconds to wait for a file that others have locked.
+
+    What is left out is taken from the study; what differs from it is refused.
 
     >>> with open_study("memory:docs", "names", arms=["ann", "bob"]) as study:
     ...     for ticket in study.ask(2):
     ...         study.tell(ticket, len(ticket.label))
     ...     study.pulls
     2
+
     """
     _check_name("the name of the study", name)
     if holder is not None:
-        _check_name("the holder", holder)
-    settings = Settings(arms, policy, seed, direction, patience, lease)
-    place = shelf(url, durability)
-    if arms is None and name not in (names := place.names()):  # asked first: a slip of the pen makes no database
+        check_holder(holder)  # before a database is made
+    settings = Settings(arms, policy, seed, direction, patience, lease, examples, details, known, force)
+    place = shelf(url, durability, timeout)
+    if arms is None and name not in (names := place.names()):  # asked first: a typing error makes no database
         there = f"the studies there are {', '.join(map(repr, names))}" if names else "it has no studies"
         raise UnknownStudy(f"there is no study {name!r} here, and {there}: give arms to make it")
     journal = place.journal(name)
     try:
-        return Study(name, journal, settings, holder=holder)
+        study = Study(
+            name, journal, settings, holder=holder, reopen=partial(open_study, url, name, durability=durability)
+        )
     except BaseException:
         journal.close()
         raise
+    words = [without_password(str(url)), *([] if name == NAME else ["--name", name])]
+    study.place = shlex.join(words)
+    return study
 
 
-def open_journal(url: str | Path, name: str, timeout: float | None = None) -> Journal:
-    """Return the journal of a study, for those who make the study of it themselves.
+def open_journal(url: str | Path, name: str = NAME, timeout: float | None = None) -> Journal:
+    """Return the journal of a study, to read it as written or to make a `Study` of it.
 
-    With a `timeout`, a file that others have locked is waited for no longer than so many seconds at each call.
+    `timeout` is how many seconds to wait for a file that others have locked. Default: 60.
     """
     _check_name("the name of the study", name)
     return shelf(url, timeout=timeout).journal(name)
@@ -97,6 +147,16 @@ def shelf(url: str | Path, durability: str = "normal", timeout: float | None = N
     return PostgresShelf(str(url), durability)
 
 
+def without_password(url: str) -> str:
+    """Return a URL as it may be shown.
+
+    >>> without_password("postgresql://ann:secret@host/lab?sslmode=require&password=secret")
+    'postgresql://ann:...@host/lab?sslmode=require&password=...'
+    """
+    url = re.sub(r"(://[^:/?#@]*:)[^/?#]*@", r"\1...@", url)
+    return re.sub(r"([?&](?:ssl)?password=)[^&#]*", r"\1...", url, flags=re.IGNORECASE)
+
+
 def file_of(url: str | Path) -> str | None:
     """Return the path of the SQLite file that a URL names; None, if it names a place that is no file."""
     text = str(url)
@@ -112,5 +172,5 @@ def file_of(url: str | Path) -> str | None:
 
 
 def _check_name(what: str, name: object) -> None:
-    if not (isinstance(name, str) and name.isprintable() and 0 < len(name) <= _LONGEST):
-        raise InvalidInput(f"{what} is {name!r}, but must be 1 to {_LONGEST} printable characters")
+    if not (isinstance(name, str) and name.isprintable() and 0 < len(name) <= LONGEST_NAME):
+        raise InvalidInput(f"{what} is {name!r}, but must be 1 to {LONGEST_NAME} printable characters")

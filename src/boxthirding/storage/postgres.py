@@ -116,7 +116,7 @@ class Line:
         one to append and commit.
         """
         if self._under_way is not None:
-            self._drop()  # an interrupt has left a transaction open, which ends with its connection and disturbs nobody
+            self._drop()  # an interrupt has left a transaction open, which ends with its connection
         connection = self._said(lambda connection: connection)
         self._under_way = connection
         trouble: BaseException | None = None
@@ -175,28 +175,32 @@ class Line:
         said, state = f"{self.place}: {_sentence(error)}", error.sqlstate or ""
         if state == _NO_NUMBER:
             return StudyUnavailable(
-                f"{self.place}: the study does not end where it did, because something else has changed or restored "
-                "it; try again, and it goes on from what is there"
+                f"{self.place}: the study does not end where it did, because something else has changed or restored it",
+                advice="try again, and it continues from what is there",
+                transient=True,
             )
         if state in _DAMAGE:
-            return UnreadableData(f"{said}; it is damaged, or something else has changed it: restore it from a backup")
+            return UnreadableData(
+                f"{said}; it is damaged, or something else has changed it", advice="restore it from a backup"
+            )
         if state in _WAYS:
-            return StudyUnavailable(f"{said}; {_WAYS[state]}")
+            return StudyUnavailable(said, advice=_WAYS[state])
         if not (state or self._was_there):
             return StudyUnavailable(
-                f"{said}; is the server running, and are host, port, user, password and database right?"
+                said, advice="is the server running, and are host, port, user, password and database right?"
             )
-        passes = not state or state.startswith(_PASSING)
-        return StudyUnavailable(f"{said}; nothing is lost, try again" if passes else said)
+        if not state or state.startswith(_PASSING):
+            return StudyUnavailable(said, advice="nothing is lost, try again", transient=True)
+        return StudyUnavailable(said)
 
     def _usable(self) -> psycopg.Connection[Any]:
         if self._pid != os.getpid():
             raise StudyUnavailable(
-                f"{self.place} was connected to in process {self._pid} and is used in {os.getpid()}: "
-                "open the study in each process"
+                f"{self.place} was connected to in process {self._pid} and is used in {os.getpid()}",
+                advice="open the study in each process",
             )
         if self._is_closed:
-            raise StudyUnavailable("the study was disconnected here: open it again")
+            raise StudyUnavailable("the study was closed here", advice="open it again")
         if self._connection is None:
             self._connection = psycopg.connect(
                 self._url, autocommit=True, prepare_threshold=1, **_unless_given(self._url)
@@ -323,7 +327,7 @@ class PostgresJournal:
         return bytes(rows[0][0]) if rows else b""
 
     def names(self) -> "PostgresNames":
-        """Return the names of those who work on the study."""
+        """Return the names of the workers on the study."""
         return PostgresNames(self._url, self._name)
 
     def close(self) -> None:
@@ -338,7 +342,7 @@ class PostgresJournal:
 
 
 class PostgresNames:
-    """The names of those who work on one study, as advisory locks of a session that does nothing else.
+    """The names of workers on one study, as advisory locks of a session that does nothing else.
 
     The server takes them back when the session ends, on whichever machine its process was. A pooler that lends one
     session to many clients takes that away: give the URL of the server itself.
@@ -350,7 +354,7 @@ class PostgresNames:
         self._study = f"boxthirding names of {tables} {study}"
 
     def take(self, name: str) -> bool:
-        """Take a name that nobody has; once more on a new connection, if the one we had was cut."""
+        """Take a name that is free; once more on a new connection, if the one we had was cut."""
         try:
             return self._try(name)
         except StudyUnavailable:

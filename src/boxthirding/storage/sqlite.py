@@ -73,7 +73,9 @@ class SqliteJournal:
                 self._study = None
                 raise StudyUnavailable(
                     f"event {after + 1} of {self._name!r} cannot be written, because {self._path} has {last[0] or 0}: "
-                    "something else has changed or restored it; try again, and the study goes on from what is there"
+                    "something else has changed or restored it",
+                    advice="try again, and the study continues from what is there",
+                    transient=True,
                 )
             connection.executemany(
                 "INSERT INTO boxthirding_events (study, seq, event) VALUES (?, ?, ?)",
@@ -111,7 +113,7 @@ class SqliteJournal:
         return b"" if row is None else bytes(row[0])
 
     def names(self) -> FileNames:
-        """Return the names of those who work on the study."""
+        """Return the names of the workers on the study."""
         return FileNames(self._path, self._name)
 
     def close(self) -> None:
@@ -135,11 +137,11 @@ class SqliteJournal:
         """Return the connection, unless it came here from another process, which SQLite forbids."""
         if self._pid != os.getpid():
             raise StudyUnavailable(
-                f"study {self._name!r} was opened in process {self._pid} and is used in {os.getpid()}: "
-                "open it in each process"
+                f"study {self._name!r} was opened in process {self._pid} and is used in {os.getpid()}",
+                advice="open it in each process",
             )
         if self._is_closed:
-            raise StudyUnavailable("the study was disconnected here: open it again")
+            raise StudyUnavailable("the study was closed here", advice="open it again")
         return self._connection
 
 
@@ -164,4 +166,4 @@ class _Writing(Transaction):
         with translated(self._file.path):
             super().__exit__(kind, error, trace)
         if error is None:
-            self._file.check(self._name)  # if it was moved, what was committed is where nobody may look
+            self._file.check(self._name)  # if it was moved, what was committed may never be found

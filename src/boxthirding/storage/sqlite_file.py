@@ -3,8 +3,7 @@
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing
 from pathlib import Path
 from types import TracebackType
 from typing import Final
@@ -33,16 +32,18 @@ class SqliteFile:
         self.under_way: Transaction | None = None
 
     def check(self, name: str) -> None:
-        """Refuse a file that is not where it was: what is written to it now would be found by nobody."""
+        """Refuse a file that is not where it was: what is written to it now would be lost."""
         if self._marked() == self._mark:
             return
         if self._lies_still:
-            raise StudyUnavailable(f"{self.path} was changed while it was read as read-only: open study {name!r} again")
+            raise StudyUnavailable(
+                f"{self.path} was changed while it was read as read-only", advice=f"open study {name!r} again"
+            )
         file = Path(self.path).name
         raise StudyUnavailable(
-            f"{self.path} was moved or deleted while study {name!r} was open: put it back, or open the study where it "
-            f"is now; {file}-wal and {file}-shm belong to it and have its latest results, so "
-            "they must lie beside it, named as it is"
+            f"{self.path} was moved or deleted while study {name!r} was open",
+            advice=f"put it back, or open the study where it is now; {file}-wal and {file}-shm belong to it and have "
+            "its latest results, so they must lie beside it, named as it is",
         )
 
     def version(self) -> int:
@@ -144,7 +145,7 @@ class Transaction:
     """Holds the file's write lock; commits at the end, rolls back if something was raised, even while it was awaited.
 
     This is no generator: one that an interrupt keeps from its block ends when its memory is freed, which may be in the
-    middle of a transaction of somebody else.
+    middle of another transaction.
     """
 
     def __init__(self, file: SqliteFile) -> None:
@@ -164,7 +165,9 @@ class Transaction:
     ) -> None:
         if self._file.under_way is not self:  # another one has begun since, and rolled this one back
             if error is None:
-                raise StudyUnavailable(f"{self._file.path}: the transaction was broken off; nothing is lost, try again")
+                raise StudyUnavailable(
+                    f"{self._file.path}: the transaction was broken off", advice=TRY_AGAIN, transient=True
+                )
             return
         try:
             if error is None:
@@ -178,39 +181,80 @@ class Transaction:
         self._file.under_way = None
 
 
-@contextmanager
-def translated(path: str) -> Iterator[None]:
+class translated:  # noqa: N801  # used like a function; as a generator it would take four times as long
     """Say what an error of SQLite means for a study."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise _meaning(path, error) from error
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, sqlite3.Error):
+            raise _meaning(self._path, error) from error
 
 
 def _meaning(path: str, error: sqlite3.Error) -> BoxThirdingError:
     code = _code(error)
     if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
         return UnreadableData(f"{path} is not an SQLite database, or is damaged: {error}")
-    if any(said in str(error) for said in _DAMAGE):
-        return UnreadableData(f"{path} is damaged, or something else has changed it: {error}; restore it from a backup")
+    if _is_damage(path, error):
+        return UnreadableData(
+            f"{path} is damaged, or something else has changed it: {error}", advice="restore it from a backup"
+        )
     if code == sqlite3.SQLITE_CANTOPEN:
         return StudyUnavailable(f"{path} {_why_shut(Path(path))}")
-    return StudyUnavailable(f"{path}: {_REASONS.get(code, error)}")
+    if code in _PASSING:
+        problem, advice = _PASSING[code]
+        return StudyUnavailable(f"{path}: {problem}", advice=advice, transient=True)
+    if code == sqlite3.SQLITE_READONLY:
+        return StudyUnavailable(
+            f"{path}: the file or its folder is read-only, so the study can be looked at and not changed",
+            advice="change the permissions, or copy it to where you may write",
+        )
+    return StudyUnavailable(f"{path}: {error}")
 
 
-_DAMAGE: Final = ("no such table", "no such column", "has no column", "decode")
-"""What SQLite says of tables that something else has changed, under a code that stands for much else too."""
+_TABLES: Final = (
+    "SELECT version FROM boxthirding_schema LIMIT 0",
+    "SELECT id, name FROM boxthirding_studies LIMIT 0",
+    "SELECT study, seq, event FROM boxthirding_events LIMIT 0",
+    "SELECT study, seq, data FROM boxthirding_snapshots LIMIT 0",
+)
+"""What can be read where the tables are as they were made."""
 
-_REASONS: Final = {
-    sqlite3.SQLITE_BUSY: "the file is locked by another process, which did not let go of it in time; nothing is lost, "
-    "try again",
-    sqlite3.SQLITE_FULL: "the disk is full: make room, and try again; nothing is lost",
-    sqlite3.SQLITE_IOERR: "the file cannot be written or read: is the disk full? Make room, and try again; nothing is "
-    "lost",
-    sqlite3.SQLITE_READONLY: "the file or its folder is read-only, so the study can be looked at and not changed: "
-    "change the permissions, or copy it to where you may write",
-    sqlite3.SQLITE_CONSTRAINT: "somebody else wrote the same number; nothing is lost, try again",
+TRY_AGAIN: Final = "nothing is lost, try again"
+
+_MAKE_ROOM: Final = "nothing is lost: make room, and try again"
+
+_PASSING: Final = {
+    sqlite3.SQLITE_BUSY: ("the file is locked by another process, which did not let go of it in time", TRY_AGAIN),
+    sqlite3.SQLITE_FULL: ("the disk is full", _MAKE_ROOM),
+    sqlite3.SQLITE_IOERR: ("the file cannot be written or read, perhaps because the disk is full", _MAKE_ROOM),
+    sqlite3.SQLITE_CONSTRAINT: ("another process wrote the same number", TRY_AGAIN),
 }
+"""What may be over when the same call is made again, and what to do about it."""
+
+
+def _is_damage(path: str, error: sqlite3.Error) -> bool:
+    """Tell whether the tables are not as they were made.
+
+    A statement that does not fit them has the code of any other error, so the tables themselves are looked at.
+    """
+    if _code(error) != sqlite3.SQLITE_ERROR:
+        return False
+    try:
+        with closing(_open(f"file:{quote(path)}?mode=ro", 0.0, uri=True)) as connection:
+            for query in _TABLES:
+                connection.execute(query)
+    except sqlite3.Error as problem:
+        return _code(problem) == sqlite3.SQLITE_ERROR
+    return False
 
 
 def _why_shut(path: Path) -> str:
@@ -237,7 +281,14 @@ def _may(path: Path, mode: int) -> bool:
 
 
 def _open(path: str, timeout: float, *, uri: bool = False) -> sqlite3.Connection:
-    return sqlite3.connect(path, timeout=timeout, isolation_level=None, check_same_thread=False, uri=uri)
+    connection = sqlite3.connect(path, timeout=timeout, isolation_level=None, check_same_thread=False, uri=uri)
+    connection.text_factory = _text
+    return connection
+
+
+def _text(data: bytes) -> str:
+    """Return a text also where it is damaged: its check tells so, and the texts beside it can be read."""
+    return data.decode("utf-8", "surrogateescape")
 
 
 def _code(error: sqlite3.Error) -> int:

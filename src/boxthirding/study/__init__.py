@@ -1,42 +1,55 @@
 """Durable studies: a session whose every step is in a journal, shared by threads and processes."""
 
-from boxthirding.study.desk import Lent
 from boxthirding.study.events import (
     ArmsAdded,
     ArmWithdrawn,
     Asked,
-    Closed,
+    Corrected,
     Created,
+    Damaged,
     Entry,
     Event,
+    Excluded,
     Failed,
+    Finished,
+    Given,
+    Included,
+    Observed,
     Paused,
-    Reissued,
+    Redefined,
     Released,
     Resumed,
+    TakenOver,
     Told,
 )
 from boxthirding.study.journal import Journal, Names
 from boxthirding.study.settings import Settings
-from boxthirding.study.study import Study
+from boxthirding.study.study import Study, read_journal
 
 __all__ = [
     "ArmWithdrawn",
     "ArmsAdded",
     "Asked",
-    "Closed",
+    "Corrected",
     "Created",
+    "Damaged",
     "Entry",
     "Event",
+    "Excluded",
     "Failed",
+    "Finished",
+    "Given",
+    "Included",
     "Journal",
-    "Lent",
     "Names",
+    "Observed",
     "Paused",
-    "Reissued",
+    "Redefined",
     "Released",
     "Resumed",
     "Settings",
     "Study",
+    "TakenOver",
     "Told",
+    "read_journal",
 ]

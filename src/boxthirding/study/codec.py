@@ -1,28 +1,41 @@
-"""Events as text: a JSON list of the event's kind and its fields in order, such as `["told", 1763.25, 7, 0.5]`.
+"""Events as text: a JSON object with the event's kind, its fields by name, and a check.
 
-Fields at the end that have their default are left out, so one that is added there keeps old journals readable. Whatever
-else changes, `FORMAT` rises, and `Created`, which holds it, says so before anything else is read.
+    {"event":"told","at":1763.25,"ticket":7,"reward":0.5,"check":"5f2d9e0c1b7a4e36"}
+
+Fields that have their default are left out, so one that is added keeps old journals readable. Whatever else changes,
+`FORMAT` rises, and `Created`, which holds it, says so before anything else is read. The check is a hash of the text
+before it and of the check of the event before: so it also says which events came before, and a snapshot that carries
+the check of an event belongs to that journal and no other.
 """
 
 import json
 import math
 from collections.abc import Callable
 from dataclasses import MISSING, fields
-from typing import Any, Final
+from hashlib import blake2b
+from typing import Any, Final, NamedTuple
 
 from boxthirding.errors import JournalBroken, UnreadableData
 from boxthirding.study.events import (
     ArmsAdded,
     ArmWithdrawn,
     Asked,
-    Closed,
+    Corrected,
     Created,
     Event,
+    Excluded,
     Failed,
+    Finished,
+    Given,
+    Included,
+    Labels,
+    Observed,
     Paused,
-    Reissued,
+    Payloads,
+    Redefined,
     Released,
     Resumed,
+    TakenOver,
     Told,
 )
 from boxthirding.types import Label
@@ -30,21 +43,39 @@ from boxthirding.types import Label
 FORMAT: Final = 1
 """The version of what is written here."""
 
-_KINDS: Final[dict[str, type[Any]]] = {
+START: Final = ""
+"""The check before the first event."""
+
+KINDS: Final[dict[str, type[Any]]] = {
     "created": Created,
     "asked": Asked,
+    "given": Given,
     "told": Told,
     "failed": Failed,
-    "reissued": Reissued,
     "released": Released,
+    "observed": Observed,
+    "corrected": Corrected,
+    "excluded": Excluded,
+    "included": Included,
+    "taken over": TakenOver,
     "added": ArmsAdded,
     "withdrawn": ArmWithdrawn,
+    "redefined": Redefined,
     "paused": Paused,
     "resumed": Resumed,
-    "closed": Closed,
+    "finished": Finished,
 }
-_NAMES: Final = {cls: name for name, cls in _KINDS.items()}
-_FIELDS: Final = {cls: tuple((field.name, field.default) for field in fields(cls)) for cls in _NAMES}
+_NAMES: Final = {cls: name for name, cls in KINDS.items()}
+_DIGITS: Final = 16
+_TAIL: Final = len(',"check":""}') + _DIGITS
+_MARK: Final = ',"check":"'
+
+
+class Written(NamedTuple):
+    """An event as text, and its check."""
+
+    text: str
+    check: str
 
 
 def _is_number(value: object) -> bool:
@@ -63,28 +94,54 @@ def _is_label(value: object) -> bool:
     return type(value) in (str, int)
 
 
-def _are_labels(value: object) -> bool:
-    return type(value) is tuple and all(map(_is_label, value))
+def _are(is_right: Callable[[Any], bool]) -> Callable[[object], bool]:
+    return lambda value: type(value) is tuple and all(map(is_right, value))
+
+
+def _or_null(is_right: Callable[[object], bool]) -> Callable[[object], bool]:
+    return lambda value: value is None or is_right(value)
+
+
+def _is_object(value: object) -> bool:
+    return type(value) is dict
+
+
+def _is_payload(value: object) -> bool:
+    return value is None or (type(value) is dict and ("json" in value or _is_text(value.get("digest"))))
+
+
+def _is_cut(value: Any) -> bool:
+    return type(value) is tuple and [*map(type, value[::2])] == [int, int] and _is_label(value[1])
+
+
+def _is_result(value: Any) -> bool:
+    return type(value) is tuple and _is_label(value[0]) and _is_number(value[1]) and type(value[2]) in (int, type(None))
 
 
 _RULES: Final[dict[Any, tuple[Callable[[object], bool], str]]] = {
     float: (_is_number, "a finite number"),
-    float | None: (lambda value: value is None or _is_number(value), "a finite number or null"),
+    float | None: (_or_null(_is_number), "a finite number or null"),
     int: (_is_whole, "a whole number"),
+    int | None: (_or_null(_is_whole), "a whole number or null"),
     str: (_is_text, "a text"),
+    str | None: (_or_null(_is_text), "a text or null"),
     bool: (lambda value: type(value) is bool, "true or false"),
     Label: (_is_label, "a label, which is a text or a whole number"),
-    tuple[Label, ...]: (_are_labels, "a list of labels, which are texts or whole numbers"),
-    tuple[int, ...]: (lambda value: type(value) is tuple and all(map(_is_whole, value)), "a list of whole numbers"),
-    int | tuple[Label, ...] | None: (
-        lambda value: value is None or _is_whole(value) or _are_labels(value),
-        "a number of arms, a list of labels or null",
-    ),
+    tuple[Label, ...]: (_are(_is_label), "a list of labels, which are texts or whole numbers"),
+    tuple[int, ...]: (_are(_is_whole), "a list of whole numbers"),
+    Labels | None: (lambda value: value is None or type(value) is range or _are(_is_label)(value), "labels or null"),
+    Payloads | None: (_or_null(_are(_is_payload)), "a list of payloads or null"),
+    dict[str, Any] | None: (_or_null(_is_object), "an object or null"),
+    tuple[tuple[int, Label, int], ...]: (_are(_is_cut), "a list of tickets: id, label, pull"),
+    tuple[tuple[Label, float, int | None], ...]: (_are(_is_result), "a list of results: label, reward, pull or null"),
 }
 """What a field of a type must hold, as a test and in words."""
 
-_CHECKS: Final = {cls: tuple((field.name, *_RULES[field.type]) for field in fields(cls)) for cls in _NAMES}
+_FIELDS: Final = {
+    cls: {field.name: (field.default, *_RULES[field.type]) for field in fields(cls)} for cls in KINDS.values()
+}
 
+_quoted: Final = json.encoder.encode_basestring_ascii
 _write: Final = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 _read: Final[Callable[[str], Any]] = json.JSONDecoder().decode
 
@@ -94,46 +151,127 @@ def name_of(event: Event) -> str:
     return _NAMES[type(event)]
 
 
-def encode(event: Event) -> str:
-    """Return an event as text."""
-    if type(event) is Told:  # the most frequent one, written at a tenth of the cost
-        return f'["told",{event.at!r},{event.ticket},{event.reward!r}]'
-    values = [(getattr(event, name), default) for name, default in _FIELDS[type(event)]]
-    while values and values[-1][1] is not MISSING and values[-1][0] == values[-1][1]:
-        values.pop()
-    row = [name_of(event), *(value for value, _ in values)]
-    return _write([*row[:1], FORMAT, *row[1:]] if type(event) is Created else row)
+def encode(event: Event, before: str) -> Written:
+    """Return an event as text, after an event with this check."""
+    if type(event) is Told and event.holder is None and event.details is None:
+        # the most frequent ones have a short way, at a tenth of the cost
+        head = f'{{"event":"told","at":{event.at!r},"ticket":{event.ticket},"reward":{event.reward!r}'
+    elif type(event) is Asked and _is_plain(event):
+        head = (
+            f'{{"event":"asked","at":{event.at!r},"holder":{_quoted(event.holder)},"tickets":[{_rows(event.tickets)}]'
+        )
+    else:
+        head = _write(as_object(event))[:-1]
+    check = _check(head, before)
+    return Written(f'{head}{_MARK}{check}"}}', check)
 
 
-def decode(text: str, seq: int) -> Event:
-    """Return the event that text number `seq` stands for, or say that it is none, or one of a newer version."""
-    try:
-        name, *values = _read(text)
-        cls = _KINDS[name]
-        if cls is Created:
-            check_format(values.pop(0))
-        values = [tuple(value) if type(value) is list else value for value in values]
-        event: Event = cls(*values)
-    except UnreadableData:
-        raise
-    except (ValueError, KeyError, TypeError, IndexError) as error:
+def _is_plain(event: Asked) -> bool:
+    """Tell whether an event has its tickets and nothing else."""
+    has_more = event.unseen or event.short or event.met or event.drawn or event.ended
+    return not has_more and event.drawn_payloads is None
+
+
+def _rows(tickets: tuple[tuple[int, Label, int], ...]) -> str:
+    return ",".join(
+        [f"[{id_},{_quoted(label) if type(label) is str else label},{pull}]" for id_, label, pull in tickets]
+    )
+
+
+def as_object(event: Event) -> dict[str, Any]:
+    """Return an event as a JSON object: its kind, and the fields that differ from their default."""
+    row: dict[str, Any] = {"event": name_of(event)}
+    if type(event) is Created:
+        row["format"] = FORMAT
+    for name, (default, _, _) in _FIELDS[type(event)].items():
+        value = getattr(event, name)
+        if default is MISSING or value != default:
+            row[name] = {"range": [value.start, value.stop, value.step]} if type(value) is range else value
+    return row
+
+
+def check_of(text: str) -> str:
+    """Return the check that a text carries; empty, if it has none."""
+    return text[-2 - _DIGITS : -2] if text[-_TAIL:].startswith(_MARK) else ""
+
+
+def check_for(text: str, before: str) -> str:
+    """Return the check that a text should carry, after an event with this check."""
+    return _check(text[:-_TAIL], before)
+
+
+def decode(text: str, seq: int, before: str) -> Event:
+    """Return the event that text number `seq` stands for, after an event with this check, or say what is wrong."""
+    if seq == 1:
+        _refuse_newer(text)
+    check = check_of(text)
+    if not check or check != check_for(text, before):
         raise JournalBroken(
-            f"event {seq} reads {text[:80]!r}, which this version of boxthirding does not know ({error}): "
-            "it was written by a newer version, or the journal is damaged"
+            f"event {seq} reads {text[:80]!r}, which is not what was written after the event before it: the journal is "
+            "damaged",
+            advice=RESTORE,
+        )
+    return read(text, seq)
+
+
+def read(text: str, seq: int) -> Event:
+    """Return the event that a text stands for, whether or not its check is right."""
+    try:
+        row = _read(text)
+        name = row.pop("event")
+        cls = KINDS[name]
+        row.pop("check", None)
+        if cls is Created:
+            row.pop("format")
+        values = {key: _frozen(key, value) for key, value in row.items()}
+        event: Event = cls(**values)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise JournalBroken(
+            f"event {seq} reads {text[:80]!r}, which this version of boxthirding does not know ({error}): it was "
+            "written by a newer version, or the journal is damaged",
+            advice=RESTORE,
         ) from None
-    for (field, is_right, rule), value in zip(_CHECKS[cls], values, strict=False):
-        if not is_right(value):
+    for field, (_, is_right, rule) in _FIELDS[cls].items():
+        if field in values and not _holds(is_right, values[field]):
             raise JournalBroken(
-                f"event {seq} ({name}) has {repr(value)[:80]} in its field {field}, which must be {rule}: "
-                "the journal is damaged, restore it from a backup"
+                f"event {seq} ({name}) has {repr(values[field])[:80]} in its field {field}, which must be {rule}: the "
+                "journal is damaged",
+                advice=RESTORE,
             )
     return event
 
 
-def check_format(number: object) -> None:
-    """Refuse a journal that a newer version has written."""
-    if not isinstance(number, int) or number > FORMAT:
+RESTORE: Final = "restore it from a backup, or save what can be read with `boxthirding study export`"
+
+
+def _holds(is_right: Callable[[object], bool], value: object) -> bool:
+    try:
+        return is_right(value)
+    except (TypeError, IndexError, ValueError):
+        return False
+
+
+def _frozen(key: str, value: Any) -> Any:
+    """Return lists as tuples, and a range as such; what is JSON of a caller stays as it is."""
+    if key == "arms" and type(value) is dict:
+        return range(*value["range"])
+    if type(value) is list:
+        return tuple([tuple(part) if type(part) is list else part for part in value])
+    return value
+
+
+def _check(head: str, before: str) -> str:
+    return blake2b(f"{before}{head}".encode("utf-8", "surrogatepass"), digest_size=_DIGITS // 2).hexdigest()
+
+
+def _refuse_newer(text: str) -> None:
+    """Refuse a journal that a newer version has written, before anything else is looked at."""
+    try:
+        number = _read(text)["format"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return
+    if type(number) is int and number > FORMAT:
         raise UnreadableData(
-            f"the study is of format {number}, but this version of boxthirding reads formats up to {FORMAT}: "
-            "open it with a newer version"
+            f"the study is of format {number}, but this version of boxthirding reads formats up to {FORMAT}: upgrade "
+            "boxthirding to open it"
         )

@@ -1,13 +1,19 @@
 """What can happen to a study. Its journal is `Created` and then any of the others, in the order in which they happened.
 
-Every event carries `at`, seconds since 1970 by the clock of whoever wrote it. Nothing is decided by it when a journal
-is read again: what a clock decided stands in the event that followed, as in `Reissued`.
+Every event carries `at`, seconds since 1970 by the clock of the process that wrote it. Nothing is decided by it when a
+journal is read again: what a clock decided is in the event that followed, as in `Given`.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from boxthirding.types import Label
+
+Payloads: TypeAlias = tuple[dict[str, Any] | None, ...]
+"""By arm, what was given as it: None for its label, {"json": value}, or {"digest": text} for what JSON cannot hold."""
+
+Labels: TypeAlias = range | tuple[Label, ...]
+"""The labels of arms, as a range where they are one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,36 +23,56 @@ class Created:
     at: float
     origin: str
     """Marks the study's tickets, in whichever process they are handed out."""
-    arms: int | tuple[Label, ...] | None
-    """How many there are, or their labels; None when they come from an iterator."""
-    drawn: tuple[Label, ...]
-    """What the iterator gave at once."""
+    arms: Labels | None
+    """Their labels; None when they come from an iterator."""
     policy: str
     """As a SPEC."""
     policy_version: int
     seed: int
     direction: str
     patience: int
-    lease: float | None
     package: str
     """The version of boxthirding that made it."""
+    payloads: Payloads | None = None
+    """None, if every arm is its own label."""
+    drawn: tuple[Label, ...] = ()
+    """What the iterator gave at once."""
+    drawn_payloads: Payloads | None = None
+    lease: float | None = None
+    examples: int | None = None
+    """How many different pulls an arm has; None without end."""
+    details: dict[str, Any] | None = None
+    """What else must stay the same, such as the command that scores an arm."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Somebody was handed new tickets, numbered from `first` on."""
+    """A holder was handed new tickets."""
 
     at: float
     holder: str
-    first: int
-    labels: tuple[Label, ...]
-    """The arm of each ticket."""
-    drawn: tuple[Label, ...] = ()
-    """What the iterator of arms gave on the way."""
-    ended: bool = False
-    """Whether that iterator came to its end."""
+    tickets: tuple[tuple[int, Label, int], ...]
+    """The id, label and pull of each."""
+    unseen: bool = False
+    """Whether the holder was to have only arms that it was never handed."""
     short: bool = False
     """Whether more were wanted, and the rule had no more to give."""
+    met: tuple[Label, ...] = ()
+    """Arms that the rule met on the way, in order, where the tickets alone do not tell."""
+    drawn: tuple[Label, ...] = ()
+    """What the iterator of arms gave on the way."""
+    drawn_payloads: Payloads | None = None
+    ended: bool = False
+    """Whether that iterator came to its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Open tickets were given to a holder: they had none, or their lease had run out."""
+
+    at: float
+    holder: str
+    tickets: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +82,9 @@ class Told:
     at: float
     ticket: int
     reward: float
+    holder: str | None = None
+    """Who told it; None for the ticket's holder."""
+    details: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,20 +96,56 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True)
-class Reissued:
-    """Open tickets were handed out again: failed, released, overdue, or to their holder, who had come back."""
+class Released:
+    """Open tickets have no holder any more, and go to the next who asks."""
 
     at: float
-    holder: str
     tickets: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Released:
-    """Open tickets are nobody's any more, and go to whoever asks next: they, or who had them, were lost."""
+class Observed:
+    """Results are known without a ticket."""
 
     at: float
-    tickets: tuple[int, ...]
+    results: tuple[tuple[Label, float, int | None], ...]
+    """Label, reward and, with examples, the pull."""
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected:
+    """The reward of a ticket that was told is another one."""
+
+    at: float
+    ticket: int
+    reward: float
+
+
+@dataclass(frozen=True, slots=True)
+class Excluded:
+    """The results of a holder do not count, those told and those still to come."""
+
+    at: float
+    holder: str
+
+
+@dataclass(frozen=True, slots=True)
+class Included:
+    """The results of an excluded holder count again."""
+
+    at: float
+    holder: str
+
+
+@dataclass(frozen=True, slots=True)
+class TakenOver:
+    """Another policy, or a newer version of its rule, decides from now on; it starts from every result that counts."""
+
+    at: float
+    policy: str
+    policy_version: int
+    why: str
+    package: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +154,27 @@ class ArmsAdded:
 
     at: float
     labels: tuple[Label, ...]
+    payloads: Payloads | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ArmWithdrawn:
-    """An arm was taken out of the race; those that follow from failures are not written."""
+    """An arm was taken out of the race."""
 
     at: float
     label: Label
+    why: str = ""
+    """Empty, if it was asked for; else what led to it, such as failures in a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Redefined:
+    """What was given as some arms, or what else must stay the same, is another thing from now on."""
+
+    at: float
+    labels: tuple[Label, ...] = ()
+    payloads: Payloads | None = None
+    details: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +192,31 @@ class Resumed:
 
 
 @dataclass(frozen=True, slots=True)
-class Closed:
+class Finished:
     """No more tickets are handed out, ever."""
 
     at: float
 
 
-Event = Created | Asked | Told | Failed | Reissued | Released | ArmsAdded | ArmWithdrawn | Paused | Resumed | Closed
+Event: TypeAlias = (
+    Created
+    | Asked
+    | Given
+    | Told
+    | Failed
+    | Released
+    | Observed
+    | Corrected
+    | Excluded
+    | Included
+    | TakenOver
+    | ArmsAdded
+    | ArmWithdrawn
+    | Redefined
+    | Paused
+    | Resumed
+    | Finished
+)
 
 
 class Entry(NamedTuple):
@@ -128,3 +224,11 @@ class Entry(NamedTuple):
 
     seq: int
     event: Event
+
+
+class Damaged(NamedTuple):
+    """An event of a journal that cannot be read: its number, its text and what is wrong with it."""
+
+    seq: int
+    text: str
+    problem: str

@@ -1,4 +1,4 @@
-"""The port between a study and where it is kept: whatever can hold texts in order can hold a study."""
+"""The port between a study and where it is kept: anything that holds texts in order can hold a study."""
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
@@ -6,13 +6,13 @@ from typing import Protocol
 
 
 class Names(Protocol):
-    """Names for those who work on one study, each of them one living worker's at a time.
+    """Names for the workers of one study, each of them one running worker's at a time.
 
-    Whoever ends, or is killed, or whose machine is gone, has given its names back without a word.
+    A worker that ends, or is killed, or whose machine is gone, has given its names back.
     """
 
     def take(self, name: str) -> bool:
-        """Take a name that nobody alive has, wherever the others are; return whether it is ours now.
+        """Take a name that no running worker has, on any machine; return whether it is ours now.
 
         Taken again, it says whether a name is still ours: one may be lost while the place cannot be reached. It raises
         OSError where no name can be had at all.
@@ -30,7 +30,7 @@ class Journal(Protocol):
     """
 
     def writing(self) -> AbstractContextManager[None]:
-        """Hold the write lock: nobody else appends meanwhile, and what is read is the latest.
+        """Hold the write lock: no other process appends meanwhile, and what is read is the latest.
 
         What was appended and kept inside is there for good when the block has ended, or not at all if it raised.
         """
@@ -58,9 +58,9 @@ class Journal(Protocol):
         """Return the snapshot of a number; empty, if it is no longer there."""
 
     def names(self) -> Names:
-        """Return the names of those who work on the study, none of them ours; they outlive `close`.
+        """Return the names of the workers on the study, none of them ours; they outlive `close`.
 
-        `find_best` alone asks for them. A `Study` over a journal without this method works.
+        `Study.worker` and `Study.reclaim` ask for them. All else works over a journal without this method.
         """
 
     def close(self) -> None:

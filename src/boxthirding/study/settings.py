@@ -1,20 +1,22 @@
 """What a study is made with, as its first event keeps it, and how that is held against what a caller gives."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from boxthirding._checks import is_number, whole
-from boxthirding.errors import StudyDiffers, UnreadableData
-from boxthirding.policies import parse_policy
+from boxthirding.errors import StudyDiffers
 from boxthirding.policies.spec import as_policy, written
+from boxthirding.session.known import check_details
 from boxthirding.session.labels import sort_out
+from boxthirding.session.protocol import Known
 from boxthirding.session.session import check_lease
-from boxthirding.study.events import Created
+from boxthirding.study.events import Created, Labels, Payloads
+from boxthirding.study.payloads import is_same, kept, kept_all
+from boxthirding.study.rules import package, version_of
+from boxthirding.study.state import StudyState
 from boxthirding.types import Label, Policy
-
-__all__ = ["Given", "Settings", "check_same", "created_from", "given", "policy_of", "policy_version", "written"]
 
 
 @dataclass(frozen=True)
@@ -27,115 +29,195 @@ class Settings:
     direction: str | None = None
     patience: int | None = None
     lease: float | None = None
+    examples: int | None = None
+    details: Mapping[str, Any] | None = None
+    known: Known | None = None
+    force: bool = False
+    """Whether other arms under the same labels, and other details, replace those of the study."""
 
 
 @dataclass
-class Given:
+class GivenArms:
     """The arms that a caller gives, sorted out."""
 
-    arms: int | tuple[Label, ...] | None = None
-    """How many, or their labels; None for an iterator, and when none were given."""
+    labels: Labels | None = None
+    """None for an iterator, and when none were given."""
     payloads: dict[Label, Any] = field(default_factory=dict)
+    """What was given, where that is not the label."""
     iterator: Iterator[Any] | None = None
 
+    def kept(self) -> Payloads | None:
+        """Return what was given as a journal keeps it."""
+        if not self.payloads or self.labels is None:
+            return None
+        return kept_all((label, self.payloads.get(label, label)) for label in self.labels)
 
-def given(arms: int | Iterable[Any] | Mapping[Label, Any] | None) -> Given:
+
+def given(arms: int | Iterable[Any] | Mapping[Label, Any] | None) -> GivenArms:
     """Sort out the arms that a caller gives."""
     if arms is None:
-        return Given()
+        return GivenArms()
     match sort_out(arms):
-        case int() as number:
-            return Given(number)
+        case range() as labels:
+            return GivenArms(labels)
         case list() as pairs:
             payloads = {label: payload for label, payload in pairs if payload is not label}
-            return Given(tuple(label for label, _ in pairs), payloads)
+            return GivenArms(_as_labels([label for label, _ in pairs]), payloads)
         case iterator:
-            return Given(iterator=iterator)
+            return GivenArms(iterator=iterator)
 
 
-def policy_version(policy: Policy) -> int:
-    """Return the version of a policy's decisions, 1 unless it says otherwise."""
-    return int(getattr(policy, "version", 1))
+def _as_labels(labels: list[Label]) -> Labels:
+    """Return labels as a range where they are 0, 1, 2, …: as positions are."""
+    return range(len(labels)) if labels and labels == [*range(len(labels))] else tuple(labels)
 
 
-def policy_of(created: Created) -> Policy:
-    """Return the policy of a study, or say that this version of it decides otherwise."""
-    policy = parse_policy(created.policy)
-    if policy_version(policy) != created.policy_version:
-        raise UnreadableData(
-            f"the study was made with version {created.policy_version} of policy {policy.name}, but here is version "
-            f"{policy_version(policy)}, which decides otherwise: open it with boxthirding {created.package}"
-        )
-    return policy
-
-
-def created_from(settings: Settings, arms: Given, at: float) -> Created:
-    """Return the first event of a new study; a session made from it checks the rest."""
+def created_from(settings: Settings, arms: GivenArms, at: float) -> Created:
+    """Return the first event of a new study; a state made from it checks the rest."""
     policy = as_policy(settings.policy)
     lease = settings.lease
     check_lease(lease)
     return Created(
         at=at,
         origin=os.urandom(8).hex(),
-        arms=arms.arms,
-        drawn=(),
+        arms=arms.labels,
+        payloads=arms.kept(),
         policy=written(policy),
-        policy_version=policy_version(policy),
+        policy_version=version_of(policy),
         seed=whole("seed", 0 if settings.seed is None else settings.seed, least=0),
         direction="maximize" if settings.direction is None else settings.direction,
         patience=whole("patience", 3 if settings.patience is None else settings.patience, least=1),
         lease=None if lease is None else float(lease),
-        package=_package(),
+        examples=settings.examples,
+        details=None if settings.details is None else check_details(settings.details),
+        package=package(),
     )
 
 
-def check_same(name: str, created: Created, settings: Settings, arms: Given, knows: Callable[[object], bool]) -> None:
+def check_same(name: str, state: StudyState, settings: Settings, arms: GivenArms) -> None:
     """Refuse settings that differ from those of the study, and say in what."""
-    differences = []
+    created = state.created
     policy = None if settings.policy is None else written(as_policy(settings.policy))
-    for what, theirs, ours in (
-        ("policy", policy, created.policy),
-        ("seed", settings.seed, created.seed),
-        ("direction", settings.direction, created.direction),
-        ("patience", settings.patience, created.patience),
-        ("lease", settings.lease, created.lease),
-    ):
-        if theirs is not None and theirs != ours and not (what == "lease" and _is_as_float(theirs, ours)):
-            differences.append(f"{what} {ours}, not {theirs}")
+    differences = [
+        f"{what} {ours}, not {theirs}"
+        for what, theirs, ours in (
+            ("policy", policy, state.chosen.spec),
+            ("seed", settings.seed, created.seed),
+            ("direction", settings.direction, created.direction),
+            ("patience", settings.patience, created.patience),
+            ("lease", settings.lease, created.lease),
+            ("examples", settings.examples, created.examples),
+        )
+        if theirs is not None and theirs != ours and not (what == "lease" and _is_as_float(theirs, ours))
+    ]
     if settings.arms is not None:
-        differences += _other_arms(created, arms, knows)
+        differences += _other_labels(state, arms)
     if differences:
         raise StudyDiffers(
             f"study {name!r} was made with {'; with '.join(differences)}: "
             "leave out what the study knows itself, or choose another name"
         )
+    if not settings.force:
+        _refuse_other_things(name, state, settings, arms)
 
 
-def _other_arms(created: Created, arms: Given, knows: Callable[[object], bool]) -> Iterator[str]:
-    """Say how the arms differ; those that were added later may stand anywhere, or be left out."""
-    if created.arms is None or arms.iterator is not None:
-        if created.arms is not None:
+def changed(state: StudyState, settings: Settings, arms: GivenArms) -> tuple[dict[Label, Any], dict[str, Any] | None]:
+    """Return the arms and the details that differ from those of the study, as a journal keeps them."""
+    others = {label: payload for label, payload in arms.payloads.items() if not _is_as_stored(state, label, payload)}
+    details = None if settings.details is None else check_details(settings.details)
+    return {label: kept(payload) for label, payload in others.items()}, None if details == state.details else details
+
+
+def _refuse_other_things(name: str, state: StudyState, settings: Settings, arms: GivenArms) -> None:
+    """Refuse other arms under the same labels, and other details."""
+    way = "give what it was made with, choose another name, or pass force=True (--force) to continue with the new one"
+    for label, payload in arms.payloads.items():
+        if not _is_as_stored(state, label, payload):
+            stored = state.stored.get(label)
+            raise StudyDiffers(
+                f"arm {label!r} of study {name!r} {_difference(label, stored, payload)}, so its results would be mixed "
+                f"with those of another arm: {way}"
+            )
+    if arms.labels is not None and len(state.stored) > len(arms.payloads):
+        is_given = _in_range(arms.labels) if isinstance(arms.labels, range) else frozenset(arms.labels).__contains__
+        for label in state.stored:
+            if label not in arms.payloads and is_given(label):
+                raise StudyDiffers(f"arm {label!r} of study {name!r} is not just its label, as now given: {way}")
+    if settings.details is not None:
+        details = check_details(settings.details)
+        theirs = state.details or {}
+        for key in [*details, *theirs]:
+            if details.get(key) != theirs.get(key):
+                raise StudyDiffers(
+                    f"study {name!r} was made with {key} {_short(repr(theirs.get(key)))}, not "
+                    f"{_short(repr(details.get(key)))}, so results of two kinds would be mixed: {way}"
+                )
+
+
+def _difference(label: Label, stored: dict[str, Any] | None, payload: Any) -> str:
+    """Say in what an arm differs from the one that is stored: of two mappings, the first key that differs."""
+    ours = label if stored is None else stored.get("json")
+    if isinstance(ours, dict) and isinstance(payload, dict):
+        for key in [*payload, *ours]:
+            if key not in ours or key not in payload or ours[key] != payload[key]:
+                mine, yours = (repr(each[key]) if key in each else "nothing" for each in (ours, payload))
+                return f"has {_short(mine)} as its {key}, not {_short(yours)}"
+    text = repr(ours) if stored is None or "json" in stored else "another object"
+    return f"is {_short(text)}, not {_short(repr(payload))}"
+
+
+def _is_as_stored(state: StudyState, label: Label, payload: Any) -> bool:
+    return is_same(state.stored.get(label), label, payload)
+
+
+def _other_labels(state: StudyState, arms: GivenArms) -> Iterator[str]:
+    """Say how the arms differ; those that were added later may be anywhere, or be left out."""
+    made, knows = state.created.arms, state.core.labels.knows
+    if made is None or arms.iterator is not None:
+        if made is not None:
             yield "a sequence or a number of arms, not an iterator"
         elif arms.iterator is None:
             yield "an iterator of arms, not a sequence or a number"
         return  # what an iterator gives is compared when it is drawn from
-    ours = range(created.arms) if isinstance(created.arms, int) else created.arms
-    theirs = range(arms.arms) if isinstance(arms.arms, int) else arms.arms or ()
-    first = ours if isinstance(ours, range) else frozenset(ours)
-    known = [label for label in theirs if label in first]
-    new = [label for label in theirs if label not in first and not knows(label)]
-    if new and known == [*ours]:
+    theirs: Labels = arms.labels or ()
+    if isinstance(made, range) and isinstance(theirs, range):
+        if made != theirs and not (
+            len(theirs) > len(made) and all(map(knows, theirs[len(made) :])) and theirs[: len(made)] == made
+        ):
+            yield f"{_ranged(made)}, not {_ranged(theirs)}" + _way_to_add(made, theirs)
+        return
+    first = made if isinstance(made, range) else frozenset(made)
+    is_first = _in_range(made) if isinstance(made, range) else first.__contains__
+    known = [label for label in theirs if is_first(label)]
+    new = [label for label in theirs if not is_first(label) and not knows(label)]
+    if new and known == [*made]:
         more = f" and {len(new) - 1:,} more" if len(new) > 1 else ""
         way = "with Study.add or `boxthirding study add`"
-        yield f"{len(ours):,} arms, not {len(ours) + len(new):,} ({new[0]!r}{more} must be added first, {way})"
+        yield f"{len(made):,} arms, not {len(made) + len(new):,} ({new[0]!r}{more} must be added first, {way})"
         return
-    begun = [label for label in theirs if label in first or not knows(label)]
-    for position, (mine, yours) in enumerate(zip(ours, begun, strict=False)):
+    begun = [label for label in theirs if is_first(label) or not knows(label)]
+    for position, (mine, yours) in enumerate(zip(made, begun, strict=False)):
         if mine != yours:
             yield f"arm {mine!r} at position {position}, not {yours!r}"
             return
-    if len(begun) < len(ours):
-        yield f"{len(ours):,} arms, not {len(begun):,}"
+    if len(begun) < len(made):
+        yield f"{len(made):,} arms, not {len(begun):,}"
+
+
+def _in_range(labels: range) -> Any:
+    return lambda label: type(label) is int and label in labels
+
+
+def _ranged(labels: range) -> str:
+    return f"{len(labels):,} arms" if labels == range(len(labels)) else f"arms {labels!r}"
+
+
+def _way_to_add(made: range, theirs: range) -> str:
+    if len(theirs) > len(made) and theirs[: len(made)] == made:
+        return (
+            f" ({theirs[len(made)]!r} and what follows must be added first, with Study.add or `boxthirding study add`)"
+        )
+    return ""
 
 
 def _is_as_float(value: Any, kept: Any) -> bool:
@@ -146,11 +228,6 @@ def _is_as_float(value: Any, kept: Any) -> bool:
         return False
 
 
-def _package() -> str:
-    """Return the version of boxthirding, asked for only when a study is made: that takes milliseconds."""
-    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415
-
-    try:
-        return version("boxthirding")
-    except PackageNotFoundError:  # run from a copy that is not installed
-        return "unknown"
+def _short(text: str) -> str:
+    most = 60
+    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -1,4 +1,4 @@
-"""The contracts of a policy and of a journal as test suites, for those here and for anybody's own.
+"""The contracts of a policy, of a journal and of `AskTell` as test suites, for those here and for anybody's own.
 
 Subclass `PolicyContract` in a test module and name the policy; pytest (or unittest) runs the rest:
 
@@ -9,11 +9,13 @@ Subclass `PolicyContract` in a test module and name the policy; pytest (or unitt
 
 A check that fails raises `ContractBroken` with the rule that was broken, and Hypothesis adds the shortest plan it found
 that breaks it. Needs the extra `testing`.
-`JournalContract` does the same for a place to keep studies in.
+`JournalContract` does the same for a place to keep studies in, and `AskTellContract` for what is asked and told as a
+session is.
 """
 
+from boxthirding.testing.ask_tell import AskTellContract
 from boxthirding.testing.contract import PolicyContract
 from boxthirding.testing.journals import JournalContract
 from boxthirding.testing.plans import ContractBroken
 
-__all__ = ["ContractBroken", "JournalContract", "PolicyContract"]
+__all__ = ["AskTellContract", "ContractBroken", "JournalContract", "PolicyContract"]

@@ -25,7 +25,7 @@ class Plan:
 
     n_arms: int
     workers: int
-    """Pulls, or jobs, in flight at the most."""
+    """Pulls, or jobs, in flight at the most; in a session as many holders."""
     steps: int
     budget: int
     """Told to a policy that must know it, and spent in a simulation."""
@@ -39,6 +39,17 @@ class Plan:
     refused: int
     amended: int = 0
     """Of a rule that can be amended."""
+    raters: int = 0
+    """Holders, the first of all, who must see no arm twice."""
+    released: int = 0
+    late: int = 0
+    """Results of tickets that were given to another holder meanwhile."""
+    observed: int = 0
+    corrected: int = 0
+    doubted: int = 0
+    """Holders who are excluded, or included again."""
+    replaced: int = 0
+    """Policies that others take over from."""
 
     def rng(self) -> random.Random:
         """Return the generator of everything that the plan leaves open."""
@@ -81,6 +92,13 @@ def for_plans(policy: Policy, check: Callable[[Policy, Plan], None], examples: i
         failed=share,
         refused=share,
         amended=st.sampled_from([0, 0, 3, 10, 30]),
+        raters=st.one_of(st.just(0), st.integers(1, 64)),
+        released=share,
+        late=share,
+        observed=share,
+        corrected=share,
+        doubted=share,
+        replaced=st.sampled_from([0, 0, 1, 2]),
     )
 
     @settings(

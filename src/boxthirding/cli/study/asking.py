@@ -1,19 +1,19 @@
-"""`boxthirding study ask`: a batch of tickets, as a plate to be filled in or for a program."""
+"""`boxthirding study ask` and `held`: a batch of tickets, as a plate to be filled in or for a program."""
 
 import json
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from boxthirding.cli.drawing import counted
-from boxthirding.cli.study.opening import chosen, json_option, of_a_study
+from boxthirding.cli.study.opening import check_new, chosen, json_option, of_a_study, opened
 from boxthirding.errors import InvalidInput
 
 if TYPE_CHECKING:
     from boxthirding.session import Ticket
-    from boxthirding.study import Settings, Study
+    from boxthirding.study import Study
 
 
 @click.command(epilog="For example: boxthirding study ask screen.db --arms compounds.csv -n 96 --out plate-1.csv")
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     "--out",
     type=click.Path(path_type=Path),
     metavar="FILE.csv",
-    help="Where the tickets go, with an empty column reward. Standard output unless given.",
+    help="Where the tickets go, with an empty column reward.  [default: standard output]",
 )
 @click.option(
     "--arms",
@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="The first time: the arms, as for run. Later it may be left out.",
 )
-@click.option("--policy", "spec", metavar="SPEC", help="The first time: who decides what is next.  [default: b3auto]")
+@click.option(
+    "--policy", "spec", metavar="SPEC", help="The first time: what decides which arm is next.  [default: b3auto]"
+)
 @click.option("--seed", type=int, metavar="S", help="The first time: decides the order of arms.  [default: 0]")
 @click.option(
     "--direction",
@@ -39,13 +41,19 @@ if TYPE_CHECKING:
     help="The first time: whether large rewards are good or bad.  [default: maximize]",
 )
 @click.option(
-    "--lease", type=float, metavar="SECONDS", help="The first time: tickets not told by then are handed out again."
+    "--lease",
+    type=float,
+    metavar="SECONDS",
+    help="The first time: a ticket that is not told by then goes to the next holder who asks.",
 )
 @click.option(
     "--holder",
     metavar="NAME",
-    help="Who asks: open tickets of that name come first.  [default: the path of the file, or a new name]",
+    help="Who asks: a plate, a worker or a rater. Its open tickets come first.  [default: the path of the file, or a "
+    "new name]",
 )
+@click.option("--unseen", is_flag=True, help="Only arms that the holder was never handed: a rater sees an arm once.")
+@click.option("--force", is_flag=True, help="Continue although rows of --arms are others than the study was made with.")
 @json_option
 def ask(  # noqa: PLR0913  # an argument for each option
     *,
@@ -59,6 +67,8 @@ def ask(  # noqa: PLR0913  # an argument for each option
     direction: str | None,
     lease: float | None,
     holder: str | None,
+    unseen: bool,
+    force: bool,
     as_json: bool,
 ) -> None:
     """Ask STUDY for tickets: which arms to evaluate next.
@@ -68,59 +78,98 @@ def ask(  # noqa: PLR0913  # an argument for each option
     made if it is not there.
     """
     from boxthirding._checks import whole
-    from boxthirding.cli.programs import read_arms
     from boxthirding.cli.study.plates import holder_of
-    from boxthirding.cli.study.writing import refuse_to_destroy, refuse_to_overwrite
+    from boxthirding.runs.programs import labelled, read_arms
     from boxthirding.storage import open_study
-    from boxthirding.study import Settings
 
     whole("-n", number, least=1)
+    _check_out(out, url, as_json=as_json)
+    if unseen and holder is None:
+        raise InvalidInput("--unseen is given, but not who must not see an arm twice: give --holder NAME")
+    rows = None if arms is None else labelled(read_arms(arms))
+    made_with: dict[str, Any] = {
+        "arms": rows,
+        "policy": spec,
+        "seed": seed,
+        "direction": direction,
+        "lease": lease,
+        "force": force,
+    }
+    study = open_study(
+        url,
+        chosen(url, name) if rows is None else _to_be_made(url, name, made_with),
+        holder=holder_of(out) if holder is None and out is not None else holder,
+        **made_with,
+    )
+    with study:
+        tickets = study.held()[:number]
+        were_held = bool(tickets)
+        again = len(tickets)
+        if not were_held:
+            before = study.view().open
+            tickets = study.ask(number, unseen=unseen)
+            again = max(0, len(tickets) - (study.view().open - before))
+        _hand_out(study, tickets, out, as_json=as_json, url=url)
+        if again:
+            click.echo(_handed_out_before(again, len(tickets)), err=True)
+        if len(tickets) < number:
+            why = _why_fewer(study, own=were_held, unseen=unseen)
+            click.echo(f"{counted(len(tickets), 'ticket')} instead of {number:,}: {why}", err=True)
+
+
+@click.command(epilog="For example: boxthirding study held screen.db plate-1.csv --out again.csv")
+@of_a_study
+@click.argument("holder")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="FILE.csv",
+    help="Where the tickets go, with an empty column reward.  [default: standard output]",
+)
+@json_option
+def held(*, url: str, name: str | None, holder: str, out: Path | None, as_json: bool) -> None:
+    """Print the open tickets of HOLDER: those it was given, and has not told.
+
+    HOLDER is a worker, a rater, or a plate by its path; `study show` names those who have open tickets.
+    """
+    from boxthirding.cli.study.releasing import holder_meant
+
+    _check_out(out, url, as_json=as_json)
+    with opened(url, name) as study:
+        who = holder_meant(study, holder)
+        tickets = study.held(who)
+        if not tickets and not as_json:
+            others = ", ".join(study.view().holders) or "none"
+            click.echo(f"{who} has no open tickets; holders who have some: {others}", err=True)
+        _hand_out(study, tickets, out, as_json=as_json, url=url)
+
+
+def _check_out(out: Path | None, url: str, *, as_json: bool) -> None:
+    """Refuse a file that tickets cannot be written to, before any is handed out."""
+    from boxthirding.cli.study.writing import refuse_to_destroy, refuse_to_overwrite
+
     if out is not None and as_json:
         raise InvalidInput(f"--out is {out} and --json prints the tickets instead: leave one out")
     if out is not None:
         refuse_to_destroy(out, url)
         refuse_to_overwrite(out, "tell it first, then move it, or give another name")
-    labels = None if arms is None else [arm["arm"] for arm in read_arms(arms)]
-    settings = Settings(labels, spec, seed, direction, lease=lease)
-    study = open_study(
-        url,
-        chosen(url, name) if labels is None else _to_be_made(url, name, settings),
-        arms=labels,
-        policy=spec,
-        seed=seed,
-        direction=direction,
-        lease=lease,
-        holder=holder_of(out) if holder is None and out is not None else holder,
-    )
-    with study:
-        before = {lent.ticket.id: lent.holder for lent in study.lent()}
-        tickets = study.ask(number)
-        _hand_out(study, tickets, out, as_json=as_json, url=url)
-        again = [before[ticket.id] for ticket in tickets if ticket.id in before]
-        if again:
-            click.echo(_handed_out_before(len(again), len(tickets)), err=True)
-        if len(tickets) < number:
-            why = _why_fewer(study, own=study.holder in again)
-            click.echo(f"{counted(len(tickets), 'ticket')} instead of {number:,}: {why}", err=True)
 
 
-def _to_be_made(url: str, name: str | None, settings: "Settings") -> str:
+def _to_be_made(url: str, name: str | None, made_with: dict[str, Any]) -> str:
     """Return the name of a study that may be new; what cannot become one is refused before there is a database."""
-    from boxthirding.find.shared import NAME, without_password
     from boxthirding.storage import list_studies
-    from boxthirding.storage.memory import MemoryJournal
-    from boxthirding.study import Study
+    from boxthirding.storage.opening import NAME, without_password
+    from boxthirding.study import Settings
 
     names = list_studies(url)
     if name is None and names and NAME not in names:
         there = f"the study {names[0]!r}" if len(names) == 1 else f"the studies {', '.join(map(repr, names))}"
         raise InvalidInput(
             f"{without_password(url)} has {there}, and none called {NAME}: "
-            "say with --name which one to go on with, or how the new one is called"
+            "say with --name which one to resume, or how the new one is called"
         )
     wanted = NAME if name is None else name
-    if wanted not in names:
-        Study(wanted, MemoryJournal(), settings).disconnect()
+    check_new(url, wanted, Settings(**made_with))
     return wanted
 
 
@@ -131,7 +180,7 @@ def _hand_out(study: "Study", tickets: "list[Ticket]", out: Path | None, *, as_j
 
     if as_json:
         for ticket in tickets:
-            click.echo(json.dumps({"ticket": ticket.id, "arm": ticket.label, "pull": ticket.pull}))
+            click.echo(json.dumps(_as_json(ticket)))
     elif tickets and out is None:
         click.echo(plate_of(study, tickets), nl=False)
     elif tickets and out is not None:
@@ -140,7 +189,7 @@ def _hand_out(study: "Study", tickets: "list[Ticket]", out: Path | None, *, as_j
                 file.write(plate_of(study, tickets))
         except OSError as problem:
             raise click.ClickException(
-                f"{out} could not be written ({problem.strerror or problem}); its tickets are handed out: "
+                f"{out} could not be written ({problem.strerror or problem}); its tickets are open: "
                 "make room, and give the same command again to have them"
             ) from problem
         kinds = len({ticket.label for ticket in tickets})
@@ -152,25 +201,37 @@ def _hand_out(study: "Study", tickets: "list[Ticket]", out: Path | None, *, as_j
 
 def _next_command(study: "Study", out: Path, url: str) -> str:
     """Return how to tell a plate, as it can be given to a shell; but for a password, which is not shown."""
-    from boxthirding.find.shared import NAME, without_password
+    from boxthirding.storage.opening import NAME, without_password
 
     file = f"./{out}" if str(out).startswith("-") else str(out)  # no option is meant
     named = [] if study.name == NAME else ["--name", study.name]
     return shlex.join(["boxthirding", "study", "tell", without_password(url), file, *named])
 
 
+def _as_json(ticket: "Ticket") -> dict[str, Any]:
+    """Return a ticket as JSON, with the row of its arm where the study has one."""
+    row = {"ticket": ticket.id, "arm": ticket.label, "pull": ticket.pull}
+    return {**row, "row": ticket.payload} if isinstance(ticket.payload, dict) else row
+
+
 def _handed_out_before(again: int, number: int) -> str:
-    """Say that tickets are out already: two people may be about to evaluate the same."""
+    """Say that tickets were given before: two people may be about to evaluate the same."""
     verb = "was" if again == 1 else "were"
     which = f"{again:,} of these" if again < number else "This" if number == 1 else "These"
     return f"{which} {verb} handed out before, and not told since: where two have them, the first answer counts."
 
 
-def _why_fewer(study: "Study", *, own: bool) -> str:
+def _why_fewer(study: "Study", *, own: bool, unseen: bool) -> str:
     """Say why there are not as many tickets as were asked for."""
-    if study.status == "paused":
-        return "the study is paused; `study resume` lets it go on"
+    view = study.view()
     if own:
         return f"these are the open ones of {study.holder}, and come before new ones"
-    others = study.waiting
-    return f"the policy waits for results ({counted(others, 'ticket')} out)" if others else "the policy has finished"
+    if view.status == "paused":
+        return "the study is paused; `study resume` lets it hand out tickets again"
+    if view.status == "known":
+        return "the examples have run out: all that matters is known"
+    if unseen and (view.wanted or not view.open):
+        return f"{study.holder} was handed every other arm that is wanted now"
+    if view.open:
+        return f"the policy waits for results ({counted(view.open, 'ticket')} open)"
+    return "the policy has finished"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from boxthirding.types import Label
 
 _LABEL = 12  # letters of a label that are shown
-_SEATS = 3  # arms of a box that are shown
+SEATS = 3  # arms of a box that are shown
 _BESIDE = 24  # columns beside the boxes
 
 
@@ -40,7 +40,7 @@ def drawn(boxes: "Sequence[Box]", best: "Label | None", console: "Console") -> "
         pile = here.pop(None, None)
         last = max((deferment for deferment in here if deferment is not None), default=-1)
         row = _row([here.get(deferment) for deferment in range(last + 1)], names, width)
-        table.add_row(str(level), row, f"{len(pile.arms):,}" if pile else "")
+        table.add_row(str(level), row, f"{pile.size:,}" if pile else "")
     return table
 
 
@@ -65,12 +65,12 @@ def _box(box: "Box | None", names: "Names") -> "Text":
 
     text = Text("[", "bright_black")
     arms = () if box is None else box.arms
-    shown = sorted(arms, key=lambda arm: arm.label != names.best)[:_SEATS]  # the best one first, if it is here
+    shown = sorted(arms, key=lambda arm: arm.label != names.best)[:SEATS]  # the best one first, if it is here
     for place, arm in enumerate(shown):
         style = "bold green" if arm.label == names.best else "default"
         text.append(" " if place else "").append(names.short(arm.label), style)
-    if len(arms) > _SEATS:
-        text.append(f" +{len(arms) - _SEATS:,}", "dim")
+    if box is not None and box.size > len(shown):
+        text.append(f" +{box.size - len(shown):,}", "dim")
     return text.append("]" if arms else " ]", "bright_black")
 
 

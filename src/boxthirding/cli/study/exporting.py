@@ -4,22 +4,33 @@ import csv
 import json
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict
+from contextlib import closing, contextmanager
+from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
 import click
 
-from boxthirding.cli.study.opening import of_a_study, opened
+from boxthirding.cli.drawing import counted
+from boxthirding.cli.study.opening import chosen, of_a_study
 from boxthirding.cli.study.writing import refuse_to_destroy, refuse_to_overwrite, whole_file
+from boxthirding.errors import UnknownStudy
 
 if TYPE_CHECKING:
-    from boxthirding.study import Entry
+    from boxthirding.study import Damaged, Entry, Event
+    from boxthirding.types import Label
 
-COLUMNS: Final = ("seq", "at", "event", "ticket", "arm", "pull", "holder", "reward")
+COLUMNS: Final = ("seq", "at", "event", "ticket", "arm", "pull", "holder", "reward", "details")
 """Of the CSV file."""
+
+DAMAGED: Final = "damaged"
+"""The event of a row that stands for one which cannot be read."""
+
+_SHOWN = 20  # damaged events that are named one by one
+_LATEST = 253402300799  # seconds: the year 9999, beyond which no calendar goes
+_IN_COLUMNS: Final = frozenset({"at", "tickets", "ticket", "label", "labels", "holder", "reward", "results"})
+_LONG: Final = frozenset({"arms", "payloads", "drawn", "drawn_payloads", "met"})  # in JSON lines only
 
 
 @click.command()
@@ -35,14 +46,20 @@ COLUMNS: Final = ("seq", "at", "event", "ticket", "arm", "pull", "holder", "rewa
     "--out",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Where it goes. Standard output unless given.",
+    help="Where it goes.  [default: standard output]",
 )
 @click.option("--force", is_flag=True, help="Replace the file if it is there.")
-def export(*, url: str, name: str | None, form: str | None, out: Path | None, force: bool) -> None:
-    """Export every event of STUDY, in order: who was handed which ticket, and what came back.
+@click.pass_context
+def export(ctx: click.Context, *, url: str, name: str | None, form: str | None, out: Path | None, force: bool) -> None:
+    """Export every event of STUDY as it was written: which holder was handed which ticket, and what came back.
 
-    The rows of the CSV file whose event is told are the results.
+    The rows of the CSV file whose event is told or observed are the results. The study need not be fit to be opened:
+    events that are damaged are named on standard error, the others are exported, and the exit code is 1.
     """
+    from boxthirding.storage import list_studies
+    from boxthirding.storage.opening import open_journal
+    from boxthirding.study import read_journal
+
     if out is not None:
         refuse_to_destroy(out, url)
         if not force:
@@ -50,8 +67,31 @@ def export(*, url: str, name: str | None, form: str | None, out: Path | None, fo
     if form is None:
         form = "jsonl" if out is not None and out.suffix in (".jsonl", ".json", ".ndjson") else "csv"
     write = {"csv": _write_csv, "jsonl": _write_json_lines}[form]
-    with opened(url, name) as study, _writing(out) as file:
-        write(study.events(), file)
+    wanted = chosen(url, name)
+    if wanted not in (names := list_studies(url)):
+        raise UnknownStudy(f"there is no study {wanted!r} here: the studies there are {', '.join(map(repr, names))}")
+    damaged: list[Damaged] = []
+    with closing(open_journal(url, wanted)) as journal, _writing(out) as file:
+        write(_noted(read_journal(journal, damaged=True), damaged), file)
+    if damaged:
+        for seq, _, problem in damaged[:_SHOWN]:
+            click.echo(f"Event {seq} is damaged: {problem}", err=True)
+        if len(damaged) > _SHOWN:
+            click.echo(
+                f"… and {counted(len(damaged) - _SHOWN, 'more event')}, marked {DAMAGED} in the export", err=True
+            )
+        click.echo(f"Error: {counted(len(damaged), 'event')} could not be read; the others are exported.", err=True)
+        ctx.exit(1)
+
+
+def _noted(entries: "Iterable[Entry | Damaged]", damaged: "list[Damaged]") -> "Iterator[Entry | Damaged]":
+    """Pass entries on, and note the damaged ones."""
+    from boxthirding.study import Damaged
+
+    for entry in entries:
+        if isinstance(entry, Damaged):
+            damaged.append(entry)
+        yield entry
 
 
 @contextmanager
@@ -67,62 +107,95 @@ def _writing(out: Path | None) -> Iterator[IO[str]]:
         raise click.ClickException(f"{out} could not be written: {problem.strerror or problem}") from problem
 
 
-def _write_json_lines(entries: "Iterable[Entry]", file: IO[str]) -> None:
-    from boxthirding.study.codec import name_of
+def _write_json_lines(entries: "Iterable[Entry | Damaged]", file: IO[str]) -> None:
+    from boxthirding.study import Damaged
+    from boxthirding.study.codec import as_object
 
-    for seq, event in entries:
-        file.write(json.dumps({"seq": seq, "event": name_of(event), **asdict(event)}) + "\n")
+    for entry in entries:
+        if isinstance(entry, Damaged):
+            row = {"seq": entry.seq, "event": DAMAGED, "problem": entry.problem, "text": entry.text}
+        else:
+            row = {"seq": entry.seq, **as_object(entry.event)}
+        file.write(json.dumps(row) + "\n")
 
 
-def _write_csv(entries: "Iterable[Entry]", file: IO[str]) -> None:
+def _write_csv(entries: "Iterable[Entry | Damaged]", file: IO[str]) -> None:
     sheet = csv.DictWriter(file, COLUMNS, lineterminator="\n")
     sheet.writeheader()
     sheet.writerows(_rows(entries))
 
 
-def _rows(entries: "Iterable[Entry]") -> Iterator[dict[str, Any]]:
+def _rows(entries: "Iterable[Entry | Damaged]") -> Iterator[dict[str, Any]]:
     """Cut events into rows, one for each ticket or arm; a result is given the arm of its ticket."""
+    from boxthirding.study import Damaged
     from boxthirding.study.codec import name_of
 
     tickets = _Tickets()
-    for seq, event in entries:
-        moment = datetime.fromtimestamp(event.at, UTC).isoformat(timespec="milliseconds")
+    for entry in entries:
+        if isinstance(entry, Damaged):
+            details = json.dumps({"problem": entry.problem, "text": entry.text})
+            yield {"seq": entry.seq, "event": DAMAGED, "details": details}
+            continue
+        seq, event = entry
         for row in tickets.about(event):
-            yield {"seq": seq, "at": moment, "event": name_of(event), **row}
+            yield {"seq": seq, "at": _moment(event.at), "event": name_of(event), "details": _details(event), **row}
+
+
+def _moment(at: float) -> str:
+    return datetime.fromtimestamp(min(max(at, 0.0), _LATEST), UTC).isoformat(timespec="milliseconds")
+
+
+def _details(event: "Event") -> str:
+    """Return what no other column has, as JSON; empty, if there is nothing."""
+    named = {field.name: getattr(event, field.name) for field in fields(event) if field.name not in _IN_COLUMNS | _LONG}
+    there = {name: value for name, value in named.items() if value not in (None, "") and value is not False}
+    plain = there["details"] if set(there) == {"details"} else there
+    return json.dumps(plain) if plain else ""
 
 
 class _Tickets:
-    """Which arm and pull every ticket is for."""
+    """Which arm and pull every ticket is for, and who holds it; a ticket that a damaged event made is only a number."""
 
     def __init__(self) -> None:
-        self._known: dict[int, dict[str, Any]] = {}  # the columns of open tickets
-        self._pulls: dict[Any, int] = {}  # by label: pulls handed out
+        self._known: dict[int, dict[str, Any]] = {}
 
-    def about(self, event: Any) -> list[dict[str, Any]]:
+    def about(self, event: "Event") -> list[dict[str, Any]]:  # noqa: PLR0911  # a case for each kind of event
         """Return what an event says, ticket by ticket or arm by arm."""
-        from boxthirding.study import ArmsAdded, ArmWithdrawn, Asked, Failed, Reissued, Released, Told
+        from boxthirding import study
 
         match event:
-            case Asked(holder=holder, first=first, labels=labels):
-                return [self._cut(first + place, label, holder) for place, label in enumerate(labels)]
-            case Told(ticket=ticket, reward=reward):
-                return [{**self._known.pop(ticket), "reward": reward}]
-            case Failed(ticket=ticket):
-                return [self._known[ticket]]
-            case Reissued(holder=holder, tickets=again):
-                for ticket in again:
-                    self._known[ticket] = {**self._known[ticket], "holder": holder}
-                return [self._known[ticket] for ticket in again]
-            case Released(tickets=released):
-                return [self._known[ticket] for ticket in released]
-            case ArmsAdded(labels=labels):
+            case study.Asked(holder=holder, tickets=new):
+                return [self._cut(ticket, label, pull, holder) for ticket, label, pull in new]
+            case study.Given(holder=holder, tickets=tickets):
+                return [self._given(ticket, holder) for ticket in tickets]
+            case study.Told(ticket=ticket, reward=reward, holder=holder):
+                row = {**self._of(ticket), "reward": reward}
+                return [row if holder is None else {**row, "holder": holder}]
+            case study.Corrected(ticket=ticket, reward=reward):
+                return [{**self._of(ticket), "reward": reward}]
+            case study.Failed(ticket=ticket):
+                return [self._of(ticket)]
+            case study.Released(tickets=tickets):
+                return [self._of(ticket) for ticket in tickets]
+            case study.Observed(results=results):
+                return [{"arm": label, "reward": reward, "pull": pull} for label, reward, pull in results]
+            case study.Excluded(holder=holder) | study.Included(holder=holder):
+                return [{"holder": holder}]
+            case study.ArmsAdded(labels=labels):
                 return [{"arm": label} for label in labels]
-            case ArmWithdrawn(label=label):
+            case study.Redefined(labels=labels):
+                return [{"arm": label} for label in labels] or [{}]
+            case study.ArmWithdrawn(label=label):
                 return [{"arm": label}]
         return [{}]
 
-    def _cut(self, ticket: int, label: Any, holder: str) -> dict[str, Any]:
-        pull = self._pulls.get(label, 0)
-        self._pulls[label] = pull + 1
+    def _cut(self, ticket: int, label: "Label", pull: int, holder: str) -> dict[str, Any]:
         self._known[ticket] = {"ticket": ticket, "arm": label, "pull": pull, "holder": holder}
         return self._known[ticket]
+
+    def _given(self, ticket: int, holder: str) -> dict[str, Any]:
+        self._known[ticket] = {**self._of(ticket), "holder": holder}
+        return self._known[ticket]
+
+    def _of(self, ticket: int) -> dict[str, Any]:
+        return self._known.get(ticket, {"ticket": ticket})

@@ -1,15 +1,13 @@
 """`boxthirding study list`: the studies of a database, and how far they are."""
 
 import json
-from typing import TYPE_CHECKING, Any
+from dataclasses import fields
+from typing import Any
 
 import click
 
 from boxthirding.cli.study.opening import json_option, kept
 from boxthirding.errors import BoxThirdingError
-
-if TYPE_CHECKING:
-    from boxthirding.study import Study
 
 _WIDEST = 16  # columns of a name
 
@@ -19,8 +17,8 @@ _WIDEST = 16  # columns of a name
 @json_option
 def list_(*, url: str, as_json: bool) -> None:
     """List the studies in DATABASE, a file or a URL."""
-    from boxthirding.find.shared import without_password
     from boxthirding.storage import list_studies
+    from boxthirding.storage.opening import without_password
 
     rows = [_row(url, name) for name in list_studies(url)]
     if as_json:
@@ -33,32 +31,17 @@ def list_(*, url: str, as_json: bool) -> None:
 
 
 def _row(url: str, name: str) -> dict[str, Any]:
-    """Return how far a study is; one that cannot be read does not keep the others from being listed."""
+    """Return a study's view; one that cannot be read does not keep the others from being listed."""
+    from boxthirding.session import View
     from boxthirding.storage import open_study
 
     try:
         with open_study(url, name) as study:
-            return _facts(study)
+            return {**study.view().as_dict(), "error": None}
     except BoxThirdingError as problem:
-        nothing = dict.fromkeys(("policy", "arms", "pulls", "out", "best", "mean"))
-        return {"name": name, "status": "unreadable", **nothing, "error": " ".join(str(problem).splitlines())}
-
-
-def _facts(study: "Study") -> dict[str, Any]:
-    from boxthirding.study.settings import written
-
-    best = study.recommend()
-    return {
-        "name": study.name,
-        "status": study.status,
-        "policy": written(study.policy),
-        "arms": study.screening(1).arms,
-        "pulls": study.pulls,
-        "out": study.waiting,
-        "best": None if best is None else best.label,
-        "mean": None if best is None else best.mean,
-        "error": None,
-    }
+        nothing = dict.fromkeys(["version", *(field.name for field in fields(View))])
+        reason = " ".join(str(problem).splitlines())
+        return {**nothing, "name": name, "status": "unreadable", "error": reason}
 
 
 def _print_table(rows: list[dict[str, Any]]) -> None:
@@ -75,11 +58,11 @@ def _print_table(rows: list[dict[str, Any]]) -> None:
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     for heading in ("study", "status", "policy", "best so far"):
         table.add_column(heading, no_wrap=True)
-    for heading in ("mean", "pulls", "out", "arms"):
+    for heading in ("mean", "pulls", "open", "arms"):
         table.add_column(heading, justify="right", no_wrap=True)
     below = []
     for row in rows:
-        best = "" if row["best"] is None else one_line(row["best"])
+        best = "" if row["recommendation"] is None else one_line(row["recommendation"]["label"])
         words = (row["name"], row["status"], row["policy"] or "", best)
         table.add_row(*[Text(shortened(word, _WIDEST, dots)) for word in words], *_numbers(row))
         if row["error"] is not None:
@@ -97,5 +80,5 @@ def _numbers(row: dict[str, Any]) -> list[str]:
     """Return the cells of a row that hold numbers."""
     if row["error"] is not None:
         return [""] * 4
-    mean = "" if row["mean"] is None else f"{row['mean']:.4g}"
-    return [mean, f"{row['pulls']:,}", f"{row['out']:,}", "endless" if row["arms"] is None else f"{row['arms']:,}"]
+    mean = "" if row["recommendation"] is None else f"{row['recommendation']['mean']:.4g}"
+    return [mean, f"{row['pulls']:,}", f"{row['open']:,}", "endless" if row["arms"] is None else f"{row['arms']:,}"]

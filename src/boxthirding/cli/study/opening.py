@@ -1,18 +1,22 @@
-"""What the commands of a study have in common: which study is meant, and how it is opened."""
+"""What the commands of a study have in common: which study is meant, how it is opened, and how far it is."""
 
+import re
 import shlex
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
 from boxthirding.cli.drawing import counted
-from boxthirding.errors import InvalidInput, UnknownStudy
+from boxthirding.errors import InvalidInput, UnknownLabel, UnknownStudy
 
 if TYPE_CHECKING:
-    from boxthirding.study import Study
+    from boxthirding.session import Recommendation, View
+    from boxthirding.study import Settings, Study
+    from boxthirding.types import Label
 
 _WIDEST = 24  # columns of a label
+_WHOLE: Final = re.compile(r"-?[0-9]{1,4000}")  # Python reads no longer ones
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -43,8 +47,8 @@ def opened(url: str, name: str | None, **settings: Any) -> "Study":
 
 def chosen(url: str, name: str | None) -> str:
     """Return the name of the study that is meant, or say which there are."""
-    from boxthirding.find.shared import NAME, without_password
     from boxthirding.storage import list_studies
+    from boxthirding.storage.opening import NAME, without_password
 
     if name is not None:
         return name
@@ -61,16 +65,71 @@ def chosen(url: str, name: str | None) -> str:
     raise InvalidInput(f"{place} has {len(names)} studies: say which with --name ({', '.join(names)})")
 
 
-def summary(study: "Study") -> str:
+def check_new(url: str, name: str, settings: "Settings") -> None:
+    """Refuse what cannot become a study before there is a database; one that is there is not looked at."""
+    from boxthirding.storage import list_studies
+    from boxthirding.storage.memory import MemoryJournal
+    from boxthirding.study import Study
+
+    if name not in list_studies(url):
+        Study(name, MemoryJournal(), settings).close()
+
+
+def label_of(study: "Study", text: str) -> "Label":
+    """Return the label that a text means: a study made in Python may have numbers."""
+    try:
+        study.payload(text)
+    except UnknownLabel:
+        if _WHOLE.fullmatch(text):
+            study.payload(int(text))
+            return int(text)
+        raise
+    return text
+
+
+def summary(view: "View") -> str:
     """Return how far a study is, in one line; a label that is long stands on a line of its own, in full."""
     from boxthirding.cli.study.boxes import one_line
 
-    best = study.recommend()
-    out = f", {counted(study.waiting, 'ticket')} out" if study.waiting else ""
-    text = f"Study {study.name}: {counted(study.pulls, 'pull')}{out}"
-    if best is None:
+    text = _counts(view)
+    if view.recommendation is None:
         return f"{text}."
-    label, how = one_line(best.label), f"{best.mean:.4g} over {counted(best.pulls, 'pull')}"
-    if len(label) > _WIDEST:
-        return f"{text}; best so far, with {how}:\n  {label}"
-    return f"{text}; best so far {label}, {how}."
+    label, mean, pulls, _ = view.recommendation
+    how = f"{mean:.4g} over {counted(pulls, 'pull')}"
+    if len(one_line(label)) > _WIDEST:
+        return f"{text}; best so far, with {how}:\n  {one_line(label)}"
+    return f"{text}; best so far {one_line(label)}, {how}."
+
+
+def report(what: str, before: "View", after: "View", *, as_json: bool, **facts: Any) -> None:
+    """Print what has changed, and what the answer is now: before and after, where it is another one."""
+    import json
+
+    if as_json:
+        answers = {
+            "before": None if before.recommendation is None else before.recommendation._asdict(),
+            "after": None if after.recommendation is None else after.recommendation._asdict(),
+        }
+        click.echo(json.dumps({**facts, **answers, "pulls": after.pulls}))
+        return
+    click.echo(what)
+    if before.recommendation == after.recommendation:
+        click.echo(f"Best, as before: {_answer(after.recommendation)}")
+    else:
+        line = f"Best: {_answer(before.recommendation)} → {_answer(after.recommendation)}"
+        is_short = len(line) <= 80  # noqa: PLR2004  # columns
+        click.echo(line if is_short else line.replace(" → ", "\n   →  ", 1))
+    click.echo(f"{_counts(after)}.")
+
+
+def _counts(view: "View") -> str:
+    still_open = f", {counted(view.open, 'ticket')} open" if view.open else ""
+    return f"Study {view.name}: {counted(view.pulls, 'pull')}{still_open}"
+
+
+def _answer(best: "Recommendation | None") -> str:
+    from boxthirding.cli.study.boxes import one_line
+
+    if best is None:
+        return "no result"
+    return f"{one_line(best.label)}, {best.mean:.4g} over {counted(best.pulls, 'pull')}"

@@ -9,11 +9,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from boxthirding.cli.numbers import number
+from boxthirding._checks import as_reward
 from boxthirding.errors import UnreadableData
 from boxthirding.rewards.files import Sheet, read_sheet
-from boxthirding.session.play import as_reward
-from boxthirding.study import Asked, Created, Told
+from boxthirding.runs.numbers import number
+from boxthirding.study import ArmWithdrawn, Asked, Corrected, Created, Entry, Told
 
 if TYPE_CHECKING:
     from boxthirding.session import Ticket
@@ -24,7 +24,7 @@ COLUMNS: Final = ("ticket", "arm", "pull", "reward", "study")
 _MARK = 6  # digits by which studies of one name are told apart
 _HOLDER = 200  # characters that the name of a holder may have
 _SHOWN = 40  # characters of a cell that a reason repeats
-_DIGITS = 18  # of a ticket at most: nobody has handed out more
+_DIGITS = 18  # of a ticket at most: no study has handed out more
 
 
 def plate_of(study: "Study", tickets: "Iterable[Ticket]") -> str:
@@ -38,8 +38,8 @@ def plate_of(study: "Study", tickets: "Iterable[Ticket]") -> str:
 
 def mark_of(study: "Study") -> str:
     """Return by what the plates of a study are known: others may have its name, its arms and its seed."""
-    first = next(study.events()).event
-    origin = first.origin if isinstance(first, Created) else ""
+    first = next(study.events())
+    origin = first.event.origin if isinstance(first, Entry) and isinstance(first.event, Created) else ""
     return f"{study.name}-{origin[:_MARK]}"
 
 
@@ -118,8 +118,9 @@ class _Expected:
     def __init__(self, study: "Study") -> None:
         self._study = study
         self._mark = mark_of(study)
-        self._labels = {lent.ticket.id: str(lent.ticket.label) for lent in study.lent()}
-        self._lines: dict[int, int] = {}  # by ticket, where it was first met
+        holders = study.view().holders
+        self._labels = {ticket.id: str(ticket.label) for holder in holders for ticket in study.held(holder)}
+        self._lines: dict[int, int] = {}  # by ticket, where it stands first
 
     @cached_property
     def _past(self) -> "_Past":
@@ -141,10 +142,12 @@ class _Expected:
         """Say what is wrong with a row that has a number for a ticket, or nothing."""
         if self._lines.setdefault(ticket, row.line) != row.line:
             return f"ticket {ticket} stands on line {self._lines[ticket]} already"
-        if ticket not in self._labels:
+        label = self._labels.get(ticket)
+        if label is None:  # it has no holder, or is not open
+            label = self._past.open.get(ticket)
+        if label is None:
             return self._past.why_not(ticket)
-        if row.arm is not None and row.arm.strip() != self._labels[ticket].strip():
-            label = self._labels[ticket]
+        if row.arm is not None and row.arm.strip() != label.strip():
             return f"ticket {ticket} is for {label!r}, not {row.arm!r}: is this the file of another study?"
         try:
             as_reward(number(row.reward))
@@ -154,21 +157,30 @@ class _Expected:
 
 
 class _Past:
-    """What has become of tickets that are not open; read from the journal when somebody wants to know."""
+    """What has become of the tickets of a study, read from its journal when a plate has some that no holder has."""
 
     def __init__(self, study: "Study") -> None:
+        self.open: dict[int, str] = {}
         self._issued = 0
         self._told: dict[int, float] = {}
-        for _, event in study.events():
+        for _, event in (entry for entry in study.events() if isinstance(entry, Entry)):
             if isinstance(event, Asked):
-                self._issued = event.first + len(event.labels)
-            elif isinstance(event, Told):
-                self._told[event.ticket] = event.reward
+                self.open |= {ticket: str(label) for ticket, label, _ in event.tickets}
+                self._issued += len(event.tickets)
+            elif isinstance(event, Told | Corrected):
+                self.open.pop(event.ticket, None)
+                if isinstance(event, Corrected) or event.ticket not in self._told:  # a later one is a result of its own
+                    self._told[event.ticket] = event.reward
+            elif isinstance(event, ArmWithdrawn):
+                self.open = {ticket: label for ticket, label in self.open.items() if label != str(event.label)}
 
     def why_not(self, ticket: int) -> str:
         """Say why the result of a ticket is not expected."""
         if ticket in self._told:
-            return f"ticket {ticket} was told already, {self._told[ticket]:g}: the first answer counts"
+            return (
+                f"ticket {ticket} was told already, {self._told[ticket]:g}: the first answer counts, and "
+                "`boxthirding study correct` changes it"
+            )
         if 0 <= ticket < self._issued:
             return f"ticket {ticket} is void: its arm was withdrawn"
         return f"ticket {ticket} was never handed out by this study"

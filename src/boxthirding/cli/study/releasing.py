@@ -1,4 +1,4 @@
-"""`boxthirding study release`: a way out when a plate, or whoever had tickets, is lost for good."""
+"""`boxthirding study release`: a way out when a plate, or a holder of tickets, is lost for good."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,20 +17,22 @@ if TYPE_CHECKING:
 @click.argument("tickets", metavar="[TICKET]...", nargs=-1, type=int)
 @click.option("--holder", metavar="NAME", help="All that NAME has: a plate by its path, or as `study show` names it.")
 def release(*, url: str, name: str | None, tickets: tuple[int, ...], holder: str | None) -> None:
-    """Take back open tickets of STUDY, so that whoever asks next is given them.
+    """Take open tickets of STUDY from their holders: the next to ask is given them.
 
-    For a plate that is lost, or a worker that will not come back. Nothing counts as failed; should a result come in all
-    the same, the first one counts.
+    For a plate that is lost, or a worker that will not come back. Nothing counts as failed; if a result comes in all
+    the same, it counts.
     """
     with opened(url, name) as study:
-        released = study.release(*tickets, holder=None if holder is None else _holder(study, holder))
-        click.echo(f"{counted(len(released), 'ticket')} released: whoever asks next is given them.\n{summary(study)}")
+        released = study.release(*tickets, holder=None if holder is None else holder_meant(study, holder))
+        them = "it" if len(released) == 1 else "them"
+        click.echo(f"{counted(len(released), 'ticket')} released: the next to ask is given {them}.")
+        click.echo(summary(study.view()))
 
 
-def _holder(study: "Study", name: str) -> str:
-    """Return the holder that is meant: one of that name, or the plate at that path."""
+def holder_meant(study: "Study", name: str) -> str:
+    """Return the holder of open tickets that is meant: one of that name, or the plate at that path."""
     from boxthirding.cli.study.plates import holder_of
 
     plate = holder_of(Path(name))
-    holders = {lent.holder for lent in study.lent()}
+    holders = study.view().holders
     return plate if name not in holders and plate in holders else name

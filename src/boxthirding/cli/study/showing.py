@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from boxthirding.cli.drawing import counted
+from boxthirding.cli.study.boxes import SEATS
 from boxthirding.cli.study.opening import json_option, of_a_study, opened
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
 
-    from boxthirding.study import Study
+    from boxthirding.session import Box, View
 
 _TOP = 5
-_GOOD = 0.01  # the share of arms that the screening speaks of
 _HOLDERS = 5  # that are named
 _NUMBERS = 36  # columns beside a label
 
@@ -25,98 +27,71 @@ _NUMBERS = 36  # columns beside a label
 def show(*, url: str, name: str | None, as_json: bool) -> None:
     """Show STUDY: its boxes, what it recommends now, and the chance that a good arm is still in the race."""
     with opened(url, name) as study:
-        if as_json:
-            click.echo(json.dumps(_as_json(study)))
-        else:
-            _print(study)
+        view, boxes = study.view(), study.boxes(count=SEATS)
+    if as_json:
+        click.echo(json.dumps(_as_json(view, boxes)))
+    else:
+        _print(view, boxes)
 
 
-def _as_json(study: "Study") -> dict[str, Any]:
-    from boxthirding.study.settings import written
-
-    best, screening = study.recommend(), study.screening(_GOOD)
-    return {
-        "name": study.name,
-        "status": study.status,
-        "policy": written(study.policy),
-        "seed": study.seed,
-        "direction": study.direction,
-        "arms": screening.arms,
-        "pulls": study.pulls,
-        "out": study.waiting,
-        "holders": _holders(study),
-        "best": None if best is None else best._asdict(),
-        "top": [arm._asdict() for arm in study.top(_TOP)],
-        "screening": {
-            "share": _GOOD,
-            "probability": screening.probability,
-            "candidates": screening.candidates,
-        },
-        "boxes": [
-            {"level": box.level, "deferment": box.deferment, "arms": [arm._asdict() for arm in box.arms]}
-            for box in study.boxes()
-        ],
-    }
+def _as_json(view: "View", boxes: "Sequence[Box]") -> dict[str, Any]:
+    drawn = [{**box._asdict(), "arms": [arm._asdict() for arm in box.arms]} for box in boxes]
+    return {**view.as_dict(), "drawn": drawn}
 
 
-def _holders(study: "Study") -> dict[str, int]:
-    """Return how many tickets each holder has."""
-    holders: dict[str, int] = {}
-    for lent in study.lent():
-        if lent.holder is not None:
-            holders[lent.holder] = holders.get(lent.holder, 0) + 1
-    return holders
-
-
-def _print(study: "Study") -> None:
+def _print(view: "View", boxes: "Sequence[Box]") -> None:
     from rich.console import Console
 
     from boxthirding.cli.study.boxes import drawn
-    from boxthirding.study.settings import written
 
     console = Console(highlight=False, markup=False)
-    screening, best = study.screening(_GOOD), study.recommend()
-    arms = "arms from an iterator" if screening.arms is None else counted(screening.arms, "arm")
-    console.print(f"Study {study.name}: {study.status}", style="bold")
-    console.print(f"policy {written(study.policy)}, seed {study.seed}, {study.direction}; {arms}")
-    console.print(_progress(study, console.width), soft_wrap=True)
+    arms = "arms from an iterator" if view.arms is None else counted(view.arms, "arm")
+    console.print(f"Study {view.name}: {view.status}", style="bold")
+    console.print(f"policy {view.policy}, seed {view.seed}, {view.direction}; {arms}", soft_wrap=True)
+    console.print(_progress(view, console.width), soft_wrap=True)
+    if view.excluded:
+        console.print(f"excluded: {', '.join(view.excluded)}", soft_wrap=True)
     console.print()
-    if best is None:
-        console.print("No result yet.")
+    if view.recommendation is None:
+        console.print("No result yet." if view.spent == 0 else "No result counts: their holders are excluded.")
         return
-    boxes = study.boxes()
     if boxes:
-        console.print(drawn(boxes, best.label, console))
+        console.print(drawn(boxes, view.recommendation.label, console))
         console.print()
-    _print_top(study, console)
-    console.print()
-    console.print(f"{screening}.")
+    _print_top(view, console)
+    if view.screening is not None:
+        console.print()
+        console.print(f"{view.screening}.")
 
 
-def _progress(study: "Study", width: int) -> str:
-    """Say how many results are in, and who has tickets: in one line, or in a line for each who has."""
-    text = counted(study.pulls, "pull")
-    holders = _holders(study)
-    nobodys = study.waiting - sum(holders.values())
-    parts = [f"{name} has {number:,}" for name, number in list(holders.items())[:_HOLDERS]]
-    if len(holders) > _HOLDERS:
-        parts.append(f"{counted(len(holders) - _HOLDERS, 'other holder')} {sum(list(holders.values())[_HOLDERS:]):,}")
-    if nobodys > 0:
-        parts.append(f"{nobodys:,} failed or released, to be handed out again")
+def _progress(view: "View", width: int) -> str:
+    """Say how many results count, and who has open tickets: in one line, or in a line for each holder."""
+    text = counted(view.pulls, "pull")
+    if view.per_minute is not None:
+        text += f", {view.per_minute:,.3g} a minute"
+    free = view.open - sum(view.holders.values())
+    parts = [f"{name} has {number:,}" for name, number in list(view.holders.items())[:_HOLDERS]]
+    others = list(view.holders.values())[_HOLDERS:]
+    if others:
+        have = "has" if len(others) == 1 else "have"
+        parts.append(f"{counted(len(others), 'other holder')} {have} {sum(others):,}")
+    if free > 0:
+        have = "has" if free == 1 else "have"
+        parts.append(f"{free:,} {have} no holder: the next to ask is given {'it' if free == 1 else 'them'}")
     if not parts:
-        return f"{text}; no ticket is out"
-    out = f"{text}; {counted(study.waiting, 'ticket')} out:"
-    line = f"{out} {', '.join(parts)}"
-    return line if len(line) <= width else "\n  ".join([out, *parts])
+        return f"{text}; no ticket is open"
+    head = f"{text}; {counted(view.open, 'ticket')} open:"
+    line = f"{head} {', '.join(parts)}"
+    return line if len(line) <= width else "\n  ".join([head, *parts])
 
 
-def _print_top(study: "Study", console: "Console") -> None:
+def _print_top(view: "View", console: "Console") -> None:
     from rich.table import Table
     from rich.text import Text
 
     from boxthirding.cli.study.boxes import Names, dots_of, one_line
 
-    top = study.top(_TOP)
+    top = view.top[:_TOP]
     names = Names([arm.label for arm in top], max(20, console.width - _NUMBERS), dots_of(console))
     table = Table.grid(padding=(0, 2, 0, 0))
     table.show_header = True

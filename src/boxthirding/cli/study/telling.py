@@ -48,7 +48,7 @@ def tell(*, url: str, name: str | None, file: Path, skip_bad: bool, as_json: boo
         if not as_json:
             empty = f"; {counted(readings.empty, 'row')} without a reward left open" if readings.empty else ""
             click.echo(f"{file}: {counted(len(readings.good), 'result')} told{empty}.")
-            click.echo(summary(study))
+            click.echo(summary(study.view()))
 
 
 def _as_json(readings: "Readings", *, told: bool) -> dict[str, Any]:

@@ -26,13 +26,13 @@ def whole_file(path: Path) -> Iterator[IO[str]]:
 
 
 def refuse_to_overwrite(path: Path, way_out: str) -> None:
-    """Refuse a file that is there: somebody may have filled it in."""
+    """Refuse a file that is there: it may have been filled in."""
     if _is_there(path):
         raise InvalidInput(f"--out is {path}, which is there already: {way_out}")
 
 
 def refuse_to_destroy(path: Path, url: str) -> None:
-    """Refuse what nobody can want to be replaced, not even by force: a folder, a device, the study itself."""
+    """Refuse what must not be replaced, not even by force: a folder, a device, the study itself."""
     from boxthirding.storage.opening import file_of
 
     if _is_there(path) and not path.is_file():

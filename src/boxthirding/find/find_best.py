@@ -1,0 +1,370 @@
+"""The one-liner: your arms, your function, a budget."""
+
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from boxthirding.errors import ArmsUnavailable, InvalidInput, StudyDiffers
+from boxthirding.find.budget import Account, Limits, counted
+from boxthirding.find.engine import Engine, engine
+from boxthirding.find.forecast import expect, plan
+from boxthirding.find.interrupts import Breakable
+from boxthirding.find.progress import Reporter
+from boxthirding.find.result import Found, raise_error
+from boxthirding.find.search import TROUBLE, Search, unavailable
+from boxthirding.find.source import Source
+from boxthirding.find.task import Examples, Task
+from boxthirding.find.words import measured, named
+from boxthirding.policies.spec import as_policy
+from boxthirding.session import AskTell, Known, Session
+from boxthirding.types import Label, Policy, Progress
+
+Arms = int | Iterable[Any] | Mapping[Label, Any]
+Place = str | Path | tuple[str | Path, str]
+"""A path or URL, or that and the name of a study in it."""
+
+_PAIR = 2
+_SHORT: Final = 2.0  # seconds to wait for a file that is locked: a search waits longer, and heeds deadlines and Ctrl-C
+
+
+def find_best(  # noqa: PLR0913  # two that are needed, and an option for each way to use them
+    arms: Arms | None,
+    evaluate: Callable[..., Any],
+    *,
+    budget: int | None = None,
+    seconds: float | None = None,
+    cost: float | None = None,
+    examples: Sequence[Any] | Examples | None = None,
+    known: Known | None = None,
+    workers: int | None = None,
+    executor: Executor | None = None,
+    policy: Policy | str | None = None,
+    seed: int | None = None,
+    direction: str | None = None,
+    on_error: str = "raise",
+    study: Place | AskTell | None = None,
+    progress: bool | Callable[[Progress], None] = True,
+) -> Found:
+    """Find the best arm by evaluating arms within a budget; Ctrl-C or a deadline returns the best so far.
+
+    Parameters
+    ----------
+    arms
+        A sequence, a mapping of labels to arms, an iterator, a range, or a number of arms. None, where the study has
+        them.
+    evaluate : callable
+        `evaluate(arm)`, or with examples `evaluate(arm, example)`, returns a number, or (number, cost). A coroutine
+        function is awaited.
+    budget : int, optional
+        How many pulls there may be. An evaluation that fails is paid for as well.
+    seconds : float, optional
+        How long it may take; alone, or beside one of the other two: whichever ends first counts.
+    cost : float, optional
+        A total cost instead of pulls, in the unit that `evaluate` returns; a result without a cost counts as 1.
+        Evaluations under way when it is reached are waited for, so the last of them may exceed it.
+    examples : sequence or Examples, optional
+        Pull k of every arm sees the same example, and a pair of arm and example is evaluated once, ever, unless it is
+        `Examples(…, repeat=True)`. The run ends as "known" when nothing is left to evaluate.
+    known : mapping or pairs, optional
+        Results that are there already and need not be paid for: {label: reward}, {label: [reward, …]} or (label,
+        reward) pairs; with examples {label: {index of the example: reward}}. Those that a study has already are not
+        taken twice; give those of an open study to its `observe_all`.
+    workers : int, optional
+        Evaluations in parallel (other tools say n_jobs). Default: 1, or as many as the executor has.
+    executor : concurrent.futures.Executor, optional
+        Where to evaluate: processes, a cluster. Default: the calling thread, or threads for several workers.
+    policy : Policy or str, default "b3auto"
+        What decides which arm is next, as an object or a SPEC such as "sh" or "b3:reuse=topup".
+    seed : int, default 0
+        Decides the order of arms and examples.
+    direction : {"maximize", "minimize"}, default "maximize"
+        Whether larger numbers are better.
+    on_error : {"raise", "withdraw"}, default "raise"
+        When an evaluation raises or returns no finite number: "raise" lets those under way finish and raises
+        `EvaluationFailed`, whose `found` is the best so far; "withdraw" retries, and withdraws the arm after three
+        failures in a row.
+    study : path, URL, (path or URL, name) or AskTell, optional
+        Keep the run in a database, or use a study or session that is open. The same call resumes after Ctrl-C, a crash
+        or a kill, and several processes may make it at once.
+    progress : bool or callable, default True
+        Whether to print the plan, how far it is, and in the end what was spent, to stderr; or a function that is called
+        with a `Progress` after each result.
+
+    Deadlines and Ctrl-C: with `seconds`, one worker is a thread too. What hangs past the deadline, or when Ctrl-C is
+    pressed, cannot be killed, but is not waited for, and a thread of ours does not keep the program alive. An iterator
+    of arms, and a coroutine that blocks the loop, run in the calling thread: Ctrl-C breaks them off, but a deadline is
+    looked at only when they are done.
+
+    With a study, `budget` counts the results of the whole study; `cost`, `seconds` and failures count in the call that
+    has them, so after failures the same call tries once more for the results that are missing. Arms, policy, seed,
+    direction and known results must stay the same, or may be left out. Nothing is handed out while the study is paused,
+    and the call waits; once it is finished, it returns. While the database is unreachable, for up to a minute, nothing
+    new is started, and results that have come in are kept.
+
+    >>> found = find_best(["ann", "bob", "cid"], {"ann": 0.1, "bob": 0.9, "cid": 0.5}.get, budget=20, progress=False)
+    >>> found.best
+    'bob'
+
+    """
+    limits = _limits(budget, cost, seconds)
+    crew = engine(_task(evaluate, examples, seed), workers, executor, on_error)
+    crew.refuse_running_loop("find_best_async(…)")
+    with ExitStack() as stack:
+        opened = _opened(stack, study, arms, policy, seed, direction, known, crew.task.examples, limits)
+        crew = crew.seeded(opened.study.seed)
+        return crew.carry_out(*begin(opened, crew, limits, Reporter(progress), stack))
+
+
+async def find_best_async(  # noqa: PLR0913  # the same
+    arms: Arms | None,
+    evaluate: Callable[..., Any],
+    *,
+    budget: int | None = None,
+    seconds: float | None = None,
+    cost: float | None = None,
+    examples: Sequence[Any] | Examples | None = None,
+    known: Known | None = None,
+    workers: int | None = None,
+    executor: Executor | None = None,
+    policy: Policy | str | None = None,
+    seed: int | None = None,
+    direction: str | None = None,
+    on_error: str = "raise",
+    study: Place | AskTell | None = None,
+    progress: bool | Callable[[Progress], None] = True,
+) -> Found:
+    """Do what `find_best` does from a running event loop; a plain function runs in threads, so the loop goes on.
+
+    The parameters are those of `find_best`. Cancelling it cancels the evaluations and raises CancelledError, as always.
+    Ctrl-C returns the best so far.
+    """
+    from boxthirding.find.awaiting import carry_out  # noqa: PLC0415  # asyncio takes its time to import
+
+    limits = _limits(budget, cost, seconds)
+    crew = engine(_task(evaluate, examples, seed), workers, executor, on_error)
+    with ExitStack() as stack:
+        opened = _opened(stack, study, arms, policy, seed, direction, known, crew.task.examples, limits)
+        crew = crew.seeded(opened.study.seed)
+        return await carry_out(crew, *begin(opened, crew, limits, Reporter(progress), stack))
+
+
+class Opened(NamedTuple):
+    """What a run asks and tells."""
+
+    study: AskTell
+    place: str | None
+    """Where it is kept, as a command line names it; None in memory."""
+    is_shared: bool
+    """Whether others may work on it, or did."""
+    is_ours: bool = False
+    """Whether it was opened for this run."""
+
+
+def begin(
+    opened: Opened, crew: Engine, limits: Limits, reporter: Reporter, stack: ExitStack
+) -> tuple[Search, Callable[[], Found]]:
+    """Print the plan; return the search for the best arm, and what makes the result of it."""
+    study = opened.study
+    account = Account(limits)
+    source = Source(study, account, opened.place)
+    stack.callback(source.let_go_quietly)
+    if reporter.is_wanted:
+        n_arms = study.view().arms
+        reporter.say(*plan(limits, n_arms, crew.workers, study.policy))
+        if opened.is_shared:
+            reporter.say(_greeting(opened, source))
+        else:
+            expect(limits, n_arms, study.policy, reporter.say)
+    history: list[tuple[int, Label]] = []
+
+    def told() -> None:
+        best = source.latest.recommendation
+        if best is not None and (not history or history[-1][1] != best.label):
+            history.append((source.latest.pulls, best.label))
+        reporter.update(account, source.latest)
+
+    def patient(room: bool) -> bool:  # noqa: FBT001  # the one thing that a search knows
+        reason = source.reason_to_wait(room=room) if opened.is_shared else ""
+        reporter.say_once(reason)
+        return bool(reason)
+
+    search = Search(
+        source,
+        account,
+        workers=crew.workers,
+        on_error=crew.on_error,
+        told=told,
+        patient=patient,
+        unreachable=lambda trouble: reporter.say_once(f"The study cannot be reached, trying again: {trouble}"),
+    )
+
+    def conclude() -> Found:
+        search.close()
+        if not isinstance(search.error, TROUBLE):
+            source.let_go_quietly()
+        try:
+            found = Found(study, search, crew, history, source.holders() if opened.is_shared else {})
+        except TROUBLE as trouble:
+            if isinstance(search.error, TROUBLE):
+                raise search.error from trouble
+            raise trouble from search.error or trouble.__cause__
+        if opened.is_ours:
+            weakref.finalize(found, stack.pop_all().close)  # the study can be read for as long as there is the result
+        best = found.recommendation
+        answer = "No result" if best is None else f"Best: {named(best.label)}, {measured(best.mean, best.pulls)}"
+        reporter.end(f"{answer}; {found.account()[0]}.", *found.account()[1:])
+        raise_error(search, found)
+        return found
+
+    return search, conclude
+
+
+def _greeting(opened: Opened, source: Source) -> str:
+    """Say what was there before."""
+    pulls, still_open = source.latest.pulls, source.latest.open
+    where = "The study" if opened.place is None else f"Study {opened.place}"
+    there = f"resuming from {counted(pulls, 'pull')}" if pulls or still_open else "new"
+    return f"{where}: {there}" + (f", {counted(still_open, 'ticket')} open." if still_open else ".")
+
+
+def _opened(  # what find_best was given
+    stack: ExitStack,
+    study: Place | AskTell | None,
+    arms: Arms | None,
+    policy: Policy | str | None,
+    seed: int | None,
+    direction: str | None,
+    known: Known | None,
+    examples: Examples | None,
+    limits: Limits,
+) -> Opened:
+    """Return what to ask and tell: a session of our own, a study that is opened for this run, or what is open."""
+    chosen = None if policy is None else as_policy(policy, budget=limits.pulls)
+    most = None if examples is None else examples.most
+    try:
+        if study is None:
+            if arms is None:
+                raise InvalidInput("arms is None, but only a study that is there has arms of its own: give arms")
+            given = _by_pull(known, examples, 0 if seed is None else seed)
+            settings = {"seed": seed, "direction": direction, "known": given}
+            kept = {name: value for name, value in settings.items() if value is not None}
+            return Opened(Session(_breakable(arms), chosen, examples=most, **kept), None, is_shared=False)  # type: ignore[arg-type]  # each has its own type
+        if hasattr(study, "ask"):
+            return _given_open(study, arms, chosen, seed, direction, known, examples)
+        return _in_database(stack, study, arms, chosen, seed, direction, known, examples)
+    except ArmsUnavailable as error:  # from the first arm
+        raise unavailable(error) from error.__cause__
+
+
+def _in_database(  # the same
+    stack: ExitStack,
+    place: Place,
+    arms: Arms | None,
+    policy: Policy | None,
+    seed: int | None,
+    direction: str | None,
+    known: Known | None,
+    examples: Examples | None,
+) -> Opened:
+    from boxthirding.storage.opening import NAME, open_study  # noqa: PLC0415  # most runs keep none
+
+    url, name = _parts(place, NAME)
+    given = None if arms is None else _breakable(arms)
+    opened = open_study(
+        url,
+        name,
+        arms=given,
+        policy=policy,
+        seed=seed,
+        direction=direction,
+        examples=None if examples is None else examples.most,
+        timeout=_SHORT,
+    )
+    stack.callback(opened.close)
+    _check_examples(opened, examples)
+    opened.add_known(_by_pull(known, examples, opened.seed))
+    return Opened(opened, opened.place, is_shared=True, is_ours=True)
+
+
+def _given_open(
+    study: Any,
+    arms: Arms | None,
+    policy: Policy | None,
+    seed: int | None,
+    direction: str | None,
+    known: Known | None,
+    examples: Examples | None,
+) -> Opened:
+    """Return an `AskTell` that is open, after a look at what was given beside it."""
+    for what, value in {"policy": policy, "seed": seed, "direction": direction}.items():
+        if value is not None:
+            raise InvalidInput(f"{what} is {value!r}, but the open study has its own: leave it out")
+    if arms is not None:
+        raise InvalidInput("arms were given, but the open study has its own: give None instead")
+    if known is not None:  # the same call may be made again, and nothing tells which of them are there already
+        raise InvalidInput("known results were given beside an open study: call its observe_all() with them, once")
+    _check_examples(study, examples)
+    return Opened(study, getattr(study, "place", None), is_shared=True)
+
+
+def _check_examples(study: AskTell, examples: Examples | None) -> None:
+    """Refuse examples that are not those of a study: its pulls would be of other pairs of arm and example."""
+    most = None if examples is None else examples.most
+    if most != study.examples:
+        has = "no examples" if study.examples is None else f"{counted(study.examples, 'example')} that run out"
+        given = "none" if examples is None else f"{len(examples):,}{' that may be repeated' if most is None else ''}"
+        raise StudyDiffers(
+            f"the study has {has}, but {given} {'is' if given == '1' else 'are'} given: give examples= as when it was "
+            "made, or use another study"
+        )
+
+
+def _by_pull(known: Known | None, examples: Examples | None, seed: int) -> Known | None:
+    """Return known results with the pulls that see their examples; where those may be repeated, it does not matter."""
+    if known is None or examples is None or (examples.repeat and not isinstance(known, Mapping)):
+        return known
+    order = examples.seeded(seed)
+    by_pull: dict[Label, Any] = {}
+    for label, rewards in known.items() if isinstance(known, Mapping) else known:
+        if isinstance(rewards, Mapping):
+            pulls = {order.pull_of(example): reward for example, reward in rewards.items()}
+            by_pull[label] = list(pulls.values()) if examples.repeat else pulls
+        elif examples.repeat:
+            by_pull[label] = rewards
+        else:
+            raise InvalidInput(
+                f"the known result of {label!r} is {rewards!r} and names no example, but must: give known={{label: "
+                "{index of the example: reward}}"
+            )
+    return by_pull
+
+
+def _parts(place: object, default: str) -> tuple[str, str]:
+    """Return the URL and the name of a study."""
+    if isinstance(place, str | Path):
+        return str(place), default
+    if isinstance(place, tuple | list) and len(place) == _PAIR and isinstance(place[0], str | Path):
+        return str(place[0]), place[1]
+    raise InvalidInput(
+        f"study is {place!r}, but must be a path or URL, a pair of that and the name of a study, or an open study"
+    )
+
+
+def _breakable(arms: Arms) -> Arms:
+    """Let Ctrl-C break off arms that come from an iterator."""
+    return Breakable(arms) if isinstance(arms, Iterator) else arms
+
+
+def _limits(budget: int | None, cost: float | None, seconds: float | None) -> Limits:
+    if budget is None and cost is None and seconds is None:
+        raise InvalidInput("there is no budget: give budget= pulls, cost= in your own unit, or seconds=")
+    return Limits(budget, cost, seconds)
+
+
+def _task(evaluate: Callable[..., Any], examples: Sequence[Any] | Examples | None, seed: int | None) -> Task:
+    if examples is None or isinstance(examples, Examples):
+        return Task(evaluate, examples)
+    return Task(evaluate, Examples(examples, seed))

@@ -1,0 +1,203 @@
+"""What `find_best` returns: the best arm, why it stopped, what it spent, and how to measure the winner again."""
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any, Final
+
+from boxthirding._checks import whole
+from boxthirding.errors import EvaluationFailed, InvalidInput
+from boxthirding.find.budget import Account, Limits, Spending, counted
+from boxthirding.find.confirm import Confirmation, FreshPulls
+from boxthirding.find.engine import Engine
+from boxthirding.find.search import (
+    BUDGET,
+    DEADLINE,
+    ERROR,
+    FINISHED,
+    INTERRUPTED,
+    KNOWN,
+    STUDY_FINISHED,
+    WAITING,
+    Search,
+)
+from boxthirding.find.words import having, measured, named
+from boxthirding.session import AskTell, Recommendation
+from boxthirding.types import Label
+
+NO_ARMS: Final = "no arms left"
+
+_REASONS: Final = {
+    BUDGET: "the budget is spent",
+    DEADLINE: "the time is up",
+    INTERRUPTED: "interrupted",
+    FINISHED: "the policy has finished",
+    NO_ARMS: "no arm is left",
+    STUDY_FINISHED: "the study is finished",
+    KNOWN: "every example that matters has been evaluated",
+    ERROR: "an error ended it",
+}
+_RUNNERS_UP = 3
+_GOOD = 0.01  # the share of arms that the screening sentence speaks of
+
+
+class Found:
+    """The best arm of a search, and what is known about it.
+
+    `best` is the arm as it was given to `find_best`, `label` its label; both are None if no evaluation gave a result.
+    """
+
+    def __init__(
+        self,
+        session: AskTell,
+        search: Search,
+        engine: Engine,
+        history: list[tuple[int, Label]],
+        holders: Mapping[str, int],
+    ) -> None:
+        self.session = session
+        self.recommendation: Recommendation | None = session.recommend()
+        self.stopped: str = ERROR if search.error is not None else search.stopped or INTERRUPTED
+        """Why it ended.
+
+        `budget` (it is spent), `deadline`, `interrupted` (by Ctrl-C), `finished` (the policy has no more to ask), `no
+        arms left`, `known` (nothing that matters is left to evaluate: with examples), `error`; of a study also `study
+        finished`, and `waiting`: others have what is left of the budget, and only they know when it comes.
+        """
+        if self.stopped == FINISHED and self.recommendation is None:
+            self.stopped = NO_ARMS
+        self.spending: Spending = search.account.spending(search.abandoned)
+        self.history = history
+        """(pulls, label) whenever the recommendation changed."""
+        self.last_failure = search.last_failure
+        """What went wrong in the last evaluation that failed; empty if none did."""
+        self._handed = dict(search.handed)  # by label: pulls handed out
+        self._engine: Engine | None = engine
+        self._holders = dict(holders)  # others who have open tickets, and how many
+
+    @property
+    def best(self) -> Any:
+        """The best arm as it was given, or None if there is no result."""
+        label = self.label
+        return None if label is None else self.arm(label)
+
+    @property
+    def label(self) -> Label | None:
+        """The label of the best arm, or None if there is no result."""
+        return None if self.recommendation is None else self.recommendation.label
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended the search."""
+        return self.stopped == INTERRUPTED
+
+    def arm(self, label: Label) -> Any:
+        """Return the arm of a label as it was given."""
+        return self.session.payload(label)
+
+    def top(self, k: int) -> list[Recommendation]:
+        """Return the k best arms, the recommended one first."""
+        return self.session.top(k)
+
+    def confirm(self, k: int, pulls: int) -> Confirmation:
+        """Measure each of the k best arms again with `pulls` new pulls, and return their means with 95 % intervals.
+
+        Winners look better than they are, because they were selected; these means do not, because only the new pulls
+        count. They are evaluated as in the search, and no study is told. With examples, every arm sees the same ones,
+        those first that it has not seen in the search, and is compared with the best one example by example. Ctrl-C
+        returns what has come in. When an evaluation fails and ends it, the `confirmation` of the `EvaluationFailed` is
+        what has come in.
+        """
+        crew = self._crew()
+        crew.refuse_running_loop("found.confirm_async(…)")
+        search, conclude = self._confirming(crew, k, pulls)
+        return crew.carry_out(search, conclude)
+
+    async def confirm_async(self, k: int, pulls: int) -> Confirmation:
+        """Do the same from a running event loop."""
+        from boxthirding.find.awaiting import carry_out  # noqa: PLC0415  # asyncio takes its time to import
+
+        crew = self._crew()
+        search, conclude = self._confirming(crew, k, pulls)
+        return await carry_out(crew, search, conclude)
+
+    def __repr__(self) -> str:
+        if self.recommendation is None:
+            lines = ["Found nothing: no evaluation gave a result"]
+        else:
+            label, mean, pulls, level = self.recommendation
+            at = f", at level {level}" if level is not None else ""
+            lines = [f"Found {named(label)}: {measured(mean, pulls)}{at}"]
+            others = [
+                f"{named(arm.label)} ({arm.mean:.4g}, {counted(arm.pulls, 'pull')})" for arm in self._runners_up()
+            ]
+            if others:
+                lines.append("  then " + ", ".join(others))
+        lines += [f"  {line}" for line in self.account()]
+        if self.recommendation is not None:
+            screening = self.session.screening(_GOOD)
+            if screening is not None:
+                lines.append(f"  {screening}")
+            lines.append("  winners look better than they are: found.confirm(3, pulls=50) measures them again")
+        return "\n".join(lines)
+
+    def account(self) -> list[str]:
+        """Return what was spent, what is left and why it stopped, in a line or two."""
+        reason = self._rest() if self.stopped == WAITING else _REASONS[self.stopped]
+        lines = [f"spent {self.spending}; {reason}"]
+        if self.spending.failures:
+            failed = f"{counted(self.spending.failures, 'evaluation')} failed"
+            lines.append(failed if self.stopped == ERROR else f"{failed}; the last: {self.last_failure}")
+        if self.spending.abandoned:
+            lines.append(f"{counted(self.spending.abandoned, 'evaluation')} under way not waited for")
+        return lines
+
+    def _rest(self) -> str:
+        rest = sum(self._holders.values())
+        if rest == 0:
+            return "others had the rest until just now"
+        return f"others have the other {rest:,}: {having(self._holders)}"
+
+    def _runners_up(self) -> list[Recommendation]:
+        return self.session.top(1 + _RUNNERS_UP)[1:]
+
+    def _crew(self) -> Engine:
+        if self._engine is None:
+            raise InvalidInput(
+                "this result was pickled, and the function that evaluates arms was not: call find_best again to confirm"
+            )
+        return self._engine
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_engine": None}
+
+    def _confirming(self, crew: Engine, k: int, pulls: int) -> tuple[Search, Callable[[], Confirmation]]:
+        """Return a search for fresh pulls, and what makes a confirmation of it."""
+        whole("pulls", pulls, least=2)
+        best = self.session.top(whole("k", k, least=1))
+        if not best:
+            raise InvalidInput("there is nothing to confirm: no evaluation gave a result")
+        first = max(max(arm.pulls, self._handed.get(arm.label, 0)) for arm in best)
+        fresh = FreshPulls([(arm.label, self.arm(arm.label)) for arm in best], first, pulls)
+        search = Search(fresh, Account(Limits()), workers=crew.workers, on_error=crew.on_error)
+        examples = crew.task.examples
+        seen = 0 if examples is None else max(0, pulls - max(0, len(examples) - first))
+
+        def conclude() -> Confirmation:
+            confirmation = fresh.confirmation(paired=examples is not None, failures=search.account.failures, seen=seen)
+            if isinstance(search.error, EvaluationFailed):
+                came_in = counted(search.account.results, "fresh pull")
+                search.error.args = (f"{search.error}; the `confirmation` of this error has {came_in}",)
+            raise_error(search, self, confirmation)
+            return confirmation
+
+        return search, conclude
+
+
+def raise_error(search: Search, found: Found, confirmation: Confirmation | None = None) -> None:
+    """Raise what ended a search, if something did, with what had been found by then."""
+    error: Any = search.error
+    if error is None:
+        return
+    with suppress(AttributeError):  # whatever evaluate raises to end the program, not only our own errors
+        error.found, error.confirmation = found, confirmation
+    raise error

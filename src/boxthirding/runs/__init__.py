@@ -1,0 +1,1 @@
+"""Programs that score an arm (`runs.programs`), and policies replayed over scores that are known (`runs.replay`)."""

@@ -1,0 +1,221 @@
+"""What can be said of a session: which arm is best, which come next, why, and all of it at one moment."""
+
+import heapq
+import math
+from typing import Final
+
+from boxthirding._checks import is_number, whole
+from boxthirding.errors import InvalidInput
+from boxthirding.policies.spec import shown
+from boxthirding.session.core import Core
+from boxthirding.session.protocol import (
+    PAGE,
+    ArmSummary,
+    Box,
+    BoxSize,
+    Glance,
+    Lineage,
+    Recommendation,
+    Rival,
+    Screening,
+    Step,
+    View,
+)
+from boxthirding.types import NONE, Label
+
+TOP: Final = 10
+"""Arms in a view."""
+
+GOOD: Final = 0.01
+"""The share of arms that a view's screening speaks of."""
+
+FINAL: Final = "final"
+"""The final's level in `boxes`."""
+
+ORDERS: Final = ("best", "tried")
+
+_OUTCOMES = ("lifted", "shifted", "discarded")
+
+
+def best_of(core: Core) -> int:
+    """Return the number of the recommended arm, or NONE."""
+    arm = NONE if core.live is None else core.live.recommend()
+    if arm != NONE:
+        return arm
+    ledger = core.ledger  # no job has ended yet: an arm with a result, if there is one (S12)
+    best = NONE
+    for number, count in enumerate(ledger.counts):
+        if count and number not in core.withdrawn:
+            mean = ledger.totals[number] / count
+            if best == NONE or mean > ledger.totals[best] / ledger.counts[best]:
+                best = number
+    return best
+
+
+def recommend(core: Core) -> Recommendation | None:
+    """Return the best arm so far, or None before the first result."""
+    arm = best_of(core)
+    return None if arm == NONE else _recommendation(core, arm)
+
+
+def top(core: Core, k: int) -> list[Recommendation]:
+    """Return the k best arms so far, the recommended one first."""
+    whole("k", k, least=1)
+    best = best_of(core)
+    ranked = [arm for arm in _ranked(core, k + 1) if arm != best]
+    return [_recommendation(core, arm) for arm in ([best] if best != NONE else [])[:k] + ranked[: k - 1]]
+
+
+def glance(core: Core) -> Glance:
+    """Return the counts and the answer."""
+    still_open = len(core.tickets.open)
+    held = still_open - len(core.tickets.free)
+    return Glance(core.ledger.pulls, core.ledger.spent, still_open, held, recommend(core))
+
+
+def arms(core: Core, first: int, count: int, order: str, search: str | None) -> list[ArmSummary]:
+    """Return a page of the arms that were tried, best first or in the order in which they were tried."""
+    whole("first", first, least=0)
+    whole("count", count, least=1)
+    if order not in ORDERS:
+        raise InvalidInput(f"order is {order!r}, but must be one of {', '.join(ORDERS)}")
+    if order == "best":
+        ranked = _ranked(core, None if search is not None else first + count)
+        if search is None and first + count > len(ranked):
+            ranked = _ranked(core, None)
+        there = set(ranked)
+        rest = (arm for arm, pulls in enumerate(core.ledger.counts) if pulls and arm not in there)
+        numbers = [*ranked, *rest] if len(ranked) < first + count or search is not None else ranked
+    else:
+        numbers = [arm for arm, pulls in enumerate(core.ledger.counts) if pulls]
+    if search is not None:
+        wanted = search.casefold()
+        numbers = [arm for arm in numbers if wanted in str(core.labels.label(arm)).casefold()]
+    return [_summary(core, arm) for arm in numbers[first : first + count]]
+
+
+def boxes(core: Core, level: int | str | None = None, first: int = 0, count: int = PAGE) -> list[Box]:
+    """Return the boxes and piles of a level, or of all levels from the lowest up, each with a page of its arms."""
+    whole("first", first, least=0)
+    whole("count", count, least=1)
+    if core.live is None:
+        return []
+    if level is not None and level != FINAL:
+        level = whole("level", level, least=0)
+    state = core.live.arrays
+    return [
+        Box(
+            here,
+            deferment,
+            size,
+            tuple(
+                Rival(core.labels.label(arm.number), core.sign * arm.mean, arm.pulls)
+                for arm in core.record.contents(state, here, deferment, first, count)
+            ),
+        )
+        for here, deferment, size in core.record.sizes(state)
+        if level is None or level == (FINAL if here is None else here)
+    ]
+
+
+def why(core: Core, label: Label) -> Lineage:
+    """Return the story of an arm: the boxes it was in, its rivals there, and where it stands now."""
+    arm = core.labels.find(label)
+    if arm is None:
+        return Lineage(label, None, 0, (), "withdrawn" if core.labels.is_gone(label) else "in the pool")
+    steps = []
+    for meeting in core.record.meetings(arm):
+        mine = [met.number for met in meeting.arms].index(arm)
+        rivals = tuple(
+            Rival(core.labels.label(met.number), core.sign * met.mean, met.pulls)
+            for met in meeting.arms
+            if met.number != arm
+        )
+        outcome = _OUTCOMES[mine] if rivals else "introduced"
+        _, mean, pulls = meeting.arms[mine]
+        steps.append(Step(meeting.at, outcome, meeting.level, meeting.deferment, core.sign * mean, pulls, rivals))
+    place = "" if core.live is None else core.record.place(core.live.arrays, arm)
+    if arm in core.withdrawn:
+        place = "withdrawn"
+    mean_now = _mean(core, arm) if core.ledger.counts[arm] else None
+    return Lineage(label, mean_now, core.ledger.counts[arm], tuple(steps), place)
+
+
+def screening(core: Core, share: float) -> Screening | None:
+    """Return the chance, exact, that an arm of the best `share` of all is among those that could still be returned.
+
+    The candidate set is a random one of its size, whatever the rewards: None, where known results have put some arms
+    before others. With an iterator the chance is that for infinitely many arms.
+    """
+    if not (is_number(share) and 0 < share <= 1):
+        raise InvalidInput(f"share is {share!r}, but must lie in (0, 1]: 0.01 for the top 1 %")
+    if not core.is_in_random_order or core.live is None:
+        return None
+    candidates = core.record.candidates(core.live.arrays)
+    if candidates is None:
+        candidates = core.ledger.tried - sum(1 for arm in core.withdrawn if core.ledger.counts[arm])
+    if core.labels.open_ended:
+        return Screening(1 - (1 - share) ** candidates, candidates, None, share)
+    there = core.arms_there
+    good = max(1, math.floor(share * there + 1e-9)) if there else 0
+    if not there:
+        return Screening(0.0, candidates, there, share)
+    from boxthirding.theory import non_inclusion  # noqa: PLC0415  # loaded when it is needed
+
+    return Screening(1 - non_inclusion(there, good, candidates), candidates, there, share)
+
+
+def view(core: Core, *, name: str | None, status: str, per_minute: float | None) -> View:
+    """Return all that can be read, at one moment."""
+    ledger, tickets = core.ledger, core.tickets
+    sizes = [] if core.live is None else core.record.sizes(core.live.arrays)
+    return View(
+        name=name,
+        status="known" if core.is_known and status == "open" else status,
+        policy="" if core.live is None else shown(core.policy),
+        seed=core.seed,
+        direction=core.direction,
+        arms=None if core.labels.open_ended else core.arms_there,
+        tried=ledger.tried,
+        withdrawn=len(core.withdrawn) + core.labels.gone,
+        pulls=ledger.pulls,
+        spent=ledger.spent,
+        open=len(tickets.open),
+        wanted=core.wanted.pulls,
+        holders=tickets.held_by,
+        excluded=tuple(sorted(ledger.excluded)),
+        recommendation=recommend(core),
+        top=tuple(top(core, TOP)),
+        boxes=tuple(BoxSize(*size) for size in sizes),
+        screening=screening(core, GOOD),
+        per_minute=per_minute,
+    )
+
+
+def _ranked(core: Core, k: int | None) -> list[int]:
+    """Return arms with a result that counts, best first; with k, at least the k best of them."""
+    if core.live is None:
+        counts, totals = core.ledger.counts, core.ledger.totals
+        tried = [arm for arm, count in enumerate(counts) if count and arm not in core.withdrawn]
+        if k is None:
+            return sorted(tried, key=lambda arm: -totals[arm] / counts[arm])
+        return heapq.nlargest(k, tried, key=lambda arm: totals[arm] / counts[arm])
+    return [arm for arm in core.live.ranking(k) if core.ledger.counts[arm]]
+
+
+def _mean(core: Core, arm: int) -> float:
+    return core.sign * core.ledger.totals[arm] / core.ledger.counts[arm] + 0.0  # never -0
+
+
+def _level(core: Core, arm: int) -> int | None:
+    return None if core.live is None else core.record.level(core.live.arrays, arm)
+
+
+def _recommendation(core: Core, arm: int) -> Recommendation:
+    return Recommendation(core.labels.label(arm), _mean(core, arm), core.ledger.counts[arm], _level(core, arm))
+
+
+def _summary(core: Core, arm: int) -> ArmSummary:
+    count = core.ledger.counts[arm]
+    mean = _mean(core, arm) if count else None
+    return ArmSummary(core.labels.label(arm), mean, count, _level(core, arm), arm in core.withdrawn)

@@ -1,0 +1,202 @@
+"""The ledger: every result that was told or is known, by arm and pull, and whether it counts."""
+
+from array import array
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boxthirding.types import NONE, Floats, Ints
+
+_FACTS: Final = 5
+_ARM, _PULL, _HOLDER, _TICKET, _JOB = range(_FACTS)
+
+
+class Sums(NamedTuple):
+    """What results add up to, arm by arm."""
+
+    arms: Ints
+    times: Ints
+    totals: Floats
+    squares: Floats
+
+
+class Result(NamedTuple):
+    """One result of an arm."""
+
+    arm: int
+    pull: int
+    holder: str
+    """Who told it; empty for a known result."""
+    ticket: int
+    """NONE for a known result, and for one that came after its ticket was told by another holder."""
+    job: int
+    """The job that it belongs to, or NONE."""
+    reward: float
+
+
+class Ledger:
+    """All results, in the order in which they came: a row each, in columns, so that a million take 50 MB.
+
+    Rewards are stored as they were told; `sign` makes larger ones better.
+    """
+
+    def __init__(self, sign: float) -> None:
+        self._sign = sign
+        self._rewards = array("d")  # by row
+        self._facts = array("q")  # by row: arm, pull, holder, ticket, job
+        self.holders: list[str] = [""]
+        """By number; the first is that of known results."""
+        self._number_of: dict[str, int] = {"": 0}
+        self.excluded: set[str] = set()
+        """Holders whose results do not count, told already or still to come."""
+        self.counts: list[int] = []
+        """By arm: results that count."""
+        self.totals: list[float] = []
+        """By arm: the sum of their rewards, larger is better."""
+        self.rows = 0
+        """Results, whether they count or not."""
+        self.pulls = 0
+        """Results that count."""
+        self.spent = 0
+        """Results that were told through tickets, excluded ones too."""
+        self.tried = 0
+        """Arms with a result that counts."""
+
+    def __len__(self) -> int:
+        return self.rows
+
+    def make_room(self, arms: int) -> None:
+        """Have an entry for each of the first `arms` arms."""
+        missing = arms - len(self.counts)
+        if missing > 0:
+            self.counts.extend([0] * missing)
+            self.totals.extend([0.0] * missing)
+
+    def add(self, arm: int, pull: int, reward: float, holder: str, ticket: int, job: int) -> bool:
+        """Take a result; return whether it counts."""
+        number = self._number_of.get(holder)
+        if number is None:
+            number = self._number_of[holder] = len(self.holders)
+            self.holders.append(holder)
+        self.rows += 1
+        self._rewards.append(reward)
+        self._facts.fromlist([arm, pull, number, ticket, job])
+        if holder:
+            self.spent += 1
+            if holder in self.excluded:
+                return False
+        if self.counts[arm] == 0:
+            self.tried += 1
+        self.pulls += 1
+        self.counts[arm] += 1
+        self.totals[arm] += self._sign * reward
+        return True
+
+    def result(self, row: int) -> Result:
+        """Return a result."""
+        arm, pull, holder, ticket, job = self._facts[row * _FACTS : row * _FACTS + _FACTS]
+        return Result(arm, pull, self.holders[holder], ticket, job, self._rewards[row])
+
+    def correct(self, row: int, reward: float) -> float:
+        """Replace the reward of a result; return by how much its arm's total has changed, 0 if it does not count."""
+        before, self._rewards[row] = self._rewards[row], reward
+        result = self.result(row)
+        if result.holder in self.excluded:
+            return 0.0
+        change = self._sign * (reward - before)
+        self.totals[result.arm] += change
+        return change
+
+    def rows_of(self, holder: str) -> Ints:
+        """Return the rows of a holder, earliest first."""
+        number = self._number_of.get(holder, NONE)
+        return np.flatnonzero(self._column(_HOLDER) == number)
+
+    def has_told(self, holder: object) -> bool:
+        """Tell whether a holder has told a result, ever."""
+        return isinstance(holder, str) and holder != "" and holder in self._number_of
+
+    def exclude(self, holder: str) -> None:
+        """Let the results of a holder not count."""
+        self.excluded.add(holder)
+        self._count_again(holder)
+
+    def include(self, holder: str) -> None:
+        """Let the results of a holder count again."""
+        self.excluded.discard(holder)
+        self._count_again(holder)
+
+    def sums(self, rows: Ints) -> Sums:
+        """Return what rows add up to by arm, larger is better; arms in the order of their numbers."""
+        arms, place = np.unique(self._column(_ARM)[rows], return_inverse=True)
+        values = self._sign * np.frombuffer(self._rewards, np.float64)[rows]
+        counts = np.bincount(place, minlength=len(arms)).astype(np.int64)
+        totals = np.bincount(place, values, minlength=len(arms)).astype(np.float64)
+        squares = np.bincount(place, values * values, minlength=len(arms)).astype(np.float64)
+        return Sums(arms, counts, totals, squares)
+
+    def counting(self) -> Ints:
+        """Return the rows that count, earliest first."""
+        rows = np.arange(len(self), dtype=np.int64)
+        if not self.excluded:
+            return rows
+        out = [self._number_of[holder] for holder in self.excluded if holder in self._number_of]
+        return rows[~np.isin(self._column(_HOLDER), out)]
+
+    def results_of(self, arm: int) -> list[Result]:
+        """Return the results of an arm, earliest first, excluded ones too."""
+        return [self.result(int(row)) for row in np.flatnonzero(self._column(_ARM) == arm)]
+
+    def arms_by_holder(self) -> dict[str, set[int]]:
+        """Return the arms that each holder has told a result of, excluded holders too."""
+        pairs = np.unique(np.stack([self._column(_HOLDER), self._column(_ARM)]), axis=1)
+        arms: dict[str, set[int]] = {}
+        for holder, arm in pairs.T.tolist():
+            if holder:
+                arms.setdefault(self.holders[holder], set()).add(arm)
+        return arms
+
+    def save(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return everything as plain facts and arrays."""
+        facts = {"holders": self.holders, "excluded": sorted(self.excluded)}
+        arrays = {
+            "rewards": np.array(self._rewards),
+            "facts": np.array(self._facts, np.int64).reshape(-1, _FACTS),
+            "totals": np.array(self.totals, np.float64),
+        }
+        return facts, arrays
+
+    def load(self, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Go on from what was saved."""
+        self.holders = list(facts["holders"])
+        self._number_of = {holder: number for number, holder in enumerate(self.holders)}
+        self.excluded = set(facts["excluded"])
+        self._rewards = array("d", arrays["rewards"].astype(np.float64).tobytes())
+        self.rows = len(self._rewards)
+        self._facts = array("q", arrays["facts"].astype(np.int64).tobytes())
+        self.totals = arrays["totals"].tolist()
+        counting = self.counting()
+        counts = np.bincount(self._column(_ARM)[counting], minlength=len(self.totals))
+        self.counts = counts.tolist()
+        self.pulls, self.tried = len(counting), int(np.count_nonzero(counts))
+        self.spent = int(np.count_nonzero(self._column(_HOLDER)))
+
+    def _column(self, which: int) -> Ints:
+        """Return a copy of a column: an array that is looked at in place cannot grow."""
+        return np.frombuffer(self._facts, np.int64).reshape(-1, _FACTS)[:, which].copy()
+
+    def _count_again(self, holder: str) -> None:
+        """Add up anew the arms that a holder has results of: the same results give the same sums, to the last bit."""
+        concerned = np.unique(self._column(_ARM)[self.rows_of(holder)])
+        counting = self.counting()
+        sums = self.sums(counting[np.isin(self._column(_ARM)[counting], concerned)])
+        counted = dict(
+            zip(sums.arms.tolist(), zip(sums.times.tolist(), sums.totals.tolist(), strict=True), strict=True)
+        )
+        for arm in concerned.tolist():
+            before = self.counts[arm]
+            self.counts[arm], self.totals[arm] = counted.get(arm, (0, 0.0))
+            self.pulls += self.counts[arm] - before
+            self.tried += (self.counts[arm] > 0) - (before > 0)

@@ -1,0 +1,366 @@
+"""What the events of a study add up to. It reads no clock and no file: the same events, the same state.
+
+A journal is read in two parts. The ledger and the tickets follow from every event; no rule is run for that. The
+policy's state follows from the events since the last `Created` or `TakenOver`, if the rule that wrote them is here. A
+newer version of the rule starts from the ledger.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar, Final, NamedTuple, Self
+
+from boxthirding.errors import BoxThirdingError, JournalBroken, UnreadableData
+from boxthirding.policies.live_state import LiveState
+from boxthirding.session import Ticket
+from boxthirding.session.core import Core
+from boxthirding.session.saved import Saved
+from boxthirding.study.arm_source import ArmSource, Feed, NotDrawn
+from boxthirding.study.codec import RESTORE, name_of
+from boxthirding.study.events import (
+    ArmsAdded,
+    ArmWithdrawn,
+    Asked,
+    Corrected,
+    Created,
+    Event,
+    Excluded,
+    Failed,
+    Finished,
+    Given,
+    Included,
+    Observed,
+    Paused,
+    Payloads,
+    Redefined,
+    Released,
+    Resumed,
+    TakenOver,
+    Told,
+)
+from boxthirding.study.payloads import kept_all
+from boxthirding.study.rules import Chosen, chosen, package, version_of
+from boxthirding.study.snapshot import Unusable
+from boxthirding.types import Label, Policy
+
+OPEN: Final = "open"
+PAUSED: Final = "paused"
+FINISHED: Final = "finished"
+
+_RECENT = 100  # results whose times are kept, for a rate
+
+
+class Asking(NamedTuple):
+    """New tickets, the event that says so, and what kept the next ticket from being made."""
+
+    tickets: list[Ticket]
+    event: Asked | None
+    has_moved: bool
+    """Whether the rule was asked, or jobs were put aside, which may be all that happened."""
+    trouble: BoxThirdingError | NotDrawn | None
+
+
+class _Prepared(NamedTuple):
+    """The state that a policy starts from after so many events."""
+
+    seq: int = 0
+    policy: Policy | None = None
+    live: LiveState | None = None
+
+
+class StudyState:
+    """The state of a study after `seq` events."""
+
+    def __init__(self, created: Created, source: ArmSource | None = None, *, is_new: bool = False) -> None:
+        self.seq = 1
+        self.check = ""
+        """The check of the last event."""
+        self.created = created
+        self.details = created.details
+        self.status = OPEN
+        self.told_at: list[float] = []
+        """When the latest results were told."""
+        self.chosen: Chosen = chosen(created.policy, created.policy_version)
+        """The policy that decides, or would if its rule were here."""
+        self.era = 0
+        """How many policies there were before it."""
+        self._prepared = _Prepared()
+        self.must_take_over = False
+        """Whether what decides here started from the ledger only now, so that the next write must say so."""
+        self.stored: dict[Label, dict[str, Any]] = {}
+        """What was given as an arm, as the journal keeps it, where that is not the label."""
+        self._stored_later: dict[Label, dict[str, Any]] = {}  # of it, what came after the first event
+        self.feed = Feed(source, self.stored)
+        self.feed.expect(created.drawn, ended=False)
+        self.feed.is_live = is_new  # then the iterator itself gives the first arm
+        self.core = Core(
+            self.feed if created.arms is None else created.arms,
+            seed=created.seed,
+            direction=created.direction,
+            patience=created.patience,
+            examples=created.examples,
+            origin=created.origin,
+        )
+        if created.arms is not None and created.payloads is not None:
+            self._store(created.arms, created.payloads)
+        if self.chosen.is_here and self.chosen.policy is not None:
+            self.core.start(self.chosen.policy)
+            self._keep_drawn(0)
+        else:
+            self._take_drawn(created.drawn, ended=False)
+        self._store(created.drawn, created.drawn_payloads or ())
+        self.feed.is_live = False
+
+    def take(self, event: Event) -> None:
+        """Let an event happen that a journal says has happened."""
+        if self.must_take_over:  # an older process has written on: what we would take over has changed
+            self.core.stop()
+            self.must_take_over = False
+        try:
+            self.apply(event)
+        except (BoxThirdingError, LookupError, TypeError, ValueError) as error:
+            raise JournalBroken(
+                f"event {self.seq + 1} ({name_of(event)}) of the journal disagrees with what the events before it "
+                f"add up to: {error}",
+                advice=RESTORE,
+            ) from error
+
+    def settle(self) -> None:
+        """See to it that a policy decides, when all that was written has been read: perhaps a newer version of it."""
+        if self.core.live is None and self.chosen.policy is not None:
+            self.core.start(self.chosen.policy, self.era + 1)
+            self.must_take_over = True
+
+    def take_over(self, at: float) -> TakenOver:
+        """Let the policy that decides here take the study over, and return the event that says so."""
+        policy = self.core.policy
+        why = f"version {version_of(policy)} of {policy.name} instead of {self.chosen.version}"
+        self.chosen = Chosen(self.chosen.spec, version_of(policy), policy)
+        self.must_take_over = False
+        self.era += 1
+        self.seq += 1
+        return TakenOver(at, self.chosen.spec, self.chosen.version, why, package())
+
+    def apply(self, event: Event) -> None:
+        """Let an event happen; one that cannot is refused, and nothing has changed."""
+        self._APPLY[type(event)](self, event)
+        self.seq += 1
+
+    def ask(self, n: int, holder: str, at: float, *, unseen: bool) -> Asking:
+        """Decide on up to n new tickets: what is decided has happened. There is no event if nothing is new."""
+        self.feed.is_live = True
+        try:
+            asking = self._cut(n, holder, at, unseen=unseen)
+        finally:
+            self.feed.is_live = False
+        event = asking.event
+        if event is None or not (event.tickets or event.met or event.drawn or event.ended or asking.has_moved):
+            return asking._replace(event=None)
+        self.seq += 1
+        return asking
+
+    def prepare(self, policy: Policy) -> None:
+        """Make the state that a policy would start from now, so that no one has to wait for it under the write lock."""
+        self._prepared = _Prepared(self.seq, policy, self.core.prepared(policy))
+
+    def check_can_write(self) -> None:
+        """Refuse to write where the policy cannot decide."""
+        if self.chosen.policy is None:
+            raise UnreadableData(self.chosen.problem)
+
+    def save(self) -> Saved:
+        """Return the state as facts and arrays."""
+        saved = self.core.save()
+        facts = {
+            "seq": self.seq,
+            "check": self.check,
+            "status": self.status,
+            "told_at": self.told_at,
+            "drawn": self.feed.drawn,
+            "details": self.details,
+            "stored": list(self._stored_later.items()),
+            "policy": [self.chosen.spec, self.chosen.version],
+            "era": self.era,
+            "core": saved.facts,
+        }
+        return Saved(facts, saved.arrays)
+
+    @classmethod
+    def load(cls, created: Created, source: ArmSource | None, saved: Saved) -> Self:
+        """Return a state that was saved; raise Unusable, if that is not possible."""
+        facts = saved.facts
+        try:
+            state = cls(created, source)
+            state.chosen = chosen(*facts["policy"])
+            state.core.load(Saved(facts["core"], saved.arrays), state.chosen.policy if state.chosen.is_here else None)
+            state.seq, state.check, state.status = facts["seq"], facts["check"], facts["status"]
+            state.told_at, state.era = facts["told_at"], facts["era"]
+            state.feed.drawn[:] = facts["drawn"]
+            state.details = facts["details"]
+            state._store_later([label for label, _ in facts["stored"]], [stored for _, stored in facts["stored"]])
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+            raise Unusable(f"the snapshot does not fit this policy: {error!r}") from None
+        return state
+
+    def _cut(self, n: int, holder: str, at: float, *, unseen: bool) -> Asking:
+        """Run the rule for up to n tickets."""
+        core, labels = self.core, self.core.labels
+        numbered, known, open_ended = labels.numbered, labels.count, labels.open_ended
+        before = core.asked_so_far
+        tickets: list[Ticket] = []
+        short = False
+        trouble: BoxThirdingError | NotDrawn | None = None
+        try:
+            short = core.cut(n, holder, at, tickets, unseen=unseen)
+        except (BoxThirdingError, NotDrawn) as error:
+            trouble = error
+        rows = tuple([(ticket.id, ticket.label, ticket.pull) for ticket in tickets])
+        met: tuple[Label, ...] = ()
+        if labels.numbered - numbered > 0:
+            met = tuple([labels.label(number) for number in range(numbered, labels.numbered)])
+            if met == tuple(dict.fromkeys([ticket.label for ticket in tickets if ticket.arm >= numbered])):
+                met = ()  # the tickets say it
+        drawn, payloads = self._keep_drawn(known) if open_ended else ((), None)
+        ended = open_ended and not labels.open_ended
+        has_moved = before != core.asked_so_far
+        return Asking(tickets, Asked(at, holder, rows, unseen, short, met, drawn, payloads, ended), has_moved, trouble)
+
+    def _asked(self, event: Asked) -> None:
+        if self.core.live is None:
+            self._take_drawn(event.drawn, ended=event.ended)
+            self.core.number_as(event.met)
+            for ticket_id, label, pull in event.tickets:
+                self.core.restore(ticket_id, label, pull, event.holder, event.at)
+        else:
+            self.feed.expect(event.drawn, ended=event.ended)
+            asking = self._cut(len(event.tickets) + event.short, event.holder, event.at, unseen=event.unseen)
+            done = asking.event
+            same = done is not None and (done.tickets, done.met, done.drawn, done.ended, done.short) == (
+                *(event.tickets, event.met, event.drawn, event.ended, event.short),
+            )
+            if not same or asking.trouble is not None:
+                raise JournalBroken(
+                    f"it says {_tickets(event)}, but the rule hands out {_tickets(done)}"
+                ) from asking.trouble
+        self._store_later(event.drawn, event.drawn_payloads or ())
+
+    def _given(self, event: Given) -> None:
+        for ticket in event.tickets:
+            self.core.give(ticket, event.holder, event.at)
+
+    def _told(self, event: Told) -> None:
+        self.core.tell(event.ticket, event.reward, event.holder)
+        self.told_at.append(event.at)
+        if len(self.told_at) > 2 * _RECENT:
+            del self.told_at[:-_RECENT]
+
+    def _failed(self, event: Failed) -> None:
+        self.core.fail(event.ticket)
+
+    def _released(self, event: Released) -> None:
+        for ticket in event.tickets:
+            self.core.tickets.take_back(self.core.tickets.expected(ticket).ticket.id)
+
+    def _observed(self, event: Observed) -> None:
+        for label, reward, pull in event.results:
+            self.core.observe(label, reward, pull)
+        self.core.end_batch()
+
+    def _corrected(self, event: Corrected) -> None:
+        self.core.correct(event.ticket, event.reward)
+        self.core.end_batch()
+
+    def _excluded(self, event: Excluded) -> None:
+        self.core.exclude(event.holder)
+
+    def _included(self, event: Included) -> None:
+        self.core.include(event.holder)
+
+    def _taken_over(self, event: TakenOver) -> None:
+        taking = chosen(event.policy, event.policy_version)
+        self.era += 1
+        self.must_take_over = False
+        self.chosen = taking
+        if taking.is_here and taking.policy is not None:
+            ready = self._prepared.live if self._prepared[:2] == (self.seq, taking.policy) else None
+            self.core.start(taking.policy, self.era, ready)
+        else:
+            self.core.stop()
+
+    def _added(self, event: ArmsAdded) -> None:
+        self.core.add(event.labels)
+        self._store_later(event.labels, event.payloads or ())
+
+    def _withdrawn(self, event: ArmWithdrawn) -> None:
+        self.core.withdraw(event.label)
+
+    def _redefined(self, event: Redefined) -> None:
+        self._store_later(event.labels, event.payloads or ())
+        self.details = self.details if event.details is None else event.details
+
+    def _paused(self, _: Paused) -> None:
+        self.status = PAUSED
+
+    def _resumed(self, _: Resumed) -> None:
+        self.status = OPEN
+
+    def _finished(self, _: Finished) -> None:
+        self.status = FINISHED
+
+    _APPLY: ClassVar[dict[type[Any], Callable[[Any, Any], None]]] = {
+        Asked: _asked,
+        Given: _given,
+        Told: _told,
+        Failed: _failed,
+        Released: _released,
+        Observed: _observed,
+        Corrected: _corrected,
+        Excluded: _excluded,
+        Included: _included,
+        TakenOver: _taken_over,
+        ArmsAdded: _added,
+        ArmWithdrawn: _withdrawn,
+        Redefined: _redefined,
+        Paused: _paused,
+        Resumed: _resumed,
+        Finished: _finished,
+    }
+
+    def _take_drawn(self, drawn: Iterable[Label], *, ended: bool) -> None:
+        """Take in what an iterator gave, without asking it."""
+        for label in drawn:
+            self.core.labels.take(label)
+            self.feed.drawn.append(label)
+        if ended:
+            self.core.labels.end()
+
+    def _keep_drawn(self, known: int) -> tuple[tuple[Label, ...], Payloads | None]:
+        """Keep what the iterator gave beyond the arms known before; return it as an event has it."""
+        if not self.core.labels.open_ended and self.created.arms is not None:
+            return (), None
+        labels = tuple(self.core.labels.since(known))
+        pairs = [(label, self.core.labels.payload_of(label)) for label in labels]
+        self.feed.keep(pairs)
+        payloads = kept_all(pairs)
+        self._store_later(labels, payloads or ())
+        return labels, payloads
+
+    def _store(self, labels: Iterable[Label], payloads: Iterable[dict[str, Any] | None]) -> None:
+        """Keep what the journal says was given as arms."""
+        for label, payload in zip(labels, payloads, strict=False):
+            if payload is not None:
+                self.stored[label] = payload
+                if "json" in payload:
+                    self.core.labels.keep_payload(label, payload["json"])
+
+    def _store_later(self, labels: Iterable[Label], payloads: Iterable[dict[str, Any] | None]) -> None:
+        pairs = [(label, payload) for label, payload in zip(labels, payloads, strict=False) if payload is not None]
+        self._stored_later.update(pairs)
+        self._store([label for label, _ in pairs], [payload for _, payload in pairs])
+
+
+def _tickets(event: Asked | None) -> str:
+    """Say which tickets an event is about."""
+    if event is None:
+        return "nothing"
+    named = ", ".join(f"{ticket} for {label!r}" for ticket, label, _ in event.tickets)
+    waits = " and waits" if event.short else ""
+    return f"tickets {named}{waits}" if named else f"no ticket{waits}"

@@ -1,0 +1,258 @@
+"""How a study is changed: take the lock, read what others wrote, decide, append, commit; only then is it true.
+
+A decision is a function of the state that returns events. Threads that come while a commit is under way wait for the
+lock; the first to get it serves all of them in one transaction: with `durability="full"` a commit costs a disk sync,
+and so it is shared.
+"""
+
+import os
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Final, Generic, NamedTuple, TypeVar
+
+from boxthirding.errors import BoxThirdingError, StudyUnavailable
+from boxthirding.study.codec import check_of, decode, encode
+from boxthirding.study.events import Event
+from boxthirding.study.journal import Journal
+from boxthirding.study.snapshot import pack
+from boxthirding.study.state import StudyState
+
+T = TypeVar("T")
+
+PAGE: Final = 10_000
+"""Events read at a time."""
+
+LEAST: Final = 5_000
+"""Events between snapshots, at least."""
+
+SHARE: Final = 20
+"""A snapshot is due when more than one event in 20 is younger than the last one: so reading the tail stays short."""
+
+
+class Decided(NamedTuple, Generic[T]):
+    """What a decision has led to: events that have happened in the state, and what to return to the caller."""
+
+    events: list[Event]
+    result: T
+
+
+Decide = Callable[[StudyState], Decided[T]]
+"""Let something happen in the state and return its events; or refuse with an error of ours, and change nothing."""
+
+
+class _Attempt:
+    """One transaction that serves any number of requests; one assignment ends it for all, which none can interrupt."""
+
+    __slots__ = ("failure", "is_over")
+
+    def __init__(self) -> None:
+        self.is_over = False
+        """Whether its requests have been committed or have failed; else each is still to be carried out."""
+        self.failure: BoxThirdingError | None = None
+        """What kept it from being committed."""
+
+
+class _Request:
+    """What one thread wants, and what came of it."""
+
+    __slots__ = ("attempt", "decide", "error", "result")
+
+    def __init__(self, decide: Decide[Any]) -> None:
+        self.decide = decide
+        self.attempt: _Attempt | None = None
+        self.result: Any = None
+        self.error: BaseException | None = None
+
+    @property
+    def is_done(self) -> bool:
+        return self.attempt is not None and self.attempt.is_over
+
+    def outcome(self) -> Any:
+        """Return what came of it, or raise."""
+        if self.attempt is not None and self.attempt.failure is not None:
+            raise self.attempt.failure.again()
+        if self.error is not None:
+            raise self.error
+        return self.result
+
+
+class Transactions:
+    """A journal and what it adds up to, kept in step; used by any number of threads."""
+
+    def __init__(self, journal: Journal, rebuild: Callable[[], StudyState]) -> None:
+        self.journal = journal
+        self._rebuild = rebuild
+        self._state: StudyState | None = None
+        self._lock = threading.RLock()
+        self._waiting: deque[_Request] = deque()
+        self._last_snapshot = 0
+        _everywhere.add(self)
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def forked(self) -> None:
+        """Begin anew in a process just forked: a thread that is not in it may have held the lock."""
+        self._lock = threading.RLock()
+        self._waiting = deque()
+        self._state = None
+
+    def do(self, decide: Decide[T]) -> T:
+        """Let something happen, for good: its events are committed when this returns.
+
+        A thread that is interrupted leaves its request behind: it may be carried out by another, or not.
+        """
+        request = _Request(decide)
+        self._waiting.append(request)
+        with self._lock:
+            if not request.is_done:
+                self._serve(request)
+        result: T = request.outcome()
+        return result
+
+    def look(self, read: Callable[[StudyState], T]) -> T:
+        """Return what can be read of the study as it is now, with everything that others have written."""
+        with self._lock:
+            return read(self._caught_up())
+
+    def peek(self, read: Callable[[StudyState], T]) -> T:
+        """Return what could be read when the last call here returned; the journal is not read."""
+        with self._lock:
+            return read(self._caught_up() if self._state is None else self._state)
+
+    def read(self, after: int) -> list[str]:
+        """Return a page of the journal."""
+        with self._lock:
+            return self.journal.read(after, PAGE)
+
+    def close(self) -> None:
+        """Let go of the journal."""
+        with self._lock:
+            self.journal.close()
+
+    def _serve(self, own: _Request) -> None:
+        """Carry out everything that waits, until the thread's own request is done.
+
+        A request that this thread is kept from carrying out is served by its own thread, which gets the lock next.
+        """
+        batch = [own]
+        while self._waiting:
+            request = self._waiting.popleft()
+            if request is not own:
+                batch.append(request)
+        while batch := [request for request in batch if not request.is_done]:
+            self._try(batch)
+        self._take_snapshot()
+
+    def _try(self, batch: list[_Request]) -> None:
+        """Carry out and commit a batch as one transaction; a request that breaks it ends alone."""
+        attempt, is_committing = _Attempt(), False
+        for request in batch:
+            request.attempt = attempt
+        try:
+            with self.journal.writing():
+                state = self._caught_up()
+                before, check, texts = state.seq, state.check, []
+                for request in batch:
+                    for event in self._carry_out(request, state):
+                        text, check = encode(event, check)
+                        texts.append(text)
+                if texts:
+                    self.journal.append(before, texts)
+                is_committing = True
+            state.check = check
+            attempt.is_over = True
+        except _Broken as broken:
+            self._state = None  # what memory holds may be half done: what is in the journal counts, and is read again
+            broken.request.attempt = _over()
+        except BaseException as error:
+            self._state = None
+            if isinstance(error, BoxThirdingError):
+                attempt.failure, attempt.is_over = error, True
+            elif is_committing and not attempt.is_over:
+                attempt.failure, attempt.is_over = _perhaps(), True
+            raise
+
+    @staticmethod
+    def _carry_out(request: _Request, state: StudyState) -> list[Event]:
+        """Let a request happen; a refusal leaves everything as it was, while any other error may not."""
+        request.result = request.error = None
+        try:
+            events, request.result = request.decide(state)
+        except BoxThirdingError as refused:
+            request.error = refused
+            return []
+        except Exception as error:
+            request.error = error
+            raise _Broken(request) from error
+        return events
+
+    def _caught_up(self) -> StudyState:
+        """Return the state after everything that has been written, by any process."""
+        try:
+            if self._state is None:
+                self._state = self._rebuild()
+                self._last_snapshot = self._state.seq
+            state = self._state
+            while texts := self.journal.read(state.seq, PAGE):
+                for text in texts:
+                    state.take(decode(text, state.seq + 1, state.check))
+                    state.check = check_of(text)
+            state.settle()
+        except BaseException:
+            self._state = None
+            raise
+        return state
+
+    def _take_snapshot(self) -> None:
+        """Keep a snapshot if one is due; where it cannot be written, the journal has everything."""
+        state = self._state
+        if state is None or state.must_take_over:
+            return
+        pause = max(LEAST, state.seq // SHARE)
+        if state.seq - self._last_snapshot < pause:
+            return
+        with suppress(StudyUnavailable):
+            self._last_snapshot = max(self.journal.snapshots(), default=0)  # another process may have been faster
+            if state.seq - self._last_snapshot >= pause:
+                self._last_snapshot = state.seq
+                data = pack(state.save())
+                with self.journal.writing():
+                    self.journal.keep(state.seq, data)
+
+
+_everywhere: "weakref.WeakSet[Transactions]" = weakref.WeakSet()
+
+
+def _begin_anew() -> None:
+    for transactions in list(_everywhere):
+        transactions.forked()
+
+
+if hasattr(os, "register_at_fork"):  # where there are forks
+    os.register_at_fork(after_in_child=_begin_anew)
+
+
+class _Broken(Exception):
+    """A request raised what is no refusal; it is for its own thread to see."""
+
+    def __init__(self, request: _Request) -> None:
+        super().__init__(request)
+        self.request = request
+
+
+def _over() -> _Attempt:
+    attempt = _Attempt()
+    attempt.is_over = True
+    return attempt
+
+
+def _perhaps() -> StudyUnavailable:
+    return StudyUnavailable(
+        "the commit was broken off: it may have been carried out or not",
+        advice="look before you try again",
+        transient=True,
+    )

@@ -1,0 +1,158 @@
+"""How a run says how far it is: sentences, or a function of the caller's; and the forecast that delays nothing."""
+
+import asyncio
+import io
+import itertools
+import threading
+
+import pytest
+
+from boxthirding import Progress
+from boxthirding.errors import InvalidInput
+from boxthirding.find import find_best, find_best_async
+from boxthirding.find.budget import Account, Limits
+from boxthirding.find.progress import Reporter
+from boxthirding.session import Glance, Recommendation
+
+QUIET = {"progress": False}
+
+
+def test_a_function_hears_of_every_result_and_nothing_is_printed(capsys):
+    heard = []
+    found = find_best(50, float, budget=30, workers=3, progress=heard.append)
+    assert capsys.readouterr() == ("", "")
+    assert [progress.done for progress in heard] == list(range(1, 31))
+    assert {(progress.total, progress.unit) for progress in heard} == {(30, "pulls")}
+    assert all(isinstance(progress, Progress) and progress.seconds_left >= 0 for progress in heard)
+    assert (heard[-1].share, heard[-1].seconds_left) == (1.0, 0.0)
+    mean, pulls = found.recommendation.mean, found.recommendation.pulls
+    assert heard[-1].note == f"best so far {found.label}, mean {mean:.4g} over {pulls} pulls"
+
+
+def test_a_cost_is_heard_of_in_its_own_unit():
+    heard = []
+    find_best(50, lambda arm: (arm, 2.5), cost=10, progress=heard.append)
+    assert [(progress.done, progress.total, progress.unit) for progress in heard] == [
+        (spent, 10, "cost") for spent in (2.5, 5.0, 7.5, 10.0)
+    ]
+
+
+def test_seconds_are_heard_of_as_seconds():
+    heard = []
+    find_best(50, float, seconds=0.05, progress=heard.append)
+    assert {(progress.total, progress.unit) for progress in heard} == {(0.05, "seconds")}
+    assert all(progress.done == progress.seconds for progress in heard)
+
+
+@pytest.mark.parametrize(
+    ("limits", "pulls", "cost", "left"),
+    [
+        (Limits(pulls=100), 25, 0.5, 30.0),  # 25 in 10 s, so 75 in 30 s
+        (Limits(cost=50.0), 4, 5.0, 15.0),  # 20 in 10 s, so 30 in 15 s
+        (Limits(seconds=25.0), 4, 1.0, 15.0),
+        (Limits(pulls=100, seconds=25.0), 25, 1.0, 15.0),  # the deadline comes first
+        (Limits(pulls=100, seconds=90.0), 25, 1.0, 30.0),
+        (Limits(pulls=100), 0, 1.0, None),
+    ],
+)
+def test_the_time_that_is_left_follows_from_what_was_spent_here(limits, pulls, cost, left):
+    now = itertools.chain([0.0], itertools.repeat(10.0))
+    account, heard = Account(limits, lambda: next(now)), []
+    for _ in range(pulls):
+        account.result(cost)
+    Reporter(heard.append).update(account, Glance(pulls, pulls, 0, 0, Recommendation("a", 1.0, pulls, None)))
+    assert heard[0].seconds_left == (None if left is None else pytest.approx(left))
+
+
+def test_what_a_study_had_before_counts_as_done_and_not_as_fast():
+    now = itertools.chain([0.0], itertools.repeat(10.0))
+    account, heard = Account(Limits(pulls=100), lambda: next(now)), []
+    account.elsewhere = 50
+    for _ in range(25):
+        account.result(1.0)
+    Reporter(heard.append).update(account, Glance(75, 75, 0, 0, None))
+    assert (heard[0].done, heard[0].seconds_left, heard[0].note) == (75, pytest.approx(10.0), "")
+
+
+def test_a_study_is_heard_of_as_a_whole(tmp_path):
+    study, heard = tmp_path / "run.db", []
+    find_best(50, float, budget=20, study=study, **QUIET)
+    find_best(50, float, budget=30, study=study, progress=heard.append)
+    assert [progress.done for progress in heard] == list(range(21, 31))
+
+
+def test_an_error_in_the_function_ends_the_run():
+    def burst(_):
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        find_best(50, float, budget=20, progress=burst)
+
+
+@pytest.mark.parametrize("progress", [None, 1, "yes"])
+def test_anything_else_is_refused(progress):
+    with pytest.raises(InvalidInput, match="must be True, False or a function that takes a Progress"):
+        find_best(5, lambda _: pytest.fail("evaluated"), budget=20, progress=progress)
+
+
+# The forecast
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_the_forecast_does_not_delay_the_first_pull(workers, monkeypatch):
+    said, begun, printed = io.StringIO(), threading.Event(), threading.Event()
+
+    def forecast(*_):
+        assert begun.wait(60)  # for ever, were the first pull to wait for it
+        return ["About 7 arms will be tried."]
+
+    def evaluate(arm):
+        begun.set()
+        while "About 7 arms" not in said.getvalue():
+            printed.wait(0.01)
+        return arm
+
+    monkeypatch.setattr("sys.stderr", said)
+    monkeypatch.setattr("boxthirding.find.forecast._expected", forecast)
+    found = find_best(50, evaluate, budget=501, workers=workers, progress=True)
+    assert found.spending.pulls == 501
+    lines = said.getvalue().splitlines()
+    assert lines[0].startswith("50 arms, 501 pulls")
+    assert lines[-1].startswith("Best: 49")
+
+
+def test_the_forecast_does_not_delay_coroutines_either(monkeypatch):
+    begun = threading.Event()
+    monkeypatch.setattr("sys.stderr", io.StringIO())
+    monkeypatch.setattr("boxthirding.find.forecast._expected", lambda *_: [f"begun: {begun.wait(60)}"])
+
+    async def evaluate(arm):
+        begun.set()
+        return arm
+
+    assert asyncio.run(find_best_async(50, evaluate, budget=501, progress=True)).spending.pulls == 501
+
+
+def test_a_forecast_that_comes_too_late_is_not_printed(monkeypatch):
+    said, over, threads = io.StringIO(), threading.Event(), []
+
+    def forecast(*_):
+        threads.append(threading.current_thread())
+        over.wait(60)
+        return ["About 7 arms will be tried."]
+
+    monkeypatch.setattr("sys.stderr", said)
+    monkeypatch.setattr("boxthirding.find.forecast._expected", forecast)
+    find_best(50, float, budget=501, progress=True)
+    over.set()
+    for thread in threads:
+        thread.join()
+    assert "About 7 arms" not in said.getvalue()
+    assert len(said.getvalue().splitlines()) == 2
+
+
+@pytest.mark.parametrize("limits", [{"budget": 20_001}, {"cost": 9}])
+def test_what_cannot_be_foreseen_is_not_rehearsed(limits, monkeypatch):
+    monkeypatch.setattr("boxthirding.find.forecast._expected", lambda *_: pytest.fail("rehearsed"))
+    monkeypatch.setattr("sys.stderr", io.StringIO())
+    find_best(2, float, **limits, policy="us", progress=True)

@@ -1,0 +1,154 @@
+"""A rater sees an arm once: `ask(unseen=True)`."""
+
+import pytest
+from asking import pull
+
+from boxthirding import Session
+
+AMENDED = ["b3", "b3:reuse=pool", "b3:reuse=topup", "b3auto", "us", "prose:sigma=0.5", "asha"]
+OTHERS = ["dsh", "bsh", "bucb:sigma=0.5"]
+
+
+@pytest.mark.parametrize("policy", AMENDED)
+@pytest.mark.parametrize("told", [True, False])
+def test_fifty_arms_and_one_rater(policy, told):
+    session = Session(50, policy)
+    seen = []
+    for _ in range(50):
+        (ticket,) = session.ask(holder="ann", unseen=True)
+        seen.append(ticket.label)
+        if told:
+            session.tell(ticket, ticket.label / 64)
+    assert sorted(seen) == list(range(50))
+    before = session._core._jobs_begun
+    assert session.ask(holder="ann", unseen=True) == []
+    assert session._core._jobs_begun == before  # at once: the rule is not even asked
+
+
+@pytest.mark.parametrize("policy", [*AMENDED, *OTHERS])
+def test_no_arm_twice_to_anybody_who_asks_so(policy):
+    session = Session(40, policy, seed=2)
+    handed = {f"rater {i}": set() for i in range(12)}
+    for _ in range(60):
+        for rater, seen in handed.items():
+            for ticket in session.ask(2, holder=rater, unseen=True):
+                assert ticket.label not in seen
+                seen.add(ticket.label)
+                session.tell(ticket, ticket.label / 64, holder=rater)
+    assert session.pulls >= 40
+
+
+def test_wanted_pulls_that_one_may_not_have_stay_for_others():
+    session = Session(["a", "b", "c", "d", "e", "f"], "b3")
+    for _ in range(3):
+        (ticket,) = session.ask(holder="ann", unseen=True)
+        session.tell(ticket, 0.5)
+    (ticket,) = session.ask(holder="ann", unseen=True)  # the rule wanted two pulls of the best of three
+    assert session.view().wanted == 2
+    lifted, again = session.ask(2, holder="bob")
+    assert session.view().wanted == 0
+    assert lifted.label == again.label != ticket.label
+    assert [lifted.pull, again.pull] == [1, 2]
+
+
+def test_one_rater_has_one_pull_of_a_job_and_another_the_next():
+    session = Session(["a", "b", "c"], "b3:effort=5")
+    (first,) = session.ask(holder="ann", unseen=True)
+    (second,) = session.ask(holder="bob", unseen=True)
+    assert (first.label, first.pull, second.label, second.pull) == (first.label, 0, first.label, 1)
+    assert session.ask(holder="ann", unseen=True)[0].label != first.label
+
+
+def test_the_job_at_hand_is_first_and_then_the_one_that_waited_longest():
+    session = Session(["a", "b", "c"], "b3:effort=3")
+    labels = [session.ask(holder="ann", unseen=True)[0].label for _ in range(3)]
+    assert [session.ask(holder="bob", unseen=True)[0].label for _ in range(3)] == [labels[2], *labels[:2]]
+
+
+def test_what_was_skipped_or_released_counts_as_handed():
+    session = Session(["a", "b"], "us")
+    (ticket,) = session.ask(holder="ann", unseen=True)
+    session.release(ticket)
+    (other,) = session.ask(holder="ann", unseen=True)
+    assert other.label != ticket.label
+    assert session.ask(holder="ann", unseen=True) == []
+    assert session.ask(holder="bob", unseen=True) == [ticket]
+
+
+@pytest.mark.parametrize("ended", ["told", "open", "released", "given on", "told by another", "told late"])
+def test_what_was_handed_before_anybody_asked_so(ended):
+    session = Session(["a", "b", "c", "d"], "us")
+    (ticket,) = session.ask(holder="ann")
+    if ended in ("released", "given on", "told by another", "told late"):
+        session.release(ticket)
+    if ended in ("given on", "told by another", "told late"):
+        session.ask(holder="bob")
+    if ended in ("told", "told by another"):
+        session.tell(ticket, 0.5)
+    if ended == "told late":
+        session.tell(ticket, 0.5, holder="ann")
+        session.tell(ticket, 0.5, holder="bob")
+    given = session.ask(9, holder="ann", unseen=True)
+    assert sorted(other.label for other in given) == sorted(set("abcd") - {ticket.label})
+
+
+def test_withdrawn_arms_do_not_count_as_left():
+    session = Session(["a", "b", "c"], "us")
+    first, second = session.ask(2, holder="ann", unseen=True)
+    session.withdraw(first.label)
+    (third,) = session.ask(9, holder="ann", unseen=True)
+    session.withdraw(third.label)
+    assert session.ask(9, holder="ann", unseen=True) == []
+    session.add(["d"])
+    assert [ticket.label for ticket in session.ask(9, holder="ann", unseen=True)] == ["d"]
+    assert second.label in session.why(second.label).label
+
+
+def test_an_iterator_gives_more():
+    session = Session(iter(range(30)), "b3")
+    labels = [session.ask(holder="ann", unseen=True)[0].label for _ in range(30)]
+    assert sorted(labels) == list(range(30))
+    assert session.ask(holder="ann", unseen=True) == []
+
+
+def test_after_64_jobs_in_a_row_that_it_may_not_have_there_is_none_for_now():
+    session = Session(1_000, "prose:sigma=0.5", seed=1)
+    pull(session, 60)
+    best = session.recommend().label
+    session.observe_all([(best, 100.0)] * 50)  # it wants nothing else for a good while
+    (ticket,) = session.ask(holder="ann")
+    assert ticket.label == best
+    before = session._core._jobs_begun
+    tickets = session.ask(holder="ann", unseen=True)
+    asked = session._core._jobs_begun - before
+    assert asked <= 64
+    assert tickets or asked == 64
+    assert all(other.label != best for other in tickets)
+
+
+@pytest.mark.parametrize("policy", [*AMENDED, *OTHERS])
+def test_to_ask_again_and_again_makes_no_more_jobs(policy):
+    session = Session(40, policy, seed=2)
+    pull(session, 200, lambda ticket: ticket.label / 64)
+    for rater in ("ann", "bob"):
+        session.ask(30, holder=rater)
+    while session.ask(holder="ann", unseen=True) or session.ask(holder="bob", unseen=True):
+        pass
+    before = session._core._jobs_begun
+    for _ in range(100):
+        assert session.ask(holder="ann", unseen=True) == session.ask(holder="bob", unseen=True) == []
+    assert session._core._jobs_begun == before
+    wanted = session.view().wanted
+    assert len(session.ask(wanted + 1, holder="cid")) >= wanted  # whoever may have them is given them
+
+
+def test_a_rule_that_waits_is_not_asked_again_before_something_has_happened(monkeypatch):
+    session = Session(["a", "b"], "b3")
+    tickets = session.ask(9)
+    asked, live = [], session._core.live
+    monkeypatch.setattr(live, "ask", lambda: asked.append(1) or type(live).ask(live))
+    assert session.ask() == session.ask(holder="ann", unseen=True) == []
+    assert not asked
+    session.tell(tickets[0], 0.5)
+    session.ask()
+    assert asked

@@ -1,0 +1,174 @@
+"""What was given as an arm: stored where it is JSON, known by a digest where not, and noticed when it changes."""
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from keeping import Place, kinds, play
+
+from boxthirding import InvalidInput, StudyDiffers
+from boxthirding.study import Redefined
+from boxthirding.study.payloads import digest, is_json, is_same, kept
+
+plain = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda parts: st.lists(parts) | st.dictionaries(st.text(), parts),
+    max_leaves=6,
+)
+
+
+@pytest.fixture
+def place():
+    return Place()
+
+
+@dataclass
+class Model:
+    depth: int
+    rates: tuple
+
+
+class Opaque:
+    def __init__(self, value):
+        self.value = value
+
+
+def double(x):
+    return 2 * x
+
+
+@given(plain, plain)
+def test_json_comes_back_and_another_value_is_another(one, other):
+    stored = kept(one)
+    assert stored == {"json": one}
+    assert is_same(stored, "label", one)
+    assert is_same(stored, "label", other) == (kept(other) == stored and repr_of(one) == repr_of(other))
+
+
+def repr_of(value):
+    """Return a value with the types of its parts: 1, 1.0 and True are three; the order of keys is none."""
+    if isinstance(value, dict):
+        return sorted((key, repr_of(part)) for key, part in value.items())
+    return [repr_of(part) for part in value] if isinstance(value, list) else repr(value)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ((1, 2), (1, 3)),
+        ((1, 2), [1, 2]),
+        (np.arange(3), np.arange(4)),
+        (np.arange(3), np.arange(3.0)),
+        (Model(1, (0.1,)), Model(1, (0.2,))),
+        (Opaque(1), Opaque(2)),
+        ({1: "a"}, {1: "b"}),
+        ({1, 2}, {1, 3}),
+        (float("inf"), float("-inf")),
+        (b"a", b"b"),
+        (double, len),
+        ({"model": Model(1, ())}, {"model": Model(2, ())}),
+    ],
+)
+def test_what_is_no_json_is_known_by_a_digest(one, other):
+    assert not is_json(one)
+    assert kept(one) == {"digest": digest(one)}
+    assert is_same(kept(one), "label", one)
+    assert not is_same(kept(one), "label", other)
+
+
+class TestOpening:
+    def test_without_arms_json_is_handed_out(self, place):
+        arms = {"a": {"rate": 0.1, "layers": [1, 2]}, "b": None, "c": (1, 2)}
+        place.open(arms=arms)
+        again = place.open("me")
+        payloads = {ticket.label: ticket.payload for ticket in again.ask(3)}
+        assert payloads == {"a": {"rate": 0.1, "layers": [1, 2]}, "b": None, "c": "c"}
+        assert again.payload("a") == {"rate": 0.1, "layers": [1, 2]}
+
+    @pytest.mark.parametrize(
+        ("arms", "said"),
+        [
+            ([{"v": 1}, {"v": 3}, {"v": 4}], r"arm 1 of study 'study' has 2 as its v, not 3"),
+            ([{"v": 3}, {"v": 2}, {"v": 1}], r"arm 0 of study 'study' has 1 as its v, not 3"),
+            ([0.5, {"v": 2}, {"v": 3}], r"arm 0 of study 'study' is {'v': 1}, not 0.5"),
+            ([{"v": 1.0}, {"v": 2}, {"v": 3}], r"arm 0 of study 'study' is {'v': 1}, not {'v': 1.0}"),
+            (3, r"arm 0 of study 'study' is not just its label, as now given"),
+        ],
+    )
+    def test_other_things_under_the_same_labels_are_refused(self, place, arms, said):
+        play(place.open(arms=[{"v": 1}, {"v": 2}, {"v": 3}]), 3)
+        before = place.texts()
+        with pytest.raises(StudyDiffers, match=said):
+            place.open(arms=arms)
+        assert place.texts() == before
+
+    def test_floats_in_another_order_are_refused(self, place):
+        place.open(arms=[0.1, 0.2, 0.3])
+        with pytest.raises(StudyDiffers, match=r"arm 0 of study 'study' is 0\.1, not 0\.3"):
+            place.open(arms=[0.3, 0.2, 0.1])
+        assert place.open(arms=[0.1, 0.2, 0.3]).ask()
+
+    def test_objects_too(self, place):
+        place.open(arms={"a": Model(1, (0.1,)), "b": np.arange(3)})
+        place.open(arms={"a": Model(1, (0.1,)), "b": np.arange(3)})
+        with pytest.raises(StudyDiffers, match="arm 'b' of study 'study' is another object, not array"):
+            place.open(arms={"a": Model(1, (0.1,)), "b": np.arange(4)})
+
+    def test_by_force_they_replace_those_that_were(self, place):
+        play(place.open(arms=[{"v": 1}, {"v": 2}]), 3)
+        forced = place.open(arms=[{"v": 1}, {"v": 5}], details={"command": "new"}, force=True)
+        assert kinds(forced)[-1] == "Redefined"
+        assert [*forced.events()][-1].event == Redefined(100.0, (1,), ({"json": {"v": 5}},), {"command": "new"})
+        place.open(arms=[{"v": 1}, {"v": 5}], details={"command": "new"})
+        with pytest.raises(StudyDiffers, match=r"has 5 as its v, not 2"):
+            place.open(arms=[{"v": 1}, {"v": 2}])
+        with pytest.raises(StudyDiffers, match="was made with command 'new', not 'old'"):
+            place.open(details={"command": "old"})
+        assert place.open().payload(1) == {"v": 5}
+        length = len(place.texts())
+        place.open(arms=[{"v": 1}, {"v": 5}], force=True)
+        assert len(place.texts()) == length
+
+    def test_those_of_an_iterator_are_compared_when_they_are_drawn(self, place):
+        play(place.open(arms=iter([{"v": 1}, {"v": 2}, {"v": 3}])), 10)
+        with pytest.raises(StudyDiffers, match="another arm 2 than the one that the study has as 1"):
+            place.open(arms=iter([{"v": 1}, {"v": 7}, {"v": 3}]))
+        assert place.open().payload(2) == {"v": 3}
+
+    def test_a_billion_arms_begin_at_once(self, place):
+        began = time.process_time()
+        study = place.open(arms=range(10**9))
+        play(study, 5)
+        assert place.open(arms=10**9).pulls == 5
+        with pytest.raises(StudyDiffers, match="1,000,000,000 arms, not 1,000,000,001"):
+            place.open(arms=10**9 + 1)
+        assert len(place.texts()[0]) < 400
+        assert time.process_time() - began < 5
+
+
+class TestKnown:
+    def test_they_are_taken_once(self, place):
+        known = {"a": [0.5, 0.25], "b": 1.0}
+        study = place.open(arms=["a", "b", "c"], known=known)
+        assert (study.pulls, study.spent) == (3, 0)
+        assert place.open(known=known).pulls == 3
+        more = place.open(known={"a": [0.5, 0.25, 0.75], "c": 0.125})
+        assert (more.pulls, kinds(more)) == (5, ["Observed", "Observed"])
+        assert place.open(known=[("a", 0.5), ("c", 0.125)]).pulls == 5
+
+    def test_with_examples_by_pull(self, place):
+        known = {"a": {2: 0.5}, "b": {0: 1.0}}
+        place.open(arms=["a", "b"], examples=3, policy="us", known=known)
+        assert place.open(known=known).pulls == 2
+
+    def test_wrong_ones_make_no_study(self, place):
+        with pytest.raises(InvalidInput):
+            place.open(arms=["a", "b"], known={"x": 1.0})
+        with pytest.raises(InvalidInput):
+            place.open(arms=["a", "b"], known={"a": float("nan")})
+        with pytest.raises(InvalidInput, match="cannot take known results"):
+            place.open(arms=["a", "b"], known={"a": 1.0}, policy="sh:budget=9")
+        assert place.texts() == []
