@@ -272,7 +272,9 @@ class Core:
     def _cut(self, job: Job, holder: str, at: float) -> Ticket:
         arm = job.arm
         self._passed_over = 0
-        self.wanted.take(job)
+        job.left -= 1
+        if job.left == 0:
+            self.wanted.done_with(job)
         if self._seen is not None:
             self.seen_by(holder).add(arm)
         label, payload = self.labels.arm(arm)

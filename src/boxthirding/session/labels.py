@@ -113,8 +113,9 @@ class Labels:
     def arm(self, number: int) -> tuple[Label, Any]:
         """Return the label of a number, and what was given as the arm: its label, where nothing else was."""
         arm = self._numbered[number]
-        label = self._label_of(arm)
-        return label, self._payloads.get(arm, label)
+        implicit = len(self._implicit)
+        label = self._implicit[arm] if arm < implicit else self._listed[arm - implicit]  # no call: for every ticket
+        return label, self._payloads.get(arm, label) if self._payloads else label
 
     def knows(self, label: object) -> bool:
         """Tell whether there is, or was, an arm of that label."""

@@ -57,15 +57,23 @@ class Ledger:
         """By arm: the sum of their rewards, larger is better."""
         self.rows = 0
         """Results, whether they count or not."""
-        self.pulls = 0
-        """Results that count."""
-        self.spent = 0
-        """Results that were told through tickets, excluded ones too."""
+        self._known = 0  # of them, those without a ticket
+        self._left_out = 0  # of them, those that do not count
         self.tried = 0
         """Arms with a result that counts."""
 
     def __len__(self) -> int:
         return self.rows
+
+    @property
+    def pulls(self) -> int:
+        """How many results count."""
+        return self.rows - self._left_out
+
+    @property
+    def spent(self) -> int:
+        """How many results were told through tickets, excluded ones too."""
+        return self.rows - self._known
 
     def make_room(self, arms: int) -> None:
         """Have an entry for each of the first `arms` arms."""
@@ -83,14 +91,15 @@ class Ledger:
         self.rows += 1
         self._rewards.append(reward)
         self._facts.fromlist([arm, pull, number, ticket, job])
-        if holder:
-            self.spent += 1
-            if holder in self.excluded:
-                return False
-        if self.counts[arm] == 0:
+        if number == 0:
+            self._known += 1
+        elif holder in self.excluded:
+            self._left_out += 1
+            return False
+        count = self.counts[arm]
+        if count == 0:
             self.tried += 1
-        self.pulls += 1
-        self.counts[arm] += 1
+        self.counts[arm] = count + 1
         self.totals[arm] += self._sign * reward
         return True
 
@@ -180,8 +189,8 @@ class Ledger:
         counting = self.counting()
         counts = np.bincount(self._column(_ARM)[counting], minlength=len(self.totals))
         self.counts = counts.tolist()
-        self.pulls, self.tried = len(counting), int(np.count_nonzero(counts))
-        self.spent = int(np.count_nonzero(self._column(_HOLDER)))
+        self._left_out, self.tried = self.rows - len(counting), int(np.count_nonzero(counts))
+        self._known = self.rows - int(np.count_nonzero(self._column(_HOLDER)))
 
     def _column(self, which: int) -> Ints:
         """Return a copy of a column: an array that is looked at in place cannot grow."""
@@ -198,5 +207,5 @@ class Ledger:
         for arm in concerned.tolist():
             before = self.counts[arm]
             self.counts[arm], self.totals[arm] = counted.get(arm, (0, 0.0))
-            self.pulls += self.counts[arm] - before
+            self._left_out += before - self.counts[arm]
             self.tried += (self.counts[arm] > 0) - (before > 0)

@@ -47,11 +47,8 @@ class Wanted:
         if job is not None:
             self._aside.setdefault(job.arm, []).append(job)
 
-    def take(self, job: Job) -> None:
-        """One more pull of a job is handed out."""
-        job.left -= 1
-        if job.left > 0:
-            return
+    def done_with(self, job: Job) -> None:
+        """The last pull of a job is handed out."""
         if job is self.at_hand:
             self.at_hand = None
             return
