@@ -110,7 +110,11 @@ VARIANTS = (
     ),
     Variant("9", "answer by posterior mean", (constant("CAUTION", "1.0", "0.0"),)),
     Variant("9", "answer by plain mean", ((_SHRUNK, "        score = mean(state, arm)\n"),)),
-    Variant("10", "fits at every quarter", (("2 * scalars[TOLD]", "scalars[TOLD] + max(1, scalars[TOLD] // 4)"),)),
+    Variant(
+        "10",
+        "fits at every quarter",
+        (("scalars[TOLD] + max(1, scalars[OWN])", "scalars[TOLD] + max(1, scalars[TOLD] // 4)"),),
+    ),
 )
 
 

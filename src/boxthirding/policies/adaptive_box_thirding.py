@@ -86,7 +86,8 @@ NEXT_FIT: Final = SCALARS + 5  # how many results there must be for the next fit
 OUT: Final = SCALARS + 6  # pulls of the final in flight
 REPEATS: Final = SCALARS + 7  # results of arms that had one before
 AMENDED: Final = SCALARS + 8  # results amended since the last fit
-_SCALARS: Final = SCALARS + 9
+OWN: Final = SCALARS + 9  # results of its own jobs
+_SCALARS: Final = SCALARS + 10
 
 ORIGIN: Final = 0  # the first reward: all others are counted from it
 SIGMA: Final = 1
@@ -215,6 +216,7 @@ def tell(state: State, job: int, times: int, total: float, squares: float) -> No
     if times == 1:  # without the rounding of what was subtracted
         squares = total * total
     scalars[TOLD] += times
+    scalars[OWN] += times
     arm = job // 2
     if job % 2 == 1:
         scalars[OUT] -= times
@@ -450,7 +452,7 @@ def set_score(state: State, arm: int) -> None:
 def fit(state: State) -> None:
     """Work out σ, m, ρ and t₀ anew, and with them every bound and score (rule 10)."""
     scalars, facts = state.scalars, state.facts
-    scalars[NEXT_FIT] = 2 * scalars[TOLD]
+    scalars[NEXT_FIT] = scalars[TOLD] + max(1, scalars[OWN])
     scalars[AMENDED] = 0
     facts[SIGMA] = sigma(state, scalars[KNOWN], scalars[REPEATS])
     facts[CENTRE] = centre(state)

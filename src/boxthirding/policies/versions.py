@@ -16,7 +16,7 @@ from typing import Any, Final
 VERSIONS: Final[Mapping[str, tuple[int, str]]] = {
     "asha": (1, "aaccd024ee42b7be"),
     "b3": (1, "6412698143b6fdf1"),
-    "b3auto": (1, "ca3fc8a86aa892a7"),
+    "b3auto": (1, "71740697dd2f6f49"),
     "bsh": (1, "aa2aba7fdb0e0caa"),
     "bucb": (1, "e4fcc843d19696b3"),
     "dsh": (1, "2bd87412a2e83b68"),
