@@ -1,4 +1,4 @@
-"""Every policy decides as it did when the golden traces were taken: live, and simulated both ways."""
+"""Every policy decides as it did when the golden traces were taken: live, durable, and simulated both ways."""
 
 import json
 
@@ -6,6 +6,8 @@ import pytest
 from traces import FILE, LIVE, SPECS, live, simulated
 
 from boxthirding import _compile
+from boxthirding.storage.memory import MemoryJournal
+from boxthirding.study import Settings, Study
 
 GOLDEN = json.loads(FILE.read_text(encoding="utf-8"))
 
@@ -13,6 +15,14 @@ GOLDEN = json.loads(FILE.read_text(encoding="utf-8"))
 @pytest.mark.parametrize(("spec", "arms"), LIVE)
 def test_a_session_pulls_the_same_arms_and_gives_the_same_answers(spec, arms):
     assert live(spec, arms) == GOLDEN["live"][f"{spec} {arms}"]
+
+
+@pytest.mark.parametrize(("spec", "arms"), LIVE)
+def test_a_study_pulls_the_same_arms_and_gives_the_same_answers(spec, arms):
+    def make(arms, policy, seed):
+        return Study("golden", MemoryJournal(), Settings(arms, policy, seed))
+
+    assert live(spec, arms, make) == GOLDEN["live"][f"{spec} {arms}"]
 
 
 @pytest.mark.parametrize("spec", SPECS)
