@@ -99,3 +99,17 @@ def test_a_lock_that_is_held_is_a_name_that_is_taken(place, monkeypatch, number)
 
     monkeypatch.setattr("fcntl.lockf", fail)
     assert not named(place).take("a")
+
+
+def test_names_may_be_given_back_while_one_is_taken(tmp_path, monkeypatch):
+    """As when a result is garbage, whose study is closed in the middle of anything."""
+    path = tmp_path / "run.db"
+    path.touch()
+    mine, other = FileNames(str(path), "main"), FileNames(str(path), "main")
+    assert other.take("other")
+    looked = FileNames._mode
+    monkeypatch.setattr(FileNames, "_mode", lambda self: (other.release(), looked(self))[1])
+    assert mine.take("mine")
+    monkeypatch.undo()
+    assert mine.take("other")
+    mine.release()

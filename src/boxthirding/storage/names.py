@@ -13,13 +13,13 @@ from boxthirding.errors import StudyUnavailable
 _HELD = (errno.EAGAIN, errno.EACCES)  # how a lock says that another process has it
 
 _taken: set[tuple[int, Path]] = set()  # (process, file): a process is not stopped by locks of its own
-_mutex = threading.Lock()
+_mutex = threading.RLock()  # again by the same thread: a study that is garbage is closed in the middle of anything
 
 
 def _renew_mutex() -> None:
     """Have a lock that is free, in a process just forked: a thread that is not in it may have held the old one."""
     global _mutex  # noqa: PLW0603  # there is one for the whole process
-    _mutex = threading.Lock()
+    _mutex = threading.RLock()
 
 
 if hasattr(os, "register_at_fork"):  # where there are forks
