@@ -23,6 +23,8 @@ LARGEST_FLOAT: Final = sys.float_info.max
 
 def whole(name: str, value: object, least: int) -> int:
     """Return a whole number that is at least `least`, or refuse it by name."""
+    if type(value) is int and least <= value <= MOST:
+        return value
     if isinstance(value, bool):
         raise InvalidInput(f"{name} is {value}, but must be a whole number")
     try:

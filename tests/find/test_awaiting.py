@@ -11,6 +11,7 @@ import pytest
 
 from boxthirding.errors import ArmsUnavailable, EvaluationFailed, InvalidInput
 from boxthirding.find import Examples, find_best, find_best_async
+from boxthirding.find.awaiting import _breakable
 from boxthirding.session import Session
 
 QUIET = {"progress": False}
@@ -261,3 +262,14 @@ def test_a_coroutine_that_ignores_its_cancellation_is_left_behind_in_silence(cap
     assert (found.stopped, found.spending.abandoned) == ("deadline", 1)
     gc.collect()
     assert caplog.records == []
+
+
+def test_a_coroutine_that_is_collected_before_its_task_raises_nothing():
+    async def evaluate():
+        await asyncio.sleep(0)
+
+    coroutine = evaluate()
+    task = _breakable(coroutine)
+    task.send(None)
+    coroutine.close()
+    task.close()  # as the collector does

@@ -69,6 +69,9 @@ def _breakable(coroutine: Coroutine[Any, Any, Any]) -> Generator[Any, Any, Any]:
         try:
             yield awaited  # asyncio sends nothing back: a future is asked for its result
             error = None
+        except GeneratorExit:  # both are garbage, and the coroutine may have been collected first
+            coroutine.close()
+            raise
         except BaseException as thrown:  # noqa: BLE001  # into the coroutine
             error = thrown
 

@@ -1,5 +1,7 @@
 """A rule and its state in a live process: the state grows when it must, and its functions see it at their fastest."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from boxthirding.policies.arrays import interpreted
@@ -18,7 +20,13 @@ class LiveState:
     """
 
     arrays: Any
-    """The state itself, for records, rankings and files."""
+    """The state itself, for rankings and files."""
+
+    views: Any
+    """The state as its rule sees it: the same numbers, read one by one at half the cost."""
+
+    tell: Callable[[int, int, float, float], None]
+    """Take the sums of some pulls of a job: tell(job, times, total, squares)."""
 
     def __init__(self, policy: Policy, n_arms: int, seed: int, capacity: int = 64) -> None:
         self.policy = policy
@@ -28,7 +36,8 @@ class LiveState:
     def hold(self, state: Any) -> None:
         """Go on with another state of the same policy."""
         self.arrays = state
-        self._seen = interpreted(state)
+        self.views = interpreted(state)
+        self.tell = partial(self._rule.tell, self.views)
 
     def __getstate__(self) -> tuple[Policy, Any]:
         return self.policy, self.arrays
@@ -45,39 +54,35 @@ class LiveState:
 
     @n_arms.setter
     def n_arms(self, number: int) -> None:
-        self._seen.scalars[N_ARMS] = number
+        self.views.scalars[N_ARMS] = number
 
     def ask(self) -> tuple[int, int, int]:
         """Return the next job, its arm and its pulls; the job may be WAIT."""
         while True:
-            job, arm, times = self._rule.ask(self._seen)
+            job, arm, times = self._rule.ask(self.views)
             if job != GROW:
                 return job, arm, times
             self.hold(self.policy.grow(self.arrays))
-
-    def tell(self, job: int, times: int, total: float, squares: float) -> None:
-        """Take the sums of some pulls of a job."""
-        self._rule.tell(self._seen, job, times, total, squares)
 
     def amend(self, arm: int, times: int, total: float, squares: float) -> None:
         """Add sums to an arm's record without a job."""
         if self._rule.amend is None:
             raise TypeError(f"policy {self.policy.name} cannot be amended: check that first")
-        while self._rule.amend(self._seen, arm, times, total, squares) == GROW:
+        while self._rule.amend(self.views, arm, times, total, squares) == GROW:
             self.hold(self.policy.grow(self.arrays))
 
     def drop(self, arm: int) -> None:
         """Withdraw an arm that the rule has met, or that has a record."""
-        self._rule.drop(self._seen, arm)
+        self._rule.drop(self.views, arm)
 
     def record_pulls(self, arm: int) -> int:
         """Return how many results the mean is of that an arm competes with, where the policy forgets."""
         policy: Any = self.policy
-        return int(policy.record_pulls(self._seen, arm))
+        return int(policy.record_pulls(self.views, arm))
 
     def recommend(self) -> int:
         """Return the arm to take now, or NONE."""
-        return int(self._rule.recommend(self._seen))
+        return int(self._rule.recommend(self.views))
 
     def ranking(self, k: int | None = None) -> list[int]:
         """Return the arms with a record, best first; with k, the k best of them or more."""

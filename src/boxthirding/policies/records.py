@@ -44,7 +44,7 @@ class Record(Protocol):
     """What a session writes down of a rule's decisions."""
 
     def note(self, state: Any, pulls: int) -> None:
-        """Take down what the last `ask` decided."""
+        """Take down what the last `ask` decided; the state is as the rule sees it, element by element."""
 
     def meetings(self, number: int) -> list[Meeting]:
         """Return the meetings of an arm, earliest first."""
@@ -157,6 +157,8 @@ class BoxRecord:
     def note(self, state: State, pulls: int) -> None:
         """Take down the rows that the rule has written since the last time."""
         written = int(state.scalars[MET])
+        if written == self._read:
+            return
         for row in range(max(self._read, written - len(state.met)), written):
             box, *numbers = state.met[row % len(state.met)].tolist()
             numbers = [number for number in numbers if number != NONE]

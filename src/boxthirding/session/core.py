@@ -161,7 +161,7 @@ class Core:
         Should an iterator of arms raise, the tickets before are in the list.
         """
         for _ in range(n):
-            job = self._job_for(holder) if unseen else self.wanted.at_hand or self._job_at_hand()
+            job = self._job_for(holder) if unseen else self.wanted.first() or self._next_job(())
             if job is None:
                 return True
             tickets.append(self._cut(job, holder, at))
@@ -213,10 +213,6 @@ class Core:
             self._seen = self._seen_so_far()
         return self._seen.setdefault(holder, set())
 
-    def _job_at_hand(self) -> Job | None:
-        """Return a job with pulls to hand out: the one at hand, one that has waited, or a new one."""
-        return self.wanted.first() or self._next_job(())
-
     def _job_for(self, holder: str) -> Job | None:
         """Return a job of an arm that a holder was never handed; the others wait for other holders."""
         seen = self.seen_by(holder)
@@ -234,7 +230,8 @@ class Core:
                 self._look_for_arms()
             if self._passed_over >= PASSED_OVER or self.is_known:
                 return None
-            self.wanted.put_aside()
+            if self.wanted.at_hand is not None:
+                self.wanted.put_aside()
             job = self._new_job()
             if job is None:
                 self._passed_over = PASSED_OVER
@@ -254,13 +251,13 @@ class Core:
         """Ask the rule for a job; if it has pulls that can be handed out, it is the one at hand."""
         live = self.live or self.running  # which says why there is none
         name, arm, times = live.ask()
-        self.record.note(live.arrays, self.ledger.pulls)
+        self.record.note(live.views, self.ledger.pulls)
         if name < 0:
             return None
         job = Job(self._jobs_begun, name, arm, times)
         self._jobs_begun += 1
         self._jobs[job.id] = job
-        if arm >= len(self._pulls):
+        if arm >= self.labels.numbered:
             self.labels.number(arm)
             self._make_room(arm + 1)
         if self.examples is not None:
@@ -287,8 +284,11 @@ class Core:
         return arm
 
     def _make_room(self, arms: int) -> None:
-        self.ledger.make_room(arms)
-        self._pulls.make_room(arms)
+        """Have room for the first `arms` arms, and for some that come next."""
+        if arms > len(self.ledger.counts):
+            room = -(-arms // _ROOM) * _ROOM
+            self.ledger.make_room(room)
+            self._pulls.make_room(room)
 
     # Examples that run out
 
@@ -436,7 +436,7 @@ class Core:
         job.untold -= times
         if job.untold == 0:
             del self._jobs[job.id]
-            if self._forgets and self._begins_anew(job):
+            if self._forgets and self._pulls.taken(job.arm) != job.times and self._begins_anew(job):
                 self._renewed[job.arm] = (job.id, self.ledger.rows)
             if job.changes is not None:
                 for change in job.changes:

@@ -33,7 +33,7 @@ class Labels:
         self._listed: list[Label] = []  # the labels of the others
         self._index: dict[Label, int] = {}  # label -> arm, for those
         self._payloads: dict[int, Any] = {}
-        self._swapped: dict[int, int] = {}  # the pool is a permutation of arms: place -> arm, where they differ
+        self._swapped: dict[int, int] = {}  # what is left of the pool: place -> arm, where they differ
         self._place: dict[int, int] = {}  # and its inverse
         self._pool_end = 0  # places len(_numbered) … _pool_end - 1 hold the arms without a number
         self._numbered: list[int] = []  # number -> arm
@@ -75,8 +75,8 @@ class Labels:
         """Give numbers up to this one."""
         while len(self._numbered) <= number:
             place = len(self._numbered)
-            if self._in_pool:
-                place += below(self._stream, self._in_pool)
+            if place < self._pool_end:
+                place += below(self._stream, self._pool_end - place)
             else:
                 self._take_in(self._next.pop())
             self._give_number(place)
@@ -173,7 +173,7 @@ class Labels:
             return
         place = self._place.get(arm, arm)
         self._pool_end -= 1
-        self._put(place, self._at(self._pool_end))
+        self._put(place, self._swapped.get(self._pool_end, self._pool_end))
 
     def is_gone(self, label: Label) -> bool:
         """Tell whether a label was withdrawn before it had a number."""
@@ -258,15 +258,14 @@ class Labels:
 
     def _give_number(self, place: int) -> None:
         """Give the next number to the arm at a place of the pool."""
-        number = len(self._numbered)
-        arm = self._at(place)
-        self._put(place, self._at(number))
-        self._put(number, arm)
+        number, swapped = len(self._numbered), self._swapped
+        arm = swapped.get(place, place)
+        if place != number:
+            self._put(place, swapped.get(number, number))
+        swapped.pop(number, None)
+        self._place.pop(arm, None)
         self._numbered.append(arm)
         self._number[arm] = number
-
-    def _at(self, place: int) -> int:
-        return self._swapped.get(place, place)
 
     def _put(self, place: int, arm: int) -> None:
         if place == arm:

@@ -1,7 +1,7 @@
 """The ledger: every result that was told or is known, by arm and pull, and whether it counts."""
 
-from array import array
 from collections.abc import Mapping
+from struct import Struct
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 
 from boxthirding.types import NONE, Floats, Ints
 
-_FACTS: Final = 5
-_ARM, _PULL, _HOLDER, _TICKET, _JOB = range(_FACTS)
+_ROW: Final = Struct("=5qd")
+_ARM, _, _HOLDER, _, _, _REWARD = _COLUMNS = range(6)  # arm, pull, holder, ticket, job, reward
+_REWARD_ALONE: Final = Struct("=d")
+_ROOM: Final = 64 * _ROW.size
 
 
 class Sums(NamedTuple):
@@ -37,15 +39,14 @@ class Result(NamedTuple):
 
 
 class Ledger:
-    """All results, in the order in which they came: a row each, in columns, so that a million take 50 MB.
+    """All results, in the order in which they came: a row of 48 bytes each.
 
     Rewards are stored as they were told; `sign` makes larger ones better.
     """
 
     def __init__(self, sign: float) -> None:
         self._sign = sign
-        self._rewards = array("d")  # by row
-        self._facts = array("q")  # by row: arm, pull, holder, ticket, job
+        self._table = bytearray(_ROOM)  # of rows, and room for more
         self.holders: list[str] = [""]
         """By number; the first is that of known results."""
         self._number_of: dict[str, int] = {"": 0}
@@ -57,18 +58,14 @@ class Ledger:
         """By arm: the sum of their rewards, larger is better."""
         self.rows = 0
         """Results, whether they count or not."""
-        self._known = 0  # of them, those without a ticket
-        self._left_out = 0  # of them, those that do not count
+        self.pulls = 0
+        """Results that count."""
+        self._known = 0  # results without a ticket
         self.tried = 0
         """Arms with a result that counts."""
 
     def __len__(self) -> int:
         return self.rows
-
-    @property
-    def pulls(self) -> int:
-        """How many results count."""
-        return self.rows - self._left_out
 
     @property
     def spent(self) -> int:
@@ -88,14 +85,16 @@ class Ledger:
         if number is None:
             number = self._number_of[holder] = len(self.holders)
             self.holders.append(holder)
+        start = self.rows * _ROW.size
+        if start == len(self._table):
+            self._table.extend(bytes(_ROOM + start // 4 // _ROOM * _ROOM))
+        _ROW.pack_into(self._table, start, arm, pull, number, ticket, job, reward)
         self.rows += 1
-        self._rewards.append(reward)
-        self._facts.fromlist([arm, pull, number, ticket, job])
         if number == 0:
             self._known += 1
         elif holder in self.excluded:
-            self._left_out += 1
             return False
+        self.pulls += 1
         count = self.counts[arm]
         if count == 0:
             self.tried += 1
@@ -105,16 +104,16 @@ class Ledger:
 
     def result(self, row: int) -> Result:
         """Return a result."""
-        arm, pull, holder, ticket, job = self._facts[row * _FACTS : row * _FACTS + _FACTS]
-        return Result(arm, pull, self.holders[holder], ticket, job, self._rewards[row])
+        arm, pull, holder, ticket, job, reward = _ROW.unpack_from(self._table, row * _ROW.size)
+        return Result(arm, pull, self.holders[holder], ticket, job, reward)
 
     def correct(self, row: int, reward: float) -> float:
         """Replace the reward of a result; return by how much its arm's total has changed, 0 if it does not count."""
-        before, self._rewards[row] = self._rewards[row], reward
         result = self.result(row)
+        _REWARD_ALONE.pack_into(self._table, (row + 1) * _ROW.size - _REWARD_ALONE.size, reward)
         if result.holder in self.excluded:
             return 0.0
-        change = self._sign * (reward - before)
+        change = self._sign * (reward - result.reward)
         self.totals[result.arm] += change
         return change
 
@@ -140,7 +139,7 @@ class Ledger:
     def sums(self, rows: Ints) -> Sums:
         """Return what rows add up to by arm, larger is better; arms in the order of their numbers."""
         arms, place = np.unique(self._column(_ARM)[rows], return_inverse=True)
-        values = self._sign * np.frombuffer(self._rewards, np.float64)[rows]
+        values = self._sign * self._rewards[rows]
         counts = np.bincount(place, minlength=len(arms)).astype(np.int64)
         totals = np.bincount(place, values, minlength=len(arms)).astype(np.float64)
         squares = np.bincount(place, values * values, minlength=len(arms)).astype(np.float64)
@@ -171,8 +170,8 @@ class Ledger:
         """Return everything as plain facts and arrays."""
         facts = {"holders": self.holders, "excluded": sorted(self.excluded)}
         arrays = {
-            "rewards": np.array(self._rewards),
-            "facts": np.array(self._facts, np.int64).reshape(-1, _FACTS),
+            "rewards": self._rewards,
+            "facts": self._columns(np.int64)[:, :_REWARD].copy(),
             "totals": np.array(self.totals, np.float64),
         }
         return facts, arrays
@@ -182,19 +181,28 @@ class Ledger:
         self.holders = list(facts["holders"])
         self._number_of = {holder: number for number, holder in enumerate(self.holders)}
         self.excluded = set(facts["excluded"])
-        self._rewards = array("d", arrays["rewards"].astype(np.float64).tobytes())
-        self.rows = len(self._rewards)
-        self._facts = array("q", arrays["facts"].astype(np.int64).tobytes())
+        self.rows = len(arrays["rewards"])
+        columns = np.empty((self.rows, len(_COLUMNS)), np.int64)
+        columns[:, :_REWARD] = arrays["facts"]
+        columns[:, _REWARD] = arrays["rewards"].astype(np.float64).view(np.int64)
+        self._table = bytearray(columns)
         self.totals = arrays["totals"].tolist()
         counting = self.counting()
         counts = np.bincount(self._column(_ARM)[counting], minlength=len(self.totals))
         self.counts = counts.tolist()
-        self._left_out, self.tried = self.rows - len(counting), int(np.count_nonzero(counts))
+        self.pulls, self.tried = len(counting), int(np.count_nonzero(counts))
         self._known = self.rows - int(np.count_nonzero(self._column(_HOLDER)))
 
+    @property
+    def _rewards(self) -> Floats:
+        return self._columns(np.float64)[:, _REWARD].copy()
+
     def _column(self, which: int) -> Ints:
-        """Return a copy of a column: an array that is looked at in place cannot grow."""
-        return np.frombuffer(self._facts, np.int64).reshape(-1, _FACTS)[:, which].copy()
+        return self._columns(np.int64)[:, which].copy()
+
+    def _columns(self, kind: type) -> NDArray[Any]:
+        """Return the table in place; copy what is kept, as a table that is looked at cannot grow."""
+        return np.frombuffer(self._table, kind, self.rows * len(_COLUMNS)).reshape(-1, len(_COLUMNS))
 
     def _count_again(self, holder: str) -> None:
         """Add up anew the arms that a holder has results of: the same results give the same sums, to the last bit."""
@@ -207,5 +215,5 @@ class Ledger:
         for arm in concerned.tolist():
             before = self.counts[arm]
             self.counts[arm], self.totals[arm] = counted.get(arm, (0, 0.0))
-            self._left_out += before - self.counts[arm]
+            self.pulls += self.counts[arm] - before
             self.tried += (self.counts[arm] > 0) - (before > 0)

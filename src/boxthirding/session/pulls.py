@@ -14,10 +14,6 @@ class Pulls:
         self._next: list[int] = []  # by arm: the first pull that was never taken in order
         self._beyond: dict[int, set[int]] = {}  # by arm: pulls from there on that are taken
 
-    def __len__(self) -> int:
-        """Return for how many arms there is room."""
-        return len(self._next)
-
     def make_room(self, arms: int) -> None:
         """Have an entry for each of the first `arms` arms."""
         missing = arms - len(self._next)
@@ -50,7 +46,7 @@ class Pulls:
 
     def taken(self, arm: int) -> int:
         """Return how many pulls of an arm are taken."""
-        return self._next[arm] + len(self._beyond.get(arm, ()))
+        return self._next[arm] + (len(self._beyond.get(arm, ())) if self._beyond else 0)
 
     def save(self) -> tuple[list[list[Any]], NDArray[Any]]:
         """Return what is taken beyond the first free pull, and that pull, by arm."""

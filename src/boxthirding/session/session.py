@@ -144,16 +144,27 @@ class Session:
 
         """
         whole("the number of tickets", n, least=1)
-        if limit is not None:
-            whole("limit", limit, least=0)
         holder = HOLDER if holder is None else check_holder(holder)
         if limit is not None:
             whole("limit", limit, least=0)
+        core, lease = self._core, self._lease
+        tickets: list[Ticket] = []
         with self._lock:
             if self._trouble is not None:
                 trouble, self._trouble = self._trouble, None
                 raise trouble
-            return self._ask(n, holder, unseen, limit)
+            now = 0.0 if lease is None else self._clock()
+            if core.tickets.free or lease is not None:
+                ids = core.to_give(n, holder, now, lease, limit, unseen=unseen)
+                tickets = [core.give(ticket_id, holder, now) for ticket_id in ids]
+            wanted = n - len(tickets) if limit is None else core.room(n - len(tickets), limit)
+            try:
+                core.cut(wanted, holder, now, tickets, unseen=unseen)
+            except BoxThirdingError as trouble:
+                if not tickets:
+                    raise
+                self._trouble = trouble  # what is in hand goes out first; the next ask says what is wrong
+        return tickets
 
     def tell(
         self,
@@ -365,22 +376,6 @@ class Session:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._lock = threading.RLock()
-
-    def _ask(self, n: int, holder: str, unseen: bool, limit: int | None) -> list[Ticket]:  # noqa: FBT001  # as in ask
-        core = self._core
-        tickets: list[Ticket] = []
-        now = 0.0 if self._lease is None else self._clock()
-        if core.tickets.free or self._lease is not None:
-            ids = core.to_give(n, holder, now, self._lease, limit, unseen=unseen)
-            tickets = [core.give(ticket_id, holder, now) for ticket_id in ids]
-        wanted = n - len(tickets) if limit is None else core.room(n - len(tickets), limit)
-        try:
-            core.cut(wanted, holder, now, tickets, unseen=unseen)
-        except BoxThirdingError as trouble:
-            if not tickets:
-                raise
-            self._trouble = trouble  # what is in hand goes out first; the next ask says what is wrong
-        return tickets
 
 
 def check_lease(lease: float | None) -> None:

@@ -26,11 +26,9 @@ class Wanted:
 
     def first(self) -> Job | None:
         """Return the job to hand out next."""
-        if self.at_hand is not None:
-            return self.at_hand
-        for jobs in self._aside.values():
-            return jobs[0]
-        return None
+        if self.at_hand is None and self._aside:
+            return next(iter(self._aside.values()))[0]
+        return self.at_hand
 
     def first_but(self, seen: Container[int]) -> Job | None:
         """Return the job to hand out next of an arm that is not among those seen."""
