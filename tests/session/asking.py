@@ -3,11 +3,12 @@
 import pytest
 
 from boxthirding.errors import InvalidInput
+from boxthirding.session.saved import save
 
 
 def all_of(session):
     """Return everything that a refusal must leave as it is."""
-    facts, arrays = session._core.save()
+    facts, arrays = save(session._core)
     return repr(facts), {name: array.tobytes() for name, array in arrays.items()}
 
 

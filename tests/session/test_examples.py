@@ -5,6 +5,7 @@ from asking import pull, refused
 
 from boxthirding import Session
 from boxthirding.errors import InvalidInput
+from boxthirding.session import amendments
 from boxthirding.session.known import KnownResult
 
 POLICIES = ["b3", "b3:reuse=pool", "b3:reuse=topup", "b3auto", "us", "prose:sigma=0.5", "asha", "dsh", "bsh"]
@@ -148,7 +149,11 @@ class TestKnownExamples:
     def test_a_pull_that_stands_there_twice(self):
         session = Session(5, "us", examples=4)
         rows = [KnownResult(3, 0.5, 1), KnownResult(3, 0.5, 1)]
-        refused(session, lambda: session._core.check_all_known(rows), "pull 1 of 3 stands in the known results twice")
+        refused(
+            session,
+            lambda: amendments.check_all_known(session._core, rows),
+            "pull 1 of 3 stands in the known results twice",
+        )
 
 
 class TestExcluded:

@@ -8,6 +8,7 @@ from boxthirding import parse_policy
 from boxthirding.policies import adaptive_box_thirding
 from boxthirding.session import Session
 from boxthirding.session.core import Core
+from boxthirding.session.saved import load, save
 from boxthirding.testing.plans import for_plans
 from boxthirding.testing.sessions import check_session
 
@@ -24,7 +25,7 @@ def sums_in_state(core):
         if hasattr(state, "new_pulls") and state.due[arm] > 0:
             pulls, total = pulls + int(state.new_pulls[arm]), total + float(state.new_total[arm])
         sums[arm] = (pulls, total + origin * pulls)
-    for job in core._jobs.values():
+    for job in core.jobs.values():
         for times, change, _ in job.changes or ():
             pulls, total = sums[job.arm]
             sums[job.arm] = (pulls + times, total + change)
@@ -50,16 +51,15 @@ def plain(saved):
 def check_saved(core, arms, seed):
     """See that another core goes on from what was saved, and that it has the same to save."""
     other = Core(arms, seed=seed, patience=core.patience, origin=core.tickets.origin)
-    other.load(core.save(), core.policy)
-    assert plain(other.save()) == plain(core.save())
+    load(other, save(core), core.policy)
+    assert plain(save(other)) == plain(save(core))
     assert (other.ledger.pulls, other.ledger.spent, other.ledger.tried, other.ledger.counts) == (
         *(core.ledger.pulls, core.ledger.spent, core.ledger.tried, core.ledger.counts),
     )
     holders = {*core.ledger.holders, *core.tickets.by_holder} - {""}
     for holder in holders:
-        core.seen_by(holder)
-        assert other.seen_by(holder) - core.withdrawn == core.seen_by(holder) - core.withdrawn
-    for job in core._jobs.values():
+        assert other.seen.by(holder) - core.withdrawn == core.seen.by(holder) - core.withdrawn
+    for job in core.jobs.values():
         assert 0 <= job.left <= job.untold <= job.times
 
 
@@ -80,7 +80,7 @@ def check(policy, plan):
 def seen(core):
     """Return all there is to see of a core, which must be right at any moment."""
     check_sums(core)
-    return repr(plain(core.save())).encode()
+    return repr(plain(save(core))).encode()
 
 
 @pytest.mark.parametrize("spec", [*REMEMBER, *OTHERS])

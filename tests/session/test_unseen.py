@@ -20,9 +20,9 @@ def test_fifty_arms_and_one_rater(policy, told):
         if told:
             session.tell(ticket, ticket.label / 64)
     assert sorted(seen) == list(range(50))
-    before = session._core._jobs_begun
+    before = session._core.jobs_begun
     assert session.ask(holder="ann", unseen=True) == []
-    assert session._core._jobs_begun == before  # at once: the rule is not even asked
+    assert session._core.jobs_begun == before  # at once: the rule is not even asked
 
 
 @pytest.mark.parametrize("policy", [*AMENDED, *OTHERS])
@@ -118,9 +118,9 @@ def test_after_64_jobs_in_a_row_that_it_may_not_have_there_is_none_for_now():
     session.observe_all([(best, 100.0)] * 50)  # it wants nothing else for a good while
     (ticket,) = session.ask(holder="ann")
     assert ticket.label == best
-    before = session._core._jobs_begun
+    before = session._core.jobs_begun
     tickets = session.ask(holder="ann", unseen=True)
-    asked = session._core._jobs_begun - before
+    asked = session._core.jobs_begun - before
     assert asked <= 64
     assert tickets or asked == 64
     assert all(other.label != best for other in tickets)
@@ -134,10 +134,10 @@ def test_to_ask_again_and_again_makes_no_more_jobs(policy):
         session.ask(30, holder=rater)
     while session.ask(holder="ann", unseen=True) or session.ask(holder="bob", unseen=True):
         pass
-    before = session._core._jobs_begun
+    before = session._core.jobs_begun
     for _ in range(100):
         assert session.ask(holder="ann", unseen=True) == session.ask(holder="bob", unseen=True) == []
-    assert session._core._jobs_begun == before
+    assert session._core.jobs_begun == before
     wanted = session.view().wanted
     assert len(session.ask(wanted + 1, holder="cid")) >= wanted  # whoever may have them is given them
 

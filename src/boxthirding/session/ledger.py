@@ -157,6 +157,11 @@ class Ledger:
         """Return the results of an arm, earliest first, excluded ones too."""
         return [self.result(int(row)) for row in np.flatnonzero(self._column(_ARM) == arm)]
 
+    def known_of(self, arms: int) -> list[int]:
+        """Return how many results without a ticket each of the first `arms` arms has."""
+        known = np.bincount(self._column(_ARM)[self.rows_of("")], minlength=arms)
+        return [int(count) for count in known]
+
     def arms_by_holder(self) -> dict[str, set[int]]:
         """Return the arms that each holder has told a result of, excluded holders too."""
         pairs = np.unique(np.stack([self._column(_HOLDER), self._column(_ARM)]), axis=1)

@@ -9,7 +9,7 @@ from typing import Any, Final
 from boxthirding._checks import as_reward, is_number, whole
 from boxthirding.errors import BoxThirdingError, InvalidInput
 from boxthirding.policies.spec import as_policy
-from boxthirding.session import answers
+from boxthirding.session import amendments, answers
 from boxthirding.session.core import Core
 from boxthirding.session.known import check_details, listed
 from boxthirding.session.protocol import (
@@ -246,8 +246,8 @@ class Session:
         """
         value = as_reward(reward)
         with self._lock:
-            self._core.observe(label, value, pull)
-            self._core.end_batch()
+            amendments.observe(self._core, label, value, pull)
+            amendments.end_batch(self._core)
 
     def observe_all(self, results: Known) -> None:
         """Take known results of many arms, all or none of them.
@@ -256,27 +256,27 @@ class Session:
         """
         rows = listed(results)
         with self._lock:
-            self._core.check_all_known(rows)
+            amendments.check_all_known(self._core, rows)
             for label, reward, pull in rows:
-                self._core.observe(label, reward, pull)
-            self._core.end_batch()
+                amendments.observe(self._core, label, reward, pull)
+            amendments.end_batch(self._core)
 
     def correct(self, ticket: int | Ticket, reward: float) -> None:
         """Replace the reward of a ticket that was told: the answer is right at once, and nothing is run again."""
         value = as_reward(reward)
         with self._lock:
-            self._core.correct(ticket, value)
-            self._core.end_batch()
+            amendments.correct(self._core, ticket, value)
+            amendments.end_batch(self._core)
 
     def exclude(self, holder: str) -> int:
         """Let the results of a holder not count, those told and those still to come; return how many were told."""
         with self._lock:
-            return self._core.exclude(holder)
+            return amendments.exclude(self._core, holder)
 
     def include(self, holder: str) -> int:
         """Let the results of an excluded holder count again; return how many there are."""
         with self._lock:
-            return self._core.include(holder)
+            return amendments.include(self._core, holder)
 
     def use(self, policy: Policy | str) -> None:
         """Go on with another policy: it starts from every result that counts, and open tickets stay valid."""

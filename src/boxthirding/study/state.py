@@ -10,9 +10,9 @@ from typing import Any, ClassVar, Final, NamedTuple, Self
 
 from boxthirding.errors import BoxThirdingError, JournalBroken, UnreadableData
 from boxthirding.policies.live_state import LiveState
-from boxthirding.session import Ticket
+from boxthirding.session import Ticket, amendments
 from boxthirding.session.core import Core
-from boxthirding.session.saved import Saved
+from boxthirding.session.saved import Saved, load, save
 from boxthirding.study.arm_source import ArmSource, Feed, NotDrawn
 from boxthirding.study.codec import RESTORE, name_of
 from boxthirding.study.events import (
@@ -168,7 +168,7 @@ class StudyState:
 
     def save(self) -> Saved:
         """Return the state as facts and arrays."""
-        saved = self.core.save()
+        saved = save(self.core)
         facts = {
             "seq": self.seq,
             "check": self.check,
@@ -190,7 +190,7 @@ class StudyState:
         try:
             state = cls(created, source)
             state.chosen = chosen(*facts["policy"])
-            state.core.load(Saved(facts["core"], saved.arrays), state.chosen.policy if state.chosen.is_here else None)
+            load(state.core, Saved(facts["core"], saved.arrays), state.chosen.policy if state.chosen.is_here else None)
             state.seq, state.check, state.status = facts["seq"], facts["check"], facts["status"]
             state.told_at, state.era = facts["told_at"], facts["era"]
             state.feed.drawn[:] = facts["drawn"]
@@ -261,18 +261,18 @@ class StudyState:
 
     def _observed(self, event: Observed) -> None:
         for label, reward, pull in event.results:
-            self.core.observe(label, reward, pull)
-        self.core.end_batch()
+            amendments.observe(self.core, label, reward, pull)
+        amendments.end_batch(self.core)
 
     def _corrected(self, event: Corrected) -> None:
-        self.core.correct(event.ticket, event.reward)
-        self.core.end_batch()
+        amendments.correct(self.core, event.ticket, event.reward)
+        amendments.end_batch(self.core)
 
     def _excluded(self, event: Excluded) -> None:
-        self.core.exclude(event.holder)
+        amendments.exclude(self.core, event.holder)
 
     def _included(self, event: Included) -> None:
-        self.core.include(event.holder)
+        amendments.include(self.core, event.holder)
 
     def _taken_over(self, event: TakenOver) -> None:
         taking = chosen(event.policy, event.policy_version)

@@ -25,6 +25,7 @@ from boxthirding.session import (
     Screening,
     Ticket,
     View,
+    amendments,
     answers,
 )
 from boxthirding.session.known import KnownResult, check_details, listed
@@ -318,7 +319,7 @@ class Study:
         """Take those of the known results that the study does not have: of each arm, what goes beyond those it has."""
         if results is not None:
             rows = [row._replace(label=_plain(row.label)) for row in listed(results)]
-            if self._transactions.look(lambda state: _not_there(state, rows)):
+            if self._transactions.look(lambda state: amendments.not_there(state.core, rows)):
                 self._do(lambda state: self._add_known(state, rows))
 
     def correct(self, ticket: int | Ticket, reward: float) -> None:
@@ -327,7 +328,7 @@ class Study:
 
         def decide(state: StudyState) -> Decided[None]:
             state.check_can_write()
-            state.core.check_can_amend("take corrections")
+            amendments.check_can_amend(state.core, "take corrections")
             state.core.tickets.told_row(ticket)
             return _happens(state, Corrected(self._clock(), state.core.tickets.find(ticket), value))
 
@@ -338,7 +339,7 @@ class Study:
 
         def decide(state: StudyState) -> Decided[int]:
             state.check_can_write()
-            state.core.check_can_exclude(holder)
+            amendments.check_can_exclude(state.core, holder)
             told = len(state.core.ledger.rows_of(holder))
             return Decided(_happens(state, Excluded(self._clock(), holder)).events, told)
 
@@ -349,7 +350,7 @@ class Study:
 
         def decide(state: StudyState) -> Decided[int]:
             state.check_can_write()
-            state.core.check_can_include(holder)
+            amendments.check_can_include(state.core, holder)
             told = len(state.core.ledger.rows_of(holder))
             return Decided(_happens(state, Included(self._clock(), holder)).events, told)
 
@@ -556,12 +557,12 @@ class Study:
     def _observed(self, state: StudyState, rows: list[KnownResult]) -> Decided[None]:
         state.check_can_write()
         now = self._now_open(state)
-        state.core.check_all_known(rows)
+        amendments.check_all_known(state.core, rows)
         return _happens(state, Observed(now, tuple([(label, reward, pull) for label, reward, pull in rows])))
 
     def _add_known(self, state: StudyState, rows: list[KnownResult]) -> Decided[None]:
         """Take what is missing, under the lock: another process may be about to take the same."""
-        missing = _not_there(state, rows)
+        missing = amendments.not_there(state.core, rows)
         return self._observed(state, missing) if missing else Decided([], None)
 
     def _with_payload(self, ticket: Ticket) -> Ticket:
@@ -684,24 +685,6 @@ def _happens(state: StudyState, *events: Event) -> Decided[None]:
     for event in events:
         state.apply(event)
     return Decided([*events], None)
-
-
-def _not_there(state: StudyState, rows: list[KnownResult]) -> list[KnownResult]:
-    """Return the known results that a study does not have: of each label, those beyond as many as it has."""
-    core = state.core
-    there: dict[Label, int] = {}
-    missing = []
-    for row in rows:
-        if row.label not in there:
-            arm = core.labels.find(row.label)
-            there[row.label] = 0 if arm is None else core.known_results(arm)
-        if row.pull is not None and core.has_pull(row.label, row.pull):
-            continue
-        if row.pull is None and there[row.label] > 0:
-            there[row.label] -= 1
-            continue
-        missing.append(row)
-    return missing
 
 
 def _listed(arms: Any) -> Any:
