@@ -1,6 +1,7 @@
 """A real PostgreSQL server for the tests; where there is none they are skipped, unless it is required."""
 
 import os
+from contextlib import contextmanager
 
 import pytest
 from postgres_server import Server, find
@@ -8,20 +9,34 @@ from postgres_server import Server, find
 REQUIRED = "postgres" in os.environ.get("BOXTHIRDING_REQUIRE", "").split(",")
 
 
-@pytest.fixture(scope="session")
-def server():
-    """Return a server that runs."""
+@contextmanager
+def running(**options):
+    """Yield a server that runs."""
     if find("initdb") is None or find("postgres") is None:
         reason = "PostgreSQL is not installed: there is no initdb"
         if REQUIRED:
             pytest.fail(reason)
         pytest.skip(reason)
-    server = Server()
+    server = Server(**options)
     try:
         server.start()
         yield server
     finally:
         server.remove()
+
+
+@pytest.fixture(scope="session")
+def server():
+    """Return a server that runs."""
+    with running() as server:
+        yield server
+
+
+@pytest.fixture(scope="session", params=["SQL_ASCII", "LATIN1"])
+def other_server(request):
+    """Return a server whose databases are not in UTF-8."""
+    with running(encoding=request.param) as server:
+        yield server
 
 
 @pytest.fixture

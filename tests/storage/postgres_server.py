@@ -22,15 +22,17 @@ def find(program):
 class Server:
     """A server that can be started, stopped and killed."""
 
-    def __init__(self):
+    def __init__(self, encoding="UTF8"):
         self.folder = Path(tempfile.mkdtemp(prefix="boxthirding-postgres-"))
+        self.encoding = encoding
         self._process = None
         self._user = {}
         if os.geteuid() == 0:  # initdb refuses root, and postgres cannot enter a folder that only root may
             account = pwd.getpwnam("postgres")
             os.chown(self.folder, account.pw_uid, account.pw_gid)
             self._user = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
-        self._run("initdb", "--auth=trust", "--username=tester", "--no-sync", "--encoding=UTF8", "--pgdata", self.data)
+        text = (f"--encoding={encoding}", *([] if encoding == "UTF8" else ["--locale=C"]))
+        self._run("initdb", "--auth=trust", "--username=tester", "--no-sync", *text, "--pgdata", self.data)
 
     @property
     def data(self):

@@ -10,6 +10,7 @@ import click
 
 from boxthirding.cli.demo import demo
 from boxthirding.cli.leaderboard import leaderboard
+from boxthirding.cli.output import Failure, Refused, never_fail_to_encode, say
 from boxthirding.cli.plot import plot
 from boxthirding.cli.reproduce import reproduce
 from boxthirding.cli.run import run
@@ -18,31 +19,30 @@ from boxthirding.cli.study import study
 from boxthirding.errors import BoxThirdingError
 
 
-class Refused(click.ClickException):
-    """Bad input, in one line on stderr; the exit code is that of a wrong option."""
-
-    exit_code = 2
-
-
 class Commands(click.Group):
     """A group that turns every error of the library into a refusal, and Ctrl-C into the exit code of SIGINT."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Read the arguments and run the subcommand, whatever the encoding of the output."""
+        never_fail_to_encode()
+        return super().main(*args, **kwargs)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the subcommand."""
         if sys.stdout is None:
-            raise click.ClickException("standard output is closed, so there is no place for an answer")
+            raise Failure("standard output is closed, so there is no place for an answer")
         try:
             return super().invoke(ctx)
         except BoxThirdingError as error:
-            raise Refused(" ".join(str(error).splitlines())) from error
+            raise Refused(error) from error
         except KeyboardInterrupt:  # where a command has nothing to save
-            click.echo("Interrupted.", err=True)
+            say("Interrupted.", err=True)
             ctx.exit(INTERRUPTED)
         except OSError as error:
             if error.errno == errno.EPIPE or error.filename is not None:  # Click knows a closed pipe
                 raise
             _forget_output()
-            raise click.ClickException(f"standard output cannot be written: {error.strerror or error}") from error
+            raise Failure(f"standard output cannot be written: {error.strerror or error}") from error
 
 
 def _forget_output() -> None:

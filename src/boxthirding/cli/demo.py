@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from boxthirding.cli.drawing import counted
+from boxthirding.cli.output import say
 from boxthirding.cli.simulate import simulate
 from boxthirding.errors import MissingExtra
 
@@ -127,7 +128,7 @@ def _plot_file(out: Path | None) -> Path | None:
     except MissingExtra as missing:
         if out is not None:
             raise
-        click.echo(f"Note: {missing}", err=True)
+        say(f"Note: {missing}", err=True)
         return None
     return plot
 

@@ -4,7 +4,8 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import click
+from boxthirding._text import visible
+from boxthirding.cli.output import Failure
 
 if TYPE_CHECKING:
     from boxthirding.sim import Description, Run
@@ -20,7 +21,7 @@ def counted(number: int, noun: str) -> str:
 
 def title(one: "Description") -> str:
     """Return which arms these are, and where their means come from."""
-    return f"{one.instance}: {counted(one.arms, 'arm')}, means: {one.source}"
+    return visible(f"{one.instance}: {counted(one.arms, 'arm')}, means: {one.source}")
 
 
 def subtitle(one: "Description", without: Collection[str] = ()) -> str:
@@ -55,4 +56,4 @@ def draw(plot: Path, runs: Iterable[tuple["Description", "Run"]]) -> None:
             subtitle=subtitle(drawn[0], without=different) if drawn else "",
         )
     except OSError as problem:
-        raise click.ClickException(f"the plot {plot} could not be written: {problem.strerror or problem}") from problem
+        raise Failure(f"the plot {plot} could not be written: {problem.strerror or problem}") from problem

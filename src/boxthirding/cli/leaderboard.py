@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from boxthirding._text import visible
 from boxthirding.cli.reporting import refuse_both, simulated, writing
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def _report(asked: "Leaderboard", board: "Board") -> None:
         console.print("* of the cells in which the policy can run; – in none of them")
     if facts.missing:
         console.print(facts.left_out)
-    console.print(f"The page: {asked.file('md')}", soft_wrap=True)
+    console.print(f"The page: {visible(asked.file('md'))}", soft_wrap=True)
 
 
 def _table(board: "Board", width: int) -> "Table":

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import click
 
+from boxthirding.cli.output import Failure, say
 from boxthirding.cli.simulate import INTERRUPTED
 from boxthirding.errors import InvalidInput, SimulationFailed
 
@@ -39,16 +40,16 @@ def simulated(ctx: click.Context, report: Report) -> "Sequence[Run]":
     from boxthirding.sim import Interrupted
 
     if not _compile.available():
-        click.echo("Note: without Numba this takes hours: pip install 'boxthirding[sim]'", err=True)
+        say("Note: without Numba this takes hours: pip install 'boxthirding[sim]'", err=True)
     try:
         with watched() as view:
             return report.simulated(progress=view)
     except Interrupted as stop:
         done, asked = sum(run.replicates for run in stop.runs), sum(one.replicates for one in report.settings)
-        click.echo(f"Interrupted: {done:,} of {asked:,} replicates are saved; run the same command to go on.", err=True)
+        say(f"Interrupted: {done:,} of {asked:,} replicates are saved; run the same command to go on.", err=True)
         ctx.exit(INTERRUPTED)
     except SimulationFailed as failure:
-        raise click.ClickException(str(failure)) from failure
+        raise Failure(failure) from failure
 
 
 @contextmanager
@@ -57,7 +58,7 @@ def writing(out: Path) -> Iterator[None]:
     try:
         yield
     except OSError as problem:
-        raise click.ClickException(
+        raise Failure(
             f"{problem.filename or out} could not be written ({problem.strerror or problem}); what was simulated is "
             "saved: make room and run the same command again"
         ) from problem

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from boxthirding.cli.output import say
 from boxthirding.cli.reporting import refuse_both, simulated, writing
 
 if TYPE_CHECKING:
@@ -75,8 +76,8 @@ def _report(outcome: "Outcome") -> None:
 
     width = max(len(verdict.value) for verdict in Verdict)
     for claim, finding in outcome.findings:
-        click.echo(f"{finding.verdict.value:<{width}}  {claim.title}")
+        say(f"{finding.verdict.value:<{width}}  {claim.title}")
     told = [verdict for verdict in Verdict if verdict is not Verdict.TOO_FEW or outcome.count(verdict)]
     counts = ", ".join(f"{outcome.count(verdict)} {verdict.of_many}" for verdict in told)
-    click.echo(f"\nOf {len(outcome.findings)} claims {counts}.")
-    click.echo(f"The page: {outcome.page}")
+    say(f"\nOf {len(outcome.findings)} claims {counts}.")
+    say(f"The page: {outcome.page}")

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from boxthirding._text import in_one_line, visible
+from boxthirding.cli.output import say
 from boxthirding.cli.simulate import INTERRUPTED, TERMINATED
 from boxthirding.cli.study.opening import check_new, kept
 from boxthirding.errors import EvaluationFailed, InvalidInput
@@ -167,22 +169,22 @@ def run(  # noqa: PLR0913  # an argument for each option
                 progress=sys.stderr.isatty() or opened is not None,  # a study says from where it resumes
             )
         except EvaluationFailed as error:
-            found, problem = error.found, " ".join(str(error).splitlines())
+            found, problem = error.found, in_one_line(error)
         if found.interrupted:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # the answer is printed, whatever is pressed now
         answer = json.dumps(_as_json(found, top, problem)) if as_json else _report(found, top)
     try:
-        click.echo(answer)
+        say(answer)
     except OSError as error:  # it was paid for
         if error.errno != errno.EPIPE:
-            click.echo(answer, err=True)
+            say(answer, err=True)
         raise
     finally:
         if problem is not None:
-            click.echo(f"Error: {problem}", err=True)
+            say(f"Error: {problem}", err=True)
     if found.interrupted:
         if study is not None:
-            click.echo("The same command resumes from here.", err=True)
+            say("The same command resumes from here.", err=True)
         ctx.exit(TERMINATED if terminated else INTERRUPTED)
     if problem is not None or found.recommendation is None:
         ctx.exit(1)
@@ -339,11 +341,11 @@ def _report(found: "Found", top: int) -> str:
     if found.recommendation is None:
         lines.append("No arm has a result.")
     else:
-        lines += [f"Best arm: {found.label}", ""]
+        lines += [f"Best arm: {visible(found.label)}", ""]
         ranked = found.top(top)
-        width = max(len("arm"), *(len(str(arm.label)) for arm in ranked))
+        width = max(len("arm"), *(len(visible(arm.label)) for arm in ranked))
         lines.append(f"{'arm':{width}}  {'mean':>10}  {'pulls':>7}")
-        lines += [f"{arm.label!s:{width}}  {arm.mean:>10.4g}  {arm.pulls:>7,}" for arm in ranked]
+        lines += [f"{visible(arm.label):{width}}  {arm.mean:>10.4g}  {arm.pulls:>7,}" for arm in ranked]
         lines.append("")
     spent, *others = found.account()
     lines += [f"{sentence[0].upper()}{sentence[1:]}." for sentence in (spent, *others)]

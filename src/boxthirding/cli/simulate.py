@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from boxthirding.cli.drawing import counted, draw, subtitle, title
+from boxthirding.cli.output import Failure, say
 from boxthirding.errors import InvalidInput, SimulationFailed
 
 if TYPE_CHECKING:
@@ -115,16 +116,16 @@ def simulate(  # noqa: PLR0913  # an argument for each option
     if plot is not None:
         check_plot_file(plot)
     if not _compile.available():
-        click.echo("Note: without Numba this is slow: pip install 'boxthirding[sim]'", err=True)
+        say("Note: without Numba this is slow: pip install 'boxthirding[sim]'", err=True)
     ended = _run(settings, threads, results, lambda one, run: _print_json(one, run, shown) if as_json else None)
     if ended.runs and not as_json:
         _print_table(ended.runs, shown)
     if ended.interrupted:
-        click.echo(_what_is_missing(settings, ended.runs, results), err=True)
+        say(_what_is_missing(settings, ended.runs, results), err=True)
     if ended.runs and plot is not None:
         draw(plot, ended.runs)
     if ended.failure is not None:
-        raise click.ClickException(str(ended.failure)) from ended.failure
+        raise Failure(str(ended.failure)) from ended.failure
     if ended.interrupted:
         ctx.exit(INTERRUPTED)
 

@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from boxthirding._checks import as_reward, is_number
+from boxthirding._text import visible
 from boxthirding.errors import CommandFailed, InvalidInput, StudyDiffers, UnreadableData
 from boxthirding.find import Examples
 from boxthirding.rewards.files import read_sheet
@@ -64,7 +65,7 @@ class Program:
         pull, example = paired
         values = {"pull": str(pull), "example": example, **(arm if isinstance(arm, dict) else {"arm": str(arm)})}
         words = [_PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), word) for word in self._words]
-        shown = f"`{shlex.join(words)}`"
+        shown = f"`{visible(shlex.join(words))}`"
         output, errors, code = self._run(words, shown)
         if code != 0:
             how = f"ended with exit code {code}" if code > 0 else f"was ended by signal {-code}"

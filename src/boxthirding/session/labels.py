@@ -4,6 +4,7 @@ Number k is drawn uniformly from the arms that have no number yet, and only when
 in which the caller lists arms tells a rule nothing, and ten million of them cost nothing until they are touched.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -14,6 +15,8 @@ from boxthirding._checks import whole
 from boxthirding.errors import ArmsUnavailable, InvalidInput, UnknownLabel
 from boxthirding.streams import below
 from boxthirding.types import Ints, Label
+
+_TWO_HALVES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
 class Dry(Exception):  # no error: raised by an iterator of arms that has none now and may have one later
@@ -332,8 +335,15 @@ def labelled(arms: Iterable[Any], first: int) -> list[tuple[Label, Any]]:
 
 
 def _plain(label: Label) -> Label:
-    """Return a label without the type of an array that it may come from."""
-    return str(label) if isinstance(label, str) else int(label)
+    """Return a label without the type of an array that it may come from, or refuse one that JSON would change."""
+    if not isinstance(label, str):
+        return int(label)
+    if not label.isascii() and _TWO_HALVES.search(label):
+        whole_one = label.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+        raise InvalidInput(
+            f"label {label!r} has both halves of a character as two, but must have it as one: {whole_one!r}"
+        )
+    return str(label)
 
 
 def is_label(value: object) -> bool:

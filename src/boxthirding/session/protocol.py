@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final, NamedTuple, Protocol
 
+from boxthirding._text import visible
 from boxthirding.types import Label, Policy
 
 PAGE: Final = 100
@@ -113,11 +114,11 @@ class Lineage:
 
     def __str__(self) -> str:
         told = f"{self.pulls:,} pulls, mean {self.mean:.4g}" if self.mean is not None else "not tried yet"
-        lines = [f"{self.label}: {told}" + (f"; {self.place}" if self.place else "")]
+        lines = [f"{visible(self.label)}: {told}" + (f"; {self.place}" if self.place else "")]
         for step in self.steps:
             where = f"  after {step.pulls:,} pulls: {step.outcome}"
             if step.rivals:
-                met = ", ".join(f"{rival.label} ({rival.mean:.4g})" for rival in step.rivals)
+                met = ", ".join(f"{visible(rival.label)} ({rival.mean:.4g})" for rival in step.rivals)
                 where += f" from box ({step.level}, {step.deferment}) with mean {step.mean:.4g}; rivals: {met}"
             else:
                 where += f" at level {step.level}"

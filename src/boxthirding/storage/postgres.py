@@ -58,6 +58,7 @@ _NO_NUMBER: Final = "23502"  # what an event gets that would not follow the last
 _DAMAGE: Final = ("42P01", "42703")  # a table or a column is not there
 _PASSING: Final = ("08", "23505", "25P03", "40", "53", "55P03", "57")  # cut, overtaken, full, busy, going down
 _WAYS: Final = {
+    "22P05": "give the study a name in letters that the database has, or use a database in the encoding UTF8",
     "25006": "it is read-only here, so the study can be looked at and not changed: connect to the server that is "
     "written, or as a user who may write",
     "42501": "grant the user USAGE and CREATE on the schema, and SELECT, INSERT, UPDATE and DELETE on the tables that "
@@ -203,7 +204,11 @@ class Line:
             raise StudyUnavailable("the study was closed here", advice="open it again")
         if self._connection is None:
             self._connection = psycopg.connect(
-                self._url, autocommit=True, prepare_threshold=1, **_unless_given(self._url)
+                self._url,
+                autocommit=True,
+                prepare_threshold=1,
+                client_encoding="UTF8",  # whatever the server, the URL or the environment prefers
+                **_unless_given(self._url),
             )
             try:
                 self._set_up()

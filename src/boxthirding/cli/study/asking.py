@@ -2,12 +2,14 @@
 
 import json
 import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from boxthirding.cli.drawing import counted
+from boxthirding.cli.output import Failure, Output, say
 from boxthirding.cli.study.opening import check_new, chosen, json_option, of_a_study, opened
 from boxthirding.errors import InvalidInput
 
@@ -111,10 +113,10 @@ def ask(  # noqa: PLR0913  # an argument for each option
             again = max(0, len(tickets) - (study.view().open - before))
         _hand_out(study, tickets, out, as_json=as_json, url=url)
         if again:
-            click.echo(_handed_out_before(again, len(tickets)), err=True)
+            say(_handed_out_before(again, len(tickets)), err=True)
         if len(tickets) < number:
             why = _why_fewer(study, own=were_held, unseen=unseen)
-            click.echo(f"{counted(len(tickets), 'ticket')} instead of {number:,}: {why}", err=True)
+            say(f"{counted(len(tickets), 'ticket')} instead of {number:,}: {why}", err=True)
 
 
 @click.command(epilog="For example: boxthirding study held screen.db plate-1.csv --out again.csv")
@@ -140,7 +142,7 @@ def held(*, url: str, name: str | None, holder: str, out: Path | None, as_json: 
         tickets = study.held(who)
         if not tickets and not as_json:
             others = ", ".join(study.view().holders) or "none"
-            click.echo(f"{who} has no open tickets; holders who have some: {others}", err=True)
+            say(f"{who} has no open tickets; holders who have some: {others}", err=True)
         _hand_out(study, tickets, out, as_json=as_json, url=url)
 
 
@@ -182,21 +184,20 @@ def _hand_out(study: "Study", tickets: "list[Ticket]", out: Path | None, *, as_j
         for ticket in tickets:
             click.echo(json.dumps(_as_json(ticket)))
     elif tickets and out is None:
-        click.echo(plate_of(study, tickets), nl=False)
+        Output().write(plate_of(study, tickets))
+        sys.stdout.flush()
     elif tickets and out is not None:
         try:
             with whole_file(out) as file:
                 file.write(plate_of(study, tickets))
         except OSError as problem:
-            raise click.ClickException(
+            raise Failure(
                 f"{out} could not be written ({problem.strerror or problem}); its tickets are open: "
                 "make room, and give the same command again to have them"
             ) from problem
         kinds = len({ticket.label for ticket in tickets})
-        click.echo(
-            f"{out}: {counted(len(tickets), 'ticket')} for {counted(kinds, 'arm')}. Fill in the column reward, then"
-        )
-        click.echo(f"  {_next_command(study, out, url)}")
+        say(f"{out}: {counted(len(tickets), 'ticket')} for {counted(kinds, 'arm')}. Fill in the column reward, then")
+        say(f"  {_next_command(study, out, url)}")
 
 
 def _next_command(study: "Study", out: Path, url: str) -> str:

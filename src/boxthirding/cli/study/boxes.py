@@ -4,6 +4,8 @@ import re
 from os.path import commonprefix
 from typing import TYPE_CHECKING
 
+from boxthirding._text import visible
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -108,8 +110,8 @@ def dots_of(console: "Console") -> str:
 
 
 def one_line(label: "Label") -> str:
-    """Return a label without line breaks."""
-    return " ".join(str(label).split())
+    """Return a label without line breaks, as it can be shown."""
+    return visible(" ".join(str(label).split()))
 
 
 def shortened(label: "Label", width: int, dots: str) -> str:

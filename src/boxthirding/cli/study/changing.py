@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from boxthirding.cli.drawing import counted
+from boxthirding.cli.output import say
 from boxthirding.cli.study.opening import json_option, label_of, of_a_study, opened, report, summary
 
 
@@ -22,7 +23,7 @@ def add(*, url: str, name: str | None, file: Path) -> None:
     arms = labelled(read_arms(file))
     with opened(url, name) as study:
         study.add(arms)
-        click.echo(f"{counted(len(arms), 'arm')} added.\n{summary(study.view())}")
+        say(f"{counted(len(arms), 'arm')} added.\n{summary(study.view())}")
 
 
 @click.command()
@@ -43,7 +44,7 @@ def pause(*, url: str, name: str | None) -> None:
     """Let STUDY hand out no tickets until it is resumed; results are still taken."""
     with opened(url, name) as study:
         study.pause()
-        click.echo(f"Paused: no tickets until it is resumed.\n{summary(study.view())}")
+        say(f"Paused: no tickets until it is resumed.\n{summary(study.view())}")
 
 
 @click.command()
@@ -52,7 +53,7 @@ def resume(*, url: str, name: str | None) -> None:
     """Let STUDY hand out tickets again."""
     with opened(url, name) as study:
         study.resume()
-        click.echo(f"Resumed.\n{summary(study.view())}")
+        say(f"Resumed.\n{summary(study.view())}")
 
 
 @click.command()
@@ -61,4 +62,4 @@ def finish(*, url: str, name: str | None) -> None:
     """End STUDY for good: no more tickets; results of open tickets are still taken."""
     with opened(url, name) as study:
         study.finish()
-        click.echo(f"Finished for good: no more tickets.\n{summary(study.view())}")
+        say(f"Finished for good: no more tickets.\n{summary(study.view())}")

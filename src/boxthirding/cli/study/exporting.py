@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 import click
 
 from boxthirding.cli.drawing import counted
+from boxthirding.cli.output import Failure, Output, say
 from boxthirding.cli.study.opening import chosen, of_a_study
 from boxthirding.cli.study.writing import refuse_to_destroy, refuse_to_overwrite, whole_file
 from boxthirding.errors import UnknownStudy
@@ -75,12 +76,10 @@ def export(ctx: click.Context, *, url: str, name: str | None, form: str | None, 
         write(_noted(read_journal(journal, damaged=True), damaged), file)
     if damaged:
         for seq, _, problem in damaged[:_SHOWN]:
-            click.echo(f"Event {seq} is damaged: {problem}", err=True)
+            say(f"Event {seq} is damaged: {problem}", err=True)
         if len(damaged) > _SHOWN:
-            click.echo(
-                f"… and {counted(len(damaged) - _SHOWN, 'more event')}, marked {DAMAGED} in the export", err=True
-            )
-        click.echo(f"Error: {counted(len(damaged), 'event')} could not be read; the others are exported.", err=True)
+            say(f"… and {counted(len(damaged) - _SHOWN, 'more event')}, marked {DAMAGED} in the export", err=True)
+        say(f"Error: {counted(len(damaged), 'event')} could not be read; the others are exported.", err=True)
         ctx.exit(1)
 
 
@@ -95,19 +94,20 @@ def _noted(entries: "Iterable[Entry | Damaged]", damaged: "list[Damaged]") -> "I
 
 
 @contextmanager
-def _writing(out: Path | None) -> Iterator[IO[str]]:
+def _writing(out: Path | None) -> Iterator[IO[str] | Output]:
     """Yield standard output, or a file that gets its name when all is written."""
     if out is None:
-        yield sys.stdout
+        yield Output()
+        sys.stdout.flush()  # a disk that is full says so now
         return
     try:
         with whole_file(out) as file:
             yield file
     except OSError as problem:
-        raise click.ClickException(f"{out} could not be written: {problem.strerror or problem}") from problem
+        raise Failure(f"{out} could not be written: {problem.strerror or problem}") from problem
 
 
-def _write_json_lines(entries: "Iterable[Entry | Damaged]", file: IO[str]) -> None:
+def _write_json_lines(entries: "Iterable[Entry | Damaged]", file: IO[str] | Output) -> None:
     from boxthirding.study import Damaged
     from boxthirding.study.codec import as_object
 
@@ -119,7 +119,7 @@ def _write_json_lines(entries: "Iterable[Entry | Damaged]", file: IO[str]) -> No
         file.write(json.dumps(row) + "\n")
 
 
-def _write_csv(entries: "Iterable[Entry | Damaged]", file: IO[str]) -> None:
+def _write_csv(entries: "Iterable[Entry | Damaged]", file: IO[str] | Output) -> None:
     sheet = csv.DictWriter(file, COLUMNS, lineterminator="\n")
     sheet.writeheader()
     sheet.writerows(_rows(entries))

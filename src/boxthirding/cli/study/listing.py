@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from boxthirding.cli.output import say
 from boxthirding.cli.study.opening import json_option, kept
 from boxthirding.errors import BoxThirdingError
 
@@ -27,7 +28,7 @@ def list_(*, url: str, as_json: bool) -> None:
     elif rows:
         _print_table(rows)
     else:
-        click.echo(f"{without_password(url)} has no studies.")
+        say(f"{without_password(url)} has no studies.")
 
 
 def _row(url: str, name: str) -> dict[str, Any]:

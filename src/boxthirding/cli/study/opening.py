@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from boxthirding.cli.drawing import counted
+from boxthirding.cli.output import say
 from boxthirding.errors import InvalidInput, UnknownLabel, UnknownStudy
 
 if TYPE_CHECKING:
@@ -112,14 +113,14 @@ def report(what: str, before: "View", after: "View", *, as_json: bool, **facts: 
         }
         click.echo(json.dumps({**facts, **answers, "pulls": after.pulls}))
         return
-    click.echo(what)
+    say(what)
     if before.recommendation == after.recommendation:
-        click.echo(f"Best, as before: {_answer(after.recommendation)}")
+        say(f"Best, as before: {_answer(after.recommendation)}")
     else:
         line = f"Best: {_answer(before.recommendation)} → {_answer(after.recommendation)}"
         is_short = len(line) <= 80  # noqa: PLR2004  # columns
-        click.echo(line if is_short else line.replace(" → ", "\n   →  ", 1))
-    click.echo(f"{_counts(after)}.")
+        say(line if is_short else line.replace(" → ", "\n   →  ", 1))
+    say(f"{_counts(after)}.")
 
 
 def _counts(view: "View") -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from boxthirding._checks import as_reward
+from boxthirding._text import in_ascii
 from boxthirding.errors import UnreadableData
 from boxthirding.rewards.files import Sheet, read_sheet
 from boxthirding.runs.numbers import number
@@ -147,7 +148,7 @@ class _Expected:
             label = self._past.open.get(ticket)
         if label is None:
             return self._past.why_not(ticket)
-        if row.arm is not None and row.arm.strip() != label.strip():
+        if row.arm is not None and in_ascii(row.arm.strip()) != in_ascii(label.strip()):
             return f"ticket {ticket} is for {label!r}, not {row.arm!r}: is this the file of another study?"
         try:
             as_reward(number(row.reward))

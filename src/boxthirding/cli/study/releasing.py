@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from boxthirding.cli.drawing import counted
+from boxthirding.cli.output import say
 from boxthirding.cli.study.opening import of_a_study, opened, summary
 
 if TYPE_CHECKING:
@@ -25,8 +26,8 @@ def release(*, url: str, name: str | None, tickets: tuple[int, ...], holder: str
     with opened(url, name) as study:
         released = study.release(*tickets, holder=None if holder is None else holder_meant(study, holder))
         them = "it" if len(released) == 1 else "them"
-        click.echo(f"{counted(len(released), 'ticket')} released: the next to ask is given {them}.")
-        click.echo(summary(study.view()))
+        say(f"{counted(len(released), 'ticket')} released: the next to ask is given {them}.")
+        say(summary(study.view()))
 
 
 def holder_meant(study: "Study", name: str) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from boxthirding._text import visible
 from boxthirding.cli.drawing import counted
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def print_table(matrix: "Matrix", rows: Sequence["Pick"], *, replicates: int, se
     console = Console(highlight=False, markup=False)
     names = Names(matrix.labels, _PICKED, dots_of(console))
     arms, examples = matrix.scores.shape
-    console.print(f"{matrix.source}: {counted(arms, 'arm')} × {counted(examples, 'example')}", style="bold")
+    console.print(f"{visible(matrix.source)}: {counted(arms, 'arm')} × {counted(examples, 'example')}", style="bold")
     console.print(_best(matrix))
     orders = f"{counted(replicates, 'random order')} of each policy, seed {seed}"
     console.print(f"all of it costs {counted(matrix.cost, 'score')}; {orders}")
@@ -58,7 +59,7 @@ def _best(matrix: "Matrix") -> str:
 
     means = np.nanmean(matrix.scores, axis=1)
     label = matrix.labels[int(means.argmax())]
-    return f"best by its mean over all examples: {label}, {means.max():.4g}"
+    return f"best by its mean over all examples: {visible(label)}, {means.max():.4g}"
 
 
 def _print_legend(console: Any, matrix: "Matrix", rows: Sequence["Pick"]) -> None:

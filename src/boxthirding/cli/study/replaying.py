@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from boxthirding.cli.drawing import counted
+from boxthirding.cli.output import Failure, say
 from boxthirding.cli.simulate import INTERRUPTED
 from boxthirding.cli.study.opening import json_option
 from boxthirding.errors import SimulationFailed
@@ -61,19 +62,19 @@ def replay(
     matrix = read_matrix(file)
     planned = Replay(matrix, specs or COMPARED, shares or SHARES, replicates=replicates, seed=seed)
     for note in planned.left_out:
-        click.echo(f"Note: {note}", err=True)
+        say(f"Note: {note}", err=True)
     if matrix.missing:
-        click.echo(f"Note: {counted(matrix.missing, 'cell')} without a score left out", err=True)
+        say(f"Note: {counted(matrix.missing, 'cell')} without a score left out", err=True)
     if not _compile.available():
-        click.echo("Note: without Numba this is slow: pip install 'boxthirding[sim]'", err=True)
+        say("Note: without Numba this is slow: pip install 'boxthirding[sim]'", err=True)
     try:
         with watched() as view:
             picks = planned.run(threads=threads, progress=view)
     except (Interrupted, KeyboardInterrupt):
-        click.echo("Interrupted: there is nothing to report yet; fewer --replicates take less time.", err=True)
+        say("Interrupted: there is nothing to report yet; fewer --replicates take less time.", err=True)
         ctx.exit(INTERRUPTED)
     except SimulationFailed as failure:
-        raise click.ClickException(str(failure)) from failure
+        raise Failure(failure) from failure
     if as_json:
         for pick in picks:
             click.echo(json.dumps(pick._asdict()))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from boxthirding.cli.drawing import counted
+from boxthirding.cli.output import say
 from boxthirding.cli.study.opening import json_option, of_a_study, opened, summary
 from boxthirding.errors import InvalidInput
 
@@ -37,7 +38,7 @@ def tell(*, url: str, name: str | None, file: Path, skip_bad: bool, as_json: boo
         if as_json:
             click.echo(json.dumps(_as_json(readings, told=not refused)))
         elif readings.bad:
-            click.echo(_report(file, readings), err=True)
+            say(_report(file, readings), err=True)
         if refused:
             good = (
                 f", or give --skip-bad to tell the {counted(len(readings.good), 'good row')}" if readings.good else ""
@@ -47,8 +48,8 @@ def tell(*, url: str, name: str | None, file: Path, skip_bad: bool, as_json: boo
             )
         if not as_json:
             empty = f"; {counted(readings.empty, 'row')} without a reward left open" if readings.empty else ""
-            click.echo(f"{file}: {counted(len(readings.good), 'result')} told{empty}.")
-            click.echo(summary(study.view()))
+            say(f"{file}: {counted(len(readings.good), 'result')} told{empty}.")
+            say(summary(study.view()))
 
 
 def _as_json(readings: "Readings", *, told: bool) -> dict[str, Any]:

@@ -15,7 +15,7 @@ _DATABASE = re.compile(r"(-wal|-shm|-journal|-worker-.*)?", re.DOTALL)  # what t
 def whole_file(path: Path) -> Iterator[IO[str]]:
     """Yield a file to write to, which gets its name when all is written; if that fails, nothing is left behind."""
     part = _part_of(path)
-    with part.open("w", encoding="utf-8", newline="") as file:
+    with part.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
         try:
             yield file
             file.close()

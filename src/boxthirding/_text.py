@@ -1,0 +1,47 @@
+"""Text of other people on a screen: what a terminal would obey, or cannot show, becomes an escape.
+
+Labels may be anything, such as the names of files, which need not be UTF-8. What is stored is the label itself; every
+place that shows one calls `visible`.
+"""
+
+import re
+from typing import Final
+
+# Control characters, what turns the direction of writing, ends of lines and paragraphs, and halves of characters, which
+# is how Python keeps the bytes of a file name that are not UTF-8.
+_UNSEEN: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def visible(text: object) -> str:
+    r"""Return a text, such as a label, as it can be shown on a line of any terminal.
+
+    >>> print(visible("caf\udce9\x1b[31m\r\n"), visible("naïve 🐢"), visible(7))
+    caf\udce9\x1b[31m\r\n naïve 🐢 7
+    """
+    shown = str(text)
+    return shown if shown.isprintable() else _UNSEEN.sub(_escape, shown)
+
+
+def in_one_line(text: object) -> str:
+    r"""Return a message in one line, as it can be shown.
+
+    >>> print(in_one_line("one\ntwo\a"))
+    one two\x07
+    """
+    return " ".join(map(visible, str(text).splitlines()))
+
+
+def in_ascii(text: object) -> str:
+    r"""Return a text as it is written where nothing but ASCII can be.
+
+    It is the same for a text and for what was made of it on its way through `visible`, or through a file whose encoding
+    lacks some of its characters.
+
+    >>> print(in_ascii("café \udce9"), in_ascii(r"caf\xe9 \udce9"))
+    caf\xe9 \udce9 caf\xe9 \udce9
+    """
+    return visible(text).encode("ascii", "backslashreplace").decode("ascii")
+
+
+def _escape(found: re.Match[str]) -> str:
+    return found[0].encode("unicode_escape").decode("ascii")
