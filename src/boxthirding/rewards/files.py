@@ -3,7 +3,7 @@
 import csv
 import io
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from os import PathLike
 from pathlib import Path
 from typing import NamedTuple
@@ -11,6 +11,7 @@ from typing import NamedTuple
 from boxthirding.errors import UnreadableData
 
 _EXACT = 2**53  # whole numbers up to here are exact in a float
+_LISTED = 20  # columns that an error names
 
 
 class Sheet(NamedTuple):
@@ -25,6 +26,12 @@ class Sheet(NamedTuple):
     def has(self, names: Collection[str]) -> bool:
         """Tell whether all these columns are there."""
         return all(name in self.columns for name in names)
+
+    @property
+    def listed(self) -> str:
+        """The names of the columns as an error gives them: the first ones, if there are many."""
+        more = f", … ({len(self.columns):,} in all)" if len(self.columns) > _LISTED else ""
+        return f"{', '.join(self.columns[:_LISTED])}{more}"
 
     def column(self, name: str) -> tuple[str, ...]:
         """Return the cells of a column."""
@@ -57,6 +64,20 @@ class Sheet(NamedTuple):
         return f"{self.path}, row {row + 1} (line {self.lines[row]})"
 
 
+def first_repeated(names: Iterable[str]) -> str | None:
+    """Return the first name that stands there again; None, if each stands there once.
+
+    >>> first_repeated(["a", "b", "c", "b", "a"]), first_repeated(["a", "b"])
+    ('b', None)
+    """
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
+
+
 def read_sheet(path: str | PathLike[str]) -> Sheet:
     """Read a CSV file with a header: UTF-8, with or without a byte-order mark, any line ends."""
     try:
@@ -86,9 +107,9 @@ def _parsed(path: str, text: str) -> Sheet:
     rows = found[1:]
     if not rows:
         raise UnreadableData(f"{path} has a header and no rows, but must have a row for each arm")
-    twice = [name for name in columns if name and columns.count(name) > 1]
-    if twice:
-        raise UnreadableData(f"{path} has more than one column {twice[0]!r}, but each must have a name of its own")
+    twice = first_repeated(filter(None, columns))
+    if twice is not None:
+        raise UnreadableData(f"{path} has more than one column {twice!r}, but each must have a name of its own")
     sheet = Sheet(path, columns, [cells for cells, _ in rows], [line for _, line in rows])
     for row, cells in enumerate(sheet.rows):
         if len(cells) != len(columns):

@@ -127,7 +127,7 @@ def from_csv(path: str | PathLike[str], top: int | None = None) -> Instance:
         means = np.array([sheet.number(row, "mean") for row in rows])
     else:
         raise UnreadableData(
-            f"{path} has the columns {', '.join(sheet.columns)}, but must have {', '.join(_CONTEST)} "
+            f"{path} has the columns {sheet.listed}, but must have {', '.join(_CONTEST)} "
             "(a contest summary) or mean: rename one"
         )
     labels = next((sheet.column(name)[:wanted] for name in _LABELS if sheet.has([name])), None)

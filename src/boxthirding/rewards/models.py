@@ -188,9 +188,7 @@ def from_table(path: str | PathLike[str]) -> Table:
     """
     sheet = read_sheet(path)
     if not sheet.has(_COLUMNS):
-        raise UnreadableData(
-            f"{path} has the columns {', '.join(sheet.columns)}, but must have {', '.join(_COLUMNS)}: rename them"
-        )
+        raise UnreadableData(f"{path} has the columns {sheet.listed}, but must have {', '.join(_COLUMNS)}: rename them")
     laws: dict[int, list[tuple[float, float]]] = {}
     for row in range(len(sheet.rows)):
         chance = sheet.number(row, "probability")

@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -28,6 +28,7 @@ Row = dict[str, str]
 
 _PLACEHOLDER = re.compile(r"\{(\w[\w .-]*)\}")
 _PAIR = 2  # a number and its cost
+_LISTED = 20  # columns that an error names
 _DIGITS = 16  # of a pull: no arm has more
 
 
@@ -191,8 +192,11 @@ def read_known(path: Path, *, examples: Sequence[str] | None = None, with_pulls:
     wanted = ["arm", reward, *([third] if third else [])]
     if not sheet.has(wanted):
         names = "arm and reward (or score)" if third is None else f"arm, {third} and reward (or score)"
-        raise UnreadableData(f"{path} has the columns {', '.join(sheet.columns)}, but must have {names}")
+        raise UnreadableData(f"{path} has the columns {sheet.listed}, but must have {names}")
     places = [sheet.columns.index(name) for name in wanted]
+    indices: dict[str, list[int]] = {}
+    for index, example in enumerate(examples or ()):
+        indices.setdefault(example, []).append(index)
     rows = []
     for line, cells in zip(sheet.lines, sheet.rows, strict=True):
         if not any(map(str.strip, cells)):  # spreadsheets leave them at the end
@@ -201,7 +205,7 @@ def read_known(path: Path, *, examples: Sequence[str] | None = None, with_pulls:
         where = f"{path}, line {line}"
         pull = None
         if rest:
-            pull = _example(where, rest[0], examples) if examples is not None else _pull(where, rest[0])
+            pull = _example(where, rest[0], indices) if examples is not None else _pull(where, rest[0])
         rows.append(KnownRow(line, arm, _reward(where, reward, score), pull))
     return rows
 
@@ -232,12 +236,12 @@ def _reward(where: str, column: str, cell: str) -> float:
         ) from None
 
 
-def _example(where: str, cell: str, examples: Sequence[str]) -> int:
-    times = examples.count(cell)
-    if times != 1:
-        problem = "is none of --examples" if times == 0 else f"stands in --examples {times} times"
+def _example(where: str, cell: str, indices: Mapping[str, Sequence[int]]) -> int:
+    found = indices.get(cell, ())
+    if len(found) != 1:
+        problem = f"stands in --examples {len(found)} times" if found else "is none of --examples"
         raise UnreadableData(f"{where}: example is {cell!r}, which {problem}, but must be one of them")
-    return examples.index(cell)
+    return found[0]
 
 
 def _pull(where: str, cell: str) -> int:
@@ -298,7 +302,8 @@ def _checked(command: str, columns: set[str], *, examples: bool) -> list[str]:
 
 
 def _listed(names: set[str]) -> str:
-    return ", ".join(f"{{{name}}}" for name in sorted(names))
+    more = f", … ({len(names):,} in all)" if len(names) > _LISTED else ""
+    return ", ".join(f"{{{name}}}" for name in sorted(names)[:_LISTED]) + more
 
 
 def _number(shown: str, output: str) -> tuple[float, float] | float:

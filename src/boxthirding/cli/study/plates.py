@@ -80,8 +80,7 @@ def read_plate(path: Path, study: "Study") -> Readings:
     sheet = read_sheet(path)
     if not sheet.has(("ticket", "reward")):
         raise UnreadableData(
-            f"{path} has the columns {', '.join(sheet.columns)}, but must have ticket and reward, "
-            "as the file that ask wrote"
+            f"{path} has the columns {sheet.listed}, but must have ticket and reward, as the file that ask wrote"
         )
     expected = _Expected(study)
     good, bad, empty = [], [], 0
