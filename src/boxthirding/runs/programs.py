@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
@@ -21,6 +22,7 @@ from boxthirding.errors import CommandFailed, InvalidInput, StudyDiffers, Unread
 from boxthirding.find import Examples
 from boxthirding.rewards.files import read_sheet
 from boxthirding.runs.numbers import number
+from boxthirding.runs.tails import KEPT, Tail
 from boxthirding.types import Label
 
 Row = dict[str, str]
@@ -29,6 +31,9 @@ Row = dict[str, str]
 _PLACEHOLDER = re.compile(r"\{(\w[\w .-]*)\}")
 _PAIR = 2  # a number and its cost
 _LISTED = 20  # columns that an error names
+_COMMAND, _LINE = 200, 80  # characters that an error repeats
+_LOOK = 0.05  # seconds after which to look whether a process that has not closed its pipes is still there
+_MOMENT = 1.0  # seconds to wait for a pipe whose process has ended: something that it started may have it
 _DIGITS = 16  # of a pull: no arm has more
 
 
@@ -44,7 +49,7 @@ class Program:
         self._known = frozenset(arms[0])
         self._words = _checked(command, set(self._known), examples=examples)
         self._timeout = timeout
-        self._running: set[subprocess.Popen[str]] = set()
+        self._running: set[subprocess.Popen[bytes]] = set()
         self._closed = False
         self._lock = threading.Lock()
 
@@ -66,12 +71,11 @@ class Program:
         pull, example = paired
         values = {"pull": str(pull), "example": example, **(arm if isinstance(arm, dict) else {"arm": str(arm)})}
         words = [_PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), word) for word in self._words]
-        shown = f"`{visible(shlex.join(words))}`"
+        shown = f"`{visible(_beginning(shlex.join(words), _COMMAND))}`"
         output, errors, code = self._run(words, shown)
         if code != 0:
             how = f"ended with exit code {code}" if code > 0 else f"was ended by signal {-code}"
-            said = f"the last line of its stderr is {_last_line(errors)!r}" if errors.strip() else "its stderr is empty"
-            raise CommandFailed(f"{shown} {how}; {said}")
+            raise CommandFailed(f"{shown} {how}; {_last_words(errors)}")
         return _number(shown, output)
 
     @property
@@ -83,23 +87,21 @@ class Program:
         """Tell whether the command can be filled in for an arm."""
         return self.columns <= (arm.keys() if isinstance(arm, dict) else {"arm"})
 
-    def _run(self, words: list[str], shown: str) -> tuple[str, str, int]:
+    def _run(self, words: list[str], shown: str) -> tuple[Tail, Tail, int]:
         process = self._started(words, shown)
-        with process:  # closes its pipes and waits for its end
-            try:
-                output, errors = process.communicate(timeout=self._timeout)
-            except subprocess.TimeoutExpired:
-                _kill(process)
-                raise CommandFailed(f"{shown} took longer than {self._timeout:g} s and was stopped") from None
-            except BaseException:
-                _kill(process)
-                raise
-            finally:
-                with self._lock:
-                    self._running.discard(process)
-        return output, errors, process.returncode
+        try:
+            output, errors = Tail(process.stdout), Tail(process.stderr)  # type: ignore[arg-type]  # both are pipes
+            code = _ended(process, (output, errors), self._timeout)
+        except subprocess.TimeoutExpired:
+            raise CommandFailed(f"{shown} took longer than {self._timeout:g} s and was stopped") from None
+        finally:
+            _kill(process)
+            process.wait()
+            with self._lock:
+                self._running.discard(process)
+        return output, errors, code
 
-    def _started(self, words: list[str], shown: str) -> "subprocess.Popen[str]":
+    def _started(self, words: list[str], shown: str) -> "subprocess.Popen[bytes]":
         with self._lock:
             if self._closed:
                 raise CommandFailed(f"{shown} was not started: the run is over")
@@ -109,8 +111,7 @@ class Program:
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
-                    encoding="utf-8",
-                    errors="replace",
+                    bufsize=0,
                     start_new_session=True,
                 )
             except (OSError, ValueError) as error:
@@ -306,13 +307,29 @@ def _listed(names: set[str]) -> str:
     return ", ".join(f"{{{name}}}" for name in sorted(names)[:_LISTED]) + more
 
 
-def _number(shown: str, output: str) -> tuple[float, float] | float:
+def _ended(process: "subprocess.Popen[bytes]", pipes: tuple[Tail, ...], timeout: float | None) -> int:
+    """Wait for a process and its pipes, but for no more than a moment for pipes that something else holds open."""
+    end = math.inf if timeout is None else time.monotonic() + timeout
+    for pipe in pipes:  # ending, a process closes them, which is noticed at once
+        while pipe.is_alive() and process.poll() is None and time.monotonic() < end:
+            pipe.join(min(_LOOK, end - time.monotonic()))
+    code = process.wait(None if timeout is None else max(0.0, end - time.monotonic()))
+    end = time.monotonic() + _MOMENT
+    for pipe in pipes:
+        pipe.join(max(0.0, end - time.monotonic()))
+    return code
+
+
+def _number(shown: str, output: Tail) -> tuple[float, float] | float:
     """Read the number, and the cost, in the last line of an output."""
-    if not output.strip():
-        raise CommandFailed(f"{shown} printed nothing, but must print a number")
-    line = _last_line(output)
+    text = output.text()
+    if not text.strip():
+        what = f"no whole line in its last {KEPT:,} bytes" if output.is_cut else "nothing"
+        raise CommandFailed(f"{shown} printed {what}, but must print a number")
+    whole = _last_line(text)
+    line = _beginning(whole, _LINE)
     try:
-        numbers = [number(word) for word in line.split()]
+        numbers = [number(word) for word in whole.split()]
     except ValueError:
         numbers = []
     if not 1 <= len(numbers) <= _PAIR:
@@ -324,11 +341,24 @@ def _number(shown: str, output: str) -> tuple[float, float] | float:
     return numbers[0] if len(numbers) == 1 else (numbers[0], numbers[1])
 
 
+def _last_words(errors: Tail) -> str:
+    """Say what a program that failed printed on its stderr."""
+    text = errors.text()
+    if text.strip():
+        return f"the last line of its stderr is {_beginning(_last_line(text), _LINE)!r}"
+    return f"its stderr has no whole line in its last {KEPT:,} bytes" if errors.is_cut else "its stderr is empty"
+
+
+def _beginning(text: str, length: int) -> str:
+    """Return a text, or its beginning if it is long."""
+    return text if len(text) <= length else f"{text[: length - 1]}…"
+
+
 def _last_line(text: str) -> str:
     return text.strip().splitlines()[-1].strip()
 
 
-def _kill(process: "subprocess.Popen[str]") -> None:
+def _kill(process: "subprocess.Popen[bytes]") -> None:
     """Kill a process and what it has started; one that has ended already is no matter."""
     if process.returncode is not None:
         return
