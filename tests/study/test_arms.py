@@ -20,6 +20,7 @@ from boxthirding import (
 from boxthirding.policies import POLICIES
 from boxthirding.policies.spec import written
 from boxthirding.study import Asked, Settings, Study, transactions
+from boxthirding.study.arm_source import ArmSource
 
 
 @pytest.fixture
@@ -138,7 +139,7 @@ class TestIterators:
         labels = [label for entry in one.events() for label in getattr(entry.event, "drawn", ())]
         assert labels == [f"arm {i}" for i in range(len(labels))]
 
-    def test_payloads_come_from_the_iterator_of_whoever_asks(self, place):
+    def test_payloads_come_from_the_iterator_of_the_one_who_asks(self, place):
         def made():
             return ({"number": i} for i in itertools.count())
 
@@ -206,7 +207,15 @@ class TestIterators:
         journal.append = append
         assert [ticket.label for ticket in study.ask(5)] == [f"arm {i}" for i in range(5)]
 
-    def test_an_arm_is_made_while_nobody_has_to_wait_for_it(self, place):
+    def test_what_decisions_drew_that_were_rolled_back_together_is_drawn_again(self):
+        source = ArmSource(iter("abc"), {})
+        source.draw_ahead(2)
+        drawn = [source.draw(), source.draw()]
+        assert source.catch_up(drawn, {}, "ab".__contains__) == 0  # the next decision of the same transaction
+        assert source.catch_up([], {}, "ab".__contains__) == 0
+        assert [source.draw(), source.draw()] == drawn
+
+    def test_an_arm_is_made_while_no_one_has_to_wait_for_it(self, place):
         made = []
 
         def slow(study):
