@@ -28,6 +28,7 @@ from boxthirding.streams import REWARDS, spawn
 
 FAR = math.sqrt(math.log(2 / 1e-6) / 2)
 SAMPLES = 20_000
+NEVER = np.zeros(1, np.int64)  # the run is not to end
 
 MEANS = np.array([0.0, 1.0, 0.5, 0.01, 0.99, *np.linspace(0.03, 0.57, 15)])
 COUNTS = np.array(
@@ -128,7 +129,7 @@ def test_chi_square_without_freedom_is_zero_and_draws_nothing():
 )
 def test_binomial_numbers_have_their_law(n, p):
     stream = fresh(3)
-    sample = [kernels.binomial(n, p, stream) for _ in range(SAMPLES // 2)]
+    sample = [kernels.binomial(n, p, stream, NEVER) for _ in range(SAMPLES // 2)]
     laws = {}
 
     def cdf(k):
@@ -142,14 +143,14 @@ def test_binomial_numbers_have_their_law(n, p):
 def test_a_binomial_number_inverts_the_distribution_function(n, p):
     for u in np.arange(1, 400) / 400 + 1e-7:
         one = bound(kernels._rare, uniform=lambda _, u=u: float(u))
-        k = one(n, p, None)
+        k = one(n, p, None, NEVER)
         assert binomial_cdf(k - 1, n, p) < u <= binomial_cdf(k, n, p)
 
 
 @pytest.mark.parametrize("p", [5e-324, 1e-300, 1e-12])
 def test_a_tiny_chance_succeeds_almost_never(p):
-    assert kernels.binomial(1000, p, fresh(4)) == 0
-    assert kernels.binomial(1000, 1 - 2**-53, fresh(4)) == 1000
+    assert kernels.binomial(1000, p, fresh(4), NEVER) == 0
+    assert kernels.binomial(1000, 1 - 2**-53, fresh(4), NEVER) == 1000
 
 
 @pytest.mark.parametrize("times", [1, 2, 3, 100])
@@ -218,7 +219,7 @@ def test_the_outermost_uniforms_never_reach_a_value_of_probability_zero(u):
     lookup = bound(kernels._lookups, uniform=lambda _: u)
     table = Table([[1, 2, 3, 4, 5]], [[0, 0.1, 0.7, 0.2, 0]])
     source = table.source(table.instance())
-    assert lookup(source.values, source.cumulative, 0, 1, False, None)[0] == (2.0 if u < 0.5 else 4.0)
+    assert lookup(source.values, source.cumulative, 0, 1, False, None, NEVER)[0] == (2.0 if u < 0.5 else 4.0)
 
 
 @pytest.mark.parametrize("model", [Bernoulli(), Kumaraswamy(), Deterministic(), Gaussian(0)])

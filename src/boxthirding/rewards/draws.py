@@ -19,6 +19,7 @@ TABLE: Final = 4
 
 # Successes expected of one inversion: its first term stays above 2**-20, far above the steps of a uniform number.
 _CHUNK = 10.0
+_PIECE = 65_536  # pulls between two looks at whether the run is to end
 
 
 class Source(NamedTuple):
@@ -34,6 +35,8 @@ class Source(NamedTuple):
     """[N, K] the possible values of each arm; [1, 1] where the model has no table."""
     cumulative: Floats
     """[N, K] their cumulative probabilities, the last exactly 1.0."""
+    stop: Ints
+    """[1] whether the run is to end: where it is not 0, a draw gives up, and what it returns means nothing."""
 
 
 @kernel
@@ -48,11 +51,11 @@ def draw(source: Source, arm: int, times: int, with_squares: bool, stream: Ints)
     elif source.code == DETERMINISTIC:
         total, squares = _same(mean, times, with_squares)
     elif source.code == BERNOULLI:
-        total, squares = _counts(mean, times, with_squares, stream)
+        total, squares = _counts(mean, times, with_squares, stream, source.stop)
     elif source.code == KUMARASWAMY:
-        total, squares = _powers(mean, times, with_squares, stream)
+        total, squares = _powers(mean, times, with_squares, stream, source.stop)
     else:
-        total, squares = _lookups(source.values, source.cumulative, arm, times, with_squares, stream)
+        total, squares = _lookups(source.values, source.cumulative, arm, times, with_squares, stream, source.stop)
     return total, squares
 
 
@@ -64,48 +67,56 @@ def _same(mean: float, times: int, with_squares: bool) -> tuple[float, float]:
 
 
 @kernel
-def _counts(mean: float, times: int, with_squares: bool, stream: Ints) -> tuple[float, float]:
+def _counts(mean: float, times: int, with_squares: bool, stream: Ints, stop: Ints) -> tuple[float, float]:
     """Sum pulls that give 0 or 1, which are their own squares."""
-    total = float(binomial(times, mean, stream))
+    total = float(binomial(times, mean, stream, stop))
     return total, total if with_squares else 0.0
 
 
 @kernel
-def _powers(mean: float, times: int, with_squares: bool, stream: Ints) -> tuple[float, float]:
+def _powers(mean: float, times: int, with_squares: bool, stream: Ints, stop: Ints) -> tuple[float, float]:
     """Sum pulls of Kumaraswamy(μ / (1 - μ), 1), the law of u^((1 - μ) / μ); μ = 0 and μ = 1 are its limits."""
     if mean <= 0.0 or mean >= 1.0:
         return times * mean, times * mean if with_squares else 0.0
     exponent = (1.0 - mean) / mean
     total = 0.0
     squares = 0.0
-    for _ in range(times):
-        value = math.pow(uniform(stream), exponent)
-        total += value
-        squares += value * value
+    left = times
+    while left > 0 and stop[0] == 0:
+        piece = min(left, _PIECE)
+        left -= piece
+        for _ in range(piece):
+            value = math.pow(uniform(stream), exponent)
+            total += value
+            squares += value * value
     return total, squares if with_squares else 0.0
 
 
 @kernel
 def _lookups(
-    values: Floats, cumulative: Floats, arm: int, times: int, with_squares: bool, stream: Ints
+    values: Floats, cumulative: Floats, arm: int, times: int, with_squares: bool, stream: Ints, stop: Ints
 ) -> tuple[float, float]:
     """Sum pulls of an arm whose values and probabilities stand in a table, by inversion."""
     last = cumulative.shape[1] - 1
     total = 0.0
     squares = 0.0
-    for _ in range(times):
-        u = uniform(stream)
-        low = 0
-        high = last
-        while low < high:  # the first place with u <= cumulative: never one of probability 0, as 0 < u < 1
-            middle = (low + high) // 2
-            if u <= cumulative[arm, middle]:
-                high = middle
-            else:
-                low = middle + 1
-        value = float(values[arm, low])
-        total += value
-        squares += value * value
+    left = times
+    while left > 0 and stop[0] == 0:
+        piece = min(left, _PIECE)
+        left -= piece
+        for _ in range(piece):
+            u = uniform(stream)
+            low = 0
+            high = last
+            while low < high:  # the first place with u <= cumulative: never one of probability 0, as 0 < u < 1
+                middle = (low + high) // 2
+                if u <= cumulative[arm, middle]:
+                    high = middle
+                else:
+                    low = middle + 1
+            value = float(values[arm, low])
+            total += value
+            squares += value * value
     return total, squares if with_squares else 0.0
 
 
@@ -185,15 +196,15 @@ def gamma(shape: float, stream: Ints) -> float:
 
 
 @kernel
-def binomial(times: int, chance: float, stream: Ints) -> int:
+def binomial(times: int, chance: float, stream: Ints, stop: Ints) -> int:
     """Return how many of `times` independent trials succeed."""
     if chance > 0.5:  # noqa: PLR2004  # count the rarer outcome; 1 - chance is exact here
-        return times - _rare(times, 1.0 - chance, stream)
-    return _rare(times, chance, stream)
+        return times - _rare(times, 1.0 - chance, stream, stop)
+    return _rare(times, chance, stream, stop)
 
 
 @kernel
-def _rare(times: int, chance: float, stream: Ints) -> int:
+def _rare(times: int, chance: float, stream: Ints, stop: Ints) -> int:
     """Count successes of chance at most 1/2 by inversion, in chunks that expect few of them."""
     if chance <= 0.0:
         return 0
@@ -202,7 +213,7 @@ def _rare(times: int, chance: float, stream: Ints) -> int:
     chunk = int(min(float(times), _CHUNK / chance))
     successes = 0
     left = times
-    while left > 0:
+    while left > 0 and stop[0] == 0:
         n = min(left, chunk)
         u = uniform(stream)
         term = math.exp(n * log_failure)  # the chance of k successes, k = 0, 1, 2, …

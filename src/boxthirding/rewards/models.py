@@ -294,4 +294,5 @@ def _source(
         np.array(means, np.float64, order="C"),
         np.zeros((1, 1)) if values is None else np.array(values, np.float64, order="C"),
         np.ones((1, 1)) if cumulative is None else np.array(cumulative, np.float64, order="C"),
+        np.zeros(1, np.int64),
     )

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from boxthirding.sim import crowd, driver
 from boxthirding.streams import spawn
 from boxthirding.types import GROW, Ints, Policy, Rule
 
-_CHUNK_PULLS = 1_000_000  # a chunk is what an interrupt waits for, and what a kill loses
+_CHUNK_PULLS = 1_000_000  # a chunk is what a kill loses
 _CHUNK_REPLICATES = 64
 _READY: set[Callable[..., int]] = set()  # loops that have been called, and so compiled, in this process
 
@@ -51,8 +51,11 @@ class Part(NamedTuple):
     seconds: float
 
 
-def run_chunk(chunk: Chunk) -> Part:
-    """Run the replicates of a chunk; with none of them, only compile or find what was compiled before."""
+def run_chunk(chunk: Chunk, stop: Ints | None = None) -> Part:
+    """Run the replicates of a chunk; with none of them, only compile or find what was compiled before.
+
+    When another thread writes something else than 0 into `stop`, it ends with those that are complete.
+    """
     task = chunk.task
     loop = loop_of(
         driver.drive if task.workers == 1 else crowd.drive_crowd,
@@ -60,18 +63,20 @@ def run_chunk(chunk: Chunk) -> Part:
         _compile.available() if task.compiled is None else task.compiled,
     )
     if loop not in _READY:
-        _play(loop, task, chunk.first, 0)
+        _play(loop, replace(chunk, count=0), stop)
         _READY.add(loop)
     began = time.perf_counter()
-    recommended, idle = _play(loop, task, chunk.first, chunk.count)
+    recommended, idle = _play(loop, chunk, stop)
     return Part(chunk.first, recommended, idle, time.perf_counter() - began)
 
 
-def _play(loop: Callable[..., int], task: Task, first: int, count: int) -> tuple[Ints, Ints]:
+def _play(loop: Callable[..., int], chunk: Chunk, stop: Ints | None) -> tuple[Ints, Ints]:
+    task, count = chunk.task, chunk.count
     # What comes over a wire may be read-only, which to Numba is another type: every array here is our own.
     given = task.source
-    tables = (np.array(table) for table in (given.means, given.values, given.cumulative))
-    source = Source(given.code, given.sigma, *tables)
+    means, values, cumulative = (np.array(table) for table in (given.means, given.values, given.cumulative))
+    never = np.zeros(1, np.int64)
+    source = Source(given.code, given.sigma, means, values, cumulative, never if stop is None else stop)
     n_arms, policy = len(source.means), task.policy
     recommended = np.zeros((count, len(task.checkpoints)), np.int64)
     idle = np.zeros(count, np.int64)
@@ -81,9 +86,10 @@ def _play(loop: Callable[..., int], task: Task, first: int, count: int) -> tuple
         rest += (np.zeros(task.workers), np.zeros((task.workers, 2), np.int64), np.zeros(1), idle)
     # Known-budget rules size their states themselves; the others touch at most one arm a pull.
     state = policy.new(n_arms, task.seed, min(n_arms, task.budget))
-    streams = spawn(task.seed, first, count)
+    streams = spawn(task.seed, chunk.first, count)
     play_out(loop, policy, state, source, policy.squares, streams, *rest)
-    return recommended, idle
+    done = int(at[driver.REPLICATE])
+    return recommended[:done], idle[:done]
 
 
 def play_out(loop: Callable[..., int], policy: Policy, state: Any, *rest: Any) -> Any:

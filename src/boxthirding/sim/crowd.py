@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from boxthirding._compile import kernel
 from boxthirding.rewards import Source, draw
-from boxthirding.sim.driver import BEGUN, CHECKED, DONE, POSITIONS, PULLS, REPLICATE, begin, number
+from boxthirding.sim.driver import BEGUN, CHECKED, DONE, POSITIONS, PULLS, REPLICATE, STOPPED, begin, number
 from boxthirding.streams import LATENCY, ORDER, REWARDS, TIES, uniform
 from boxthirding.types import GROW, NONE, WAIT, Floats, Ints
 
@@ -43,7 +43,7 @@ def drive_crowd(  # noqa: C901, PLR0913, PLR0917  # a rule's functions are bound
     clock: Floats,  # [1]
     idle: Ints,  # [R] filled in: results that came in while another worker had nothing to do
 ) -> int:
-    """Run replicates with W workers from where `at` says; DONE, or GROW as in `drive`."""
+    """Run replicates with W workers from where `at` says; DONE, GROW or STOPPED as in `drive`."""
     while at[REPLICATE] < len(recommended):
         replicate = at[REPLICATE]
         row = recommended[replicate]
@@ -79,6 +79,8 @@ def drive_crowd(  # noqa: C901, PLR0913, PLR0917  # a rule's functions are bound
             clock[0] = ends[0]
             job, arm = pop(ends, tickets, at)
             total, squares = draw(source, order[arm], 1, with_squares, streams[replicate, REWARDS])
+            if source.stop[0] != 0:
+                return STOPPED
             tell(state, job, 1, total, squares)
             at[PULLS] += 1
             at[FIRST] = arm if at[FIRST] == NONE else min(at[FIRST], arm)

@@ -16,6 +16,7 @@ NUMBERED: Final = 4  # arms that have a number
 POSITIONS: Final = 5
 
 DONE: Final = 0
+STOPPED: Final = 1
 
 
 # The rule's own functions: every policy gets a copy of `drive` with these names bound to them.
@@ -42,7 +43,10 @@ def drive(
     at: Ints,  # [POSITIONS] where the run stands
     recommended: Ints,  # [R, C] filled in: the arm recommended at each checkpoint
 ) -> int:
-    """Run replicates from where `at` says until all are done (DONE) or the state must grow (GROW; call again)."""
+    """Run replicates from where `at` says until all are done (DONE) or the state must grow (GROW; call again).
+
+    STOPPED: the source says that the run is to end; replicates before at[REPLICATE] are complete.
+    """
     while at[REPLICATE] < len(recommended):
         replicate = at[REPLICATE]
         if at[BEGUN] == 0:
@@ -69,6 +73,8 @@ def drive(
                 at[CHECKED] += 1
             if after <= budget:
                 total, squares = draw(source, order[arm], times, with_squares, streams[replicate, REWARDS])
+                if source.stop[0] != 0:
+                    return STOPPED
                 tell(state, job, times, total, squares)
                 at[PULLS] = after
                 if at[CHECKED] < len(checkpoints) and checkpoints[at[CHECKED]] == after:

@@ -4,8 +4,11 @@ import os
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
+from itertools import islice
 from queue import SimpleQueue
 from typing import Final, Generic, Self, TypeVar
+
+import numpy as np
 
 from boxthirding._checks import whole
 from boxthirding.errors import BoxThirdingError, InvalidInput, SimulationFailed
@@ -13,6 +16,7 @@ from boxthirding.sim.chunks import Chunk, Part, run_chunk
 
 Key = TypeVar("Key")
 
+_AHEAD: Final = 4  # chunks for each thread, so that none has to wait for us
 _GIVE: Final = "give a concurrent.futures.Executor, such as a ProcessPoolExecutor"
 
 
@@ -29,6 +33,8 @@ class Lanes(Generic[Key]):
         self.ours = executor is None
         """Whether the lanes are threads of our own: then chunks' seconds are cut from the clock, and add up to it."""
         self._pool = ThreadPoolExecutor(self.cores) if executor is None else executor
+        self._most = _AHEAD * self.cores if self.ours else None  # chunks that are handed over at a time
+        self._stop = np.zeros(1, np.int64)  # not 0: what runs in our threads is to end
         self._running: dict[Future[Part], tuple[Key, Chunk]] = {}
         self._done: SimpleQueue[Future[Part]] = SimpleQueue()
 
@@ -36,14 +42,12 @@ class Lanes(Generic[Key]):
         return self
 
     def __exit__(self, *_: object) -> None:
-        for future in self._running:
-            future.cancel()
-        if self.ours:
-            _patiently_shut_down(self._pool)
+        self._end()
 
     def ended(self, chunks: Iterable[tuple[Key, Chunk]]) -> Iterator[tuple[Key, Part]]:
         """Run chunks; yield each when it has ended, in any order."""
-        self._submit(chunks)
+        coming = iter(chunks)
+        self._submit(islice(coming, self._most))
         clock = time.perf_counter()
         while self._running:
             future = self._done.get()
@@ -52,21 +56,27 @@ class Lanes(Generic[Key]):
             yield key, part._replace(seconds=now - clock) if self.ours else part
             clock = now
             del self._running[future]  # only now: whoever was interrupted meanwhile gets it again from `rest`
+            self._submit(islice(coming, 1))
 
     def rest(self) -> Iterator[tuple[Key, Part]]:
-        """Begin nothing new; yield what has ended, after an interrupt or an error."""
-        for future in self._running:
-            future.cancel()
-        if self.ours:
-            _patiently_shut_down(self._pool)
+        """Begin nothing new; yield what is complete, after an interrupt or an error."""
+        self._end()
         for future in list(self._running):
             if future.done() and not future.cancelled() and not future.exception():
                 yield self._running.pop(future)[0], future.result()
 
+    def _end(self) -> None:
+        """Begin nothing new, and end what runs here: in the middle of a replicate, if need be."""
+        self._stop[0] = 1
+        for future in self._running:
+            future.cancel()
+        if self.ours:
+            _patiently_shut_down(self._pool)
+
     def _submit(self, chunks: Iterable[tuple[Key, Chunk]]) -> None:
         for key, chunk in chunks:
             try:
-                future = self._pool.submit(run_chunk, chunk)
+                future = self._pool.submit(run_chunk, chunk, *([self._stop] if self.ours else []))
             except RuntimeError as error:  # how executors say that they are broken or shut down
                 raise SimulationFailed(f"the executor takes no work: {_told(error)}") from error
             if not hasattr(future, "add_done_callback"):
@@ -103,7 +113,7 @@ def _told(error: BaseException) -> str:
 
 
 def _patiently_shut_down(pool: Executor) -> None:
-    """Let what is running end; an impatient second interrupt must not lose it."""
+    """Wait for threads to end; an impatient second interrupt must not lose what they have."""
     while True:
         try:
             return pool.shutdown(cancel_futures=True)
