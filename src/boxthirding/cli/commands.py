@@ -38,9 +38,16 @@ class Commands(click.Group):
         except KeyboardInterrupt:  # where a command has nothing to save
             say("Interrupted.", err=True)
             ctx.exit(INTERRUPTED)
+        except MemoryError as error:
+            raise Failure(f"there is not enough memory: ask for less at a time ({error})") from error
         except OSError as error:
-            if error.errno == errno.EPIPE or error.filename is not None:  # Click knows a closed pipe
+            if error.errno == errno.EPIPE:  # Click knows a closed pipe
                 raise
+            if error.filename is not None:
+                file, reason = os.fsdecode(error.filename), error.strerror or error
+                raise Refused(
+                    f"{file} cannot be used ({reason}): check its name, and whether you may enter its folder"
+                ) from error
             _forget_output()
             raise Failure(f"standard output cannot be written: {error.strerror or error}") from error
 

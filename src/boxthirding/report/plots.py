@@ -31,14 +31,22 @@ def check_plot_file(path: Path) -> str:
     ending = path.suffix.lower().removeprefix(".")
     if ending not in FORMATS:
         raise InvalidInput(f"plot file is {str(path)!r}, but must end in .{', .'.join(FORMATS[:-1])} or .{FORMATS[-1]}")
+    try:
+        _check_place(path)
+    except OSError as problem:
+        reason = problem.strerror or problem
+        raise InvalidInput(f"plot file is {str(path)!r}, but cannot be written ({reason}): name another one") from None
+    check_matplotlib()
+    return ending
+
+
+def _check_place(path: Path) -> None:
     if path.is_dir():
         raise InvalidInput(f"plot file is {str(path)!r}, but that is a folder: give the name of a file")
     if not path.parent.is_dir():
         raise InvalidInput(f"plot file is {str(path)!r}, but there is no folder {str(path.parent)!r}: make it first")
     if not (os.access(path.parent, os.W_OK) and (os.access(path, os.W_OK) or not path.exists())):
         raise InvalidInput(f"plot file is {str(path)!r}, but must be one that may be written")
-    check_matplotlib()
-    return ending
 
 
 def check_matplotlib() -> None:

@@ -16,6 +16,7 @@ from typing import Final
 import numpy as np
 
 from boxthirding._checks import whole
+from boxthirding._memory import refuse_too_large
 from boxthirding.errors import InvalidInput, UnreadableData
 from boxthirding.rewards.files import Sheet, read_sheet
 from boxthirding.types import Floats, Ints
@@ -27,6 +28,7 @@ TOO_LARGE: Final = 1e150
 """Means, rewards and their noise must be smaller in size, as in a live session, so that their squares stay finite."""
 
 _ANSWERS = 3  # not funny, somewhat funny, funny
+_BYTES = 32  # that an arm takes: its mean, and what it is computed from
 _CONTEST: Final = ("votes", "somewhat_funny", "funny")
 _LABELS: Final = ("label", "caption")
 
@@ -147,6 +149,7 @@ def _answers(sheet: Sheet, row: int) -> tuple[int, int, int]:
 def _formula(name: str, arms: int, shape: Callable[[Floats], Floats], text: str) -> Instance:
     """Return means whose gaps are 3 · shape(i/N); the best is 0, so that a gap is a mean's distance from 0 exactly."""
     n_arms = whole("arms", arms, 1)
+    refuse_too_large(f"arms is {n_arms:,}, which", _BYTES * n_arms, "take fewer arms")
     gaps = 3.0 * shape(np.arange(n_arms) / n_arms)
     return Instance(name, 0.0 - gaps, source=f"μ₁ - μᵢ₊₁ = {text}")
 

@@ -15,6 +15,7 @@ from boxthirding.sim.chunks import Chunk, Task, chunks_of, run_chunk
 from boxthirding.sim.descriptions import told
 from boxthirding.sim.gathering import Gathered
 from boxthirding.sim.lanes import Lanes
+from boxthirding.sim.room import check_room
 from boxthirding.sim.runs import Interrupted, Run
 from boxthirding.streams import spawn
 from boxthirding.types import Ints, Policy, Progress
@@ -55,10 +56,11 @@ def simulate(  # noqa: PLR0913  # an experiment has this many parts; all but fou
     task = Task(source, told(policy, budget, rewards.sigma, source.means), budget, times, seed, workers, compiled)
     tell = listener(progress=progress)
     began = time.monotonic()
-    gathered = Gathered(task.source.means, times, replicates)
     with Lanes[None](executor, threads) as lanes:
+        check_room(task, replicates, lanes.cores if lanes.ours else 1)
         if lanes.ours:
             run_chunk(Chunk(task, 0, 0))  # compiles once, before the clock starts
+        gathered = Gathered(task.source.means, times, replicates)
         ready, done = time.monotonic(), 0
         chunks = chunks_of(task, gathered.missing(), replicates, lanes.cores)
         try:

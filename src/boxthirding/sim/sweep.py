@@ -12,6 +12,7 @@ from boxthirding.sim.chunks import Chunk, Part, chunks_of, run_chunk
 from boxthirding.sim.gathering import Gathered
 from boxthirding.sim.lanes import Lanes
 from boxthirding.sim.progress import Reporter, Watcher
+from boxthirding.sim.room import check_room
 from boxthirding.sim.runs import Interrupted, Run
 from boxthirding.sim.saving import ResultsFile
 from boxthirding.sim.settings import Setting
@@ -43,10 +44,12 @@ def sweep(
     asked = list(settings)
     works = _once(asked)
     with ExitStack() as stack:
+        lanes = stack.enter_context(Lanes[int](executor, threads))
+        for work in works:
+            check_room(work.task, work.replicates, lanes.cores if lanes.ours else 1)
         file = None
         if results is not None:
             file = stack.enter_context(ResultsFile(Path(results), [work.fingerprinted for work in works]))
-        lanes = stack.enter_context(Lanes[int](executor, threads))
         tell = listener(progress=progress)
         watchers = [Reporter(works, tell)] if tell else []
         running = _Sweep(works, file, [*watchers, *([watcher] if watcher else [])])
