@@ -70,7 +70,7 @@ def test_where_locks_fail_no_files_are_left(place, monkeypatch):
     def fail(*_):
         raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr("fcntl.lockf", fail)
+    monkeypatch.setattr("fcntl.flock", fail)
     with pytest.raises(OSError, match="No locks available"):
         named(place).take("a")
     assert [file.name for file in place.iterdir()] == ["run.db"]
@@ -84,8 +84,7 @@ def test_a_file_of_somebody_else_is_left_where_locks_fail(place, monkeypatch):
         raise OSError(errno.ENOLCK, "No locks available")
 
     with monkeypatch.context() as another_process:
-        another_process.setattr(names, "_taken", set())
-        another_process.setattr("fcntl.lockf", fail)
+        another_process.setattr("fcntl.flock", fail)
         with pytest.raises(OSError, match="No locks available"):
             named(place).take("a")
     assert len(list(place.glob("run.db-worker-*"))) == 1
@@ -97,7 +96,7 @@ def test_a_lock_that_is_held_is_a_name_that_is_taken(place, monkeypatch, number)
     def fail(*_):
         raise OSError(number, "somebody else has it")
 
-    monkeypatch.setattr("fcntl.lockf", fail)
+    monkeypatch.setattr("fcntl.flock", fail)
     assert not named(place).take("a")
 
 

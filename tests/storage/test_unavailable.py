@@ -224,7 +224,7 @@ class TestFile:
 
     def test_only_tables_that_are_not_as_they_were_are_called_damaged(self, tmp_path):
         with open_study(tmp_path / "a.db", "s", arms=500) as study:
-            connection = study._transactions.journal._connection
+            connection = study._transactions.journal._file.connection
             with pytest.raises(StudyUnavailable, match="no transaction is active"), translated("a.db"):
                 connection.execute("COMMIT")
             connection.execute("DROP TABLE boxthirding_events")
@@ -269,7 +269,7 @@ class TestFile:
     def test_a_database_that_may_not_grow(self, tmp_path):
         with open_study(tmp_path / "a.db", "s", arms=500, seed=2) as study:
             play(study, 10)
-            connection = study._transactions.journal._connection
+            connection = study._transactions.journal._file.connection
             pages = connection.execute("PRAGMA page_count").fetchone()[0]
             connection.execute(f"PRAGMA max_page_count={pages}")
             with pytest.raises(StudyUnavailable, match="the disk is full; nothing is lost: make room"):

@@ -1,15 +1,15 @@
 """Journals in an SQLite file: the write-ahead log lets others read while one writes, and a commit costs one append."""
 
 import os
-import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
-from pathlib import Path
 from types import TracebackType
 
 from boxthirding.errors import JournalBroken, StudyUnavailable
 from boxthirding.storage.names import FileNames
-from boxthirding.storage.sqlite_file import PATIENCE, SqliteFile, Transaction, connect, translated
+from boxthirding.storage.sqlite_errors import is_there, translated
+from boxthirding.storage.sqlite_file import PATIENCE, SqliteFile, Transaction, connect
+from boxthirding.study.codec import RESTORE
 
 
 class SqliteShelf:
@@ -20,12 +20,11 @@ class SqliteShelf:
 
     def names(self) -> list[str]:
         """Return the names of the studies there are; nothing is made where there are none."""
-        if not Path(self._path).exists():
+        if not is_there(self._path):
             return []
-        file = SqliteFile(self._path, self._timeout)
-        with closing(file.connection) as connection, translated(self._path):
+        with closing(SqliteFile(self._path, self._timeout)) as file, translated(self._path), file.reading(""):
             query = "SELECT name FROM boxthirding_studies ORDER BY name"
-            return [name for (name,) in connection.execute(query)] if file.version() else []
+            return [name for (name,) in file.connection.execute(query).fetchall()] if file.version() else []
 
     def journal(self, name: str) -> "SqliteJournal":
         """Return the journal of a study, empty if there is none."""
@@ -39,7 +38,6 @@ class SqliteJournal:
         self._path, self._name = path, name
         self._pid = os.getpid()
         self._file = connect(path, durability, timeout)
-        self._connection = self._file.connection
         self._is_closed = False
         self._study: int | None = None  # the study's number in the file, once it is there
 
@@ -50,25 +48,34 @@ class SqliteJournal:
 
     def read(self, after: int, limit: int) -> list[str]:
         """Return up to `limit` texts after a number."""
-        connection = self._usable()
-        self._file.check(self._name)
-        with translated(self._path):
-            rows = connection.execute(
+        file = self._usable()
+        with translated(self._path), file.reading(self._name):
+            study = self._number()
+            rows = file.connection.execute(
                 "SELECT seq, event FROM boxthirding_events WHERE study = ? AND seq > ? ORDER BY seq LIMIT ?",
-                (self._number(), after, limit),
+                (study, after, limit),
             ).fetchall()
-        if rows and (rows[0][0], rows[-1][0]) != (after + 1, after + len(rows)):
-            raise JournalBroken(f"events are missing from {self._path} after number {after} of {self._name!r}")
-        return [text for _, text in rows]
+            if rows:
+                file.see(study, *rows[-1])
+        if not rows:
+            if after == 0 and study is not None:
+                self._refuse_empty()
+            return []
+        if (rows[0][0], rows[-1][0]) != (after + 1, after + len(rows)):
+            raise JournalBroken(
+                f"events are missing from {self._path} after number {after} of {self._name!r}", advice=RESTORE
+            )
+        return [text if type(text) is str else str(text) for _, text in rows]
 
     def append(self, after: int, texts: Sequence[str]) -> None:
         """Write texts after a number."""
-        connection = self._usable()
+        file = self._usable()
         with translated(self._path):
             if after == 0:
-                connection.execute("INSERT INTO boxthirding_studies (name) VALUES (?)", (self._name,))
+                file.connection.execute("INSERT INTO boxthirding_studies (name) VALUES (?)", (self._name,))
             study = self._number()
-            last = connection.execute("SELECT max(seq) FROM boxthirding_events WHERE study = ?", (study,)).fetchone()
+            query = "SELECT max(seq) FROM boxthirding_events WHERE study = ?"
+            last = file.connection.execute(query, (study,)).fetchone()
             if (last[0] or 0) != after:
                 self._study = None
                 raise StudyUnavailable(
@@ -77,40 +84,41 @@ class SqliteJournal:
                     advice="try again, and the study continues from what is there",
                     transient=True,
                 )
-            connection.executemany(
+            file.connection.executemany(
                 "INSERT INTO boxthirding_events (study, seq, event) VALUES (?, ?, ?)",
                 [(study, seq, text) for seq, text in enumerate(texts, after + 1)],
             )
+            file.see(study, after + len(texts), texts[-1])
 
     def keep(self, seq: int, snapshot: bytes) -> None:
         """Keep a snapshot, and the one before it."""
-        connection = self._usable()
+        file = self._usable()
         with translated(self._path):
             study = self._number()
-            connection.execute(
+            file.connection.execute(
                 "INSERT OR REPLACE INTO boxthirding_snapshots (study, seq, data) VALUES (?, ?, ?)",
                 (study, seq, snapshot),
             )
             for old in self.snapshots()[2:]:
-                connection.execute("DELETE FROM boxthirding_snapshots WHERE study = ? AND seq = ?", (study, old))
+                file.connection.execute("DELETE FROM boxthirding_snapshots WHERE study = ? AND seq = ?", (study, old))
 
     def snapshots(self) -> list[int]:
         """Return the numbers of the snapshots, the latest first."""
-        with translated(self._path):
-            rows = self._usable().execute(
+        file = self._usable()
+        with translated(self._path), file.reading(self._name):
+            rows = file.connection.execute(
                 "SELECT seq FROM boxthirding_snapshots WHERE study = ? ORDER BY seq DESC", (self._number(),)
-            )
-            return [seq for (seq,) in rows]
+            ).fetchall()
+        return [seq for (seq,) in rows if type(seq) is int]
 
     def snapshot(self, seq: int) -> bytes:
         """Return a snapshot."""
-        with translated(self._path):
-            row = (
-                self._usable()
-                .execute("SELECT data FROM boxthirding_snapshots WHERE study = ? AND seq = ?", (self._number(), seq))
-                .fetchone()
-            )
-        return b"" if row is None else bytes(row[0])
+        file = self._usable()
+        with translated(self._path), file.reading(self._name):
+            rows = file.connection.execute(
+                "SELECT data FROM boxthirding_snapshots WHERE study = ? AND seq = ?", (self._number(), seq)
+            ).fetchall()
+        return rows[0][0] if rows and type(rows[0][0]) is bytes else b""
 
     def names(self) -> FileNames:
         """Return the names of the workers on the study."""
@@ -119,22 +127,26 @@ class SqliteJournal:
     def close(self) -> None:
         """Close the file."""
         self._is_closed = True
-        if self._pid == os.getpid():
-            self._connection.close()
+        self._file.close()
 
     def _number(self) -> int | None:
         if self._study is None:
-            row = self._connection.execute(
-                "SELECT id FROM boxthirding_studies WHERE name = ?", (self._name,)
-            ).fetchone()
+            connection = self._file.connection
+            row = connection.execute("SELECT id FROM boxthirding_studies WHERE name = ?", (self._name,)).fetchone()
             number = None if row is None else int(row[0])
-            if self._connection.in_transaction:
+            if connection.in_transaction:
                 return number  # it may have been made in this very one, which may yet be rolled back
             self._study = number
         return self._study
 
-    def _usable(self) -> sqlite3.Connection:
-        """Return the connection, unless it came here from another process, which SQLite forbids."""
+    def _refuse_empty(self) -> None:
+        """Refuse a study that is there and has no events: it was made with its first one."""
+        raise JournalBroken(
+            f"study {self._name!r} is in {self._path}, but all its events are missing", advice="restore it from a backup"
+        )
+
+    def _usable(self) -> SqliteFile:
+        """Return the file, unless it came here from another process, which SQLite forbids."""
         if self._pid != os.getpid():
             raise StudyUnavailable(
                 f"study {self._name!r} was opened in process {self._pid} and is used in {os.getpid()}",
@@ -142,7 +154,7 @@ class SqliteJournal:
             )
         if self._is_closed:
             raise StudyUnavailable("the study was closed here", advice="open it again")
-        return self._connection
+        return self._file
 
 
 class _Writing(Transaction):
@@ -153,17 +165,28 @@ class _Writing(Transaction):
         self._name = name
 
     def __enter__(self) -> None:
+        file = self._file
         try:
-            with translated(self._file.path):
-                super().__enter__()
+            with translated(file.path):
+                if file.under_way is not None:
+                    self._roll_back()  # what an interrupt has left open: only one at a time is begun here
+                file.take(self._name)
+                self._begin()
         except BaseException:
             self._roll_back()
+            file.let_go()
             raise
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with translated(self._file.path):
-            super().__exit__(kind, error, trace)
-        if error is None:
-            self._file.check(self._name)  # if it was moved, what was committed may never be found
+        file = self._file
+        is_ours = file.under_way is self
+        try:
+            with translated(file.path):
+                super().__exit__(kind, error, trace)
+            if error is None and not file.is_calm():
+                file.check(self._name)  # if it was moved, what was committed may never be found
+        finally:
+            if is_ours:
+                file.let_go()

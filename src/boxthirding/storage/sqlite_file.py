@@ -1,16 +1,23 @@
-"""An SQLite file: how it is opened, whether it is still where it was, and what its errors mean for a study."""
+"""An SQLite file: how it is opened and locked, whether it and what belongs to it are still where they were.
+
+Locks of SQLite are dropped when its process closes any descriptor of the file, as a function does that reads every file
+of the folder. So each access holds a lock of ours besides, on a file of its own.
+"""
 
 import os
 import sqlite3
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Final
 from urllib.parse import quote
 
-from boxthirding.errors import BoxThirdingError, StudyUnavailable, UnreadableData
+from boxthirding.errors import StudyUnavailable, UnreadableData
+from boxthirding.storage.locks import FileLock
 from boxthirding.storage.schema import SQLITE, VERSION_TABLE, migrate, missing
+from boxthirding.storage.sidecars import ENDINGS, Sidecars, mark_of
+from boxthirding.storage.sqlite_errors import LOCKED, TRY_AGAIN, code_of, is_there, may, open_raw, translated
 
 SYNCHRONOUS: Final = {"normal": "NORMAL", "full": "FULL"}
 """What survives in write-ahead logging: NORMAL a killed process, FULL a power cut, at one sync a commit."""
@@ -18,23 +25,239 @@ SYNCHRONOUS: Final = {"normal": "NORMAL", "full": "FULL"}
 PATIENCE: Final = 60.0
 """Seconds to wait for a file that others have locked."""
 
+_MODE: Final = 0o644  # of a file that SQLite makes
+
+
+Seen = tuple[int, int, str]
+"""An event that was read or committed: its study, its number and its text."""
+
 
 class SqliteFile:
     """A connection to a file that is there."""
 
-    def __init__(self, path: str, timeout: float = PATIENCE) -> None:
-        self.path = path
+    def __init__(self, path: str, timeout: float = PATIENCE, durability: str = "normal") -> None:
+        self.path, self._timeout, self._durability = path, timeout, durability
+        self._was_there = is_there(path)
         self._where = str(Path(path).absolute())  # whatever the working folder becomes
+        self._real = os.path.realpath(path)  # where SQLite has what belongs to it
+        self._is_link = os.path.islink(path)  # noqa: PTH114
         self._lies_still = False  # whether it is read without locks, because nothing can be written beside it
-        with translated(path):
-            self.connection = self._connected(timeout)
-        self._mark = self._marked()
+        self._sidecars = Sidecars(self._real)
+        self.is_calm = self._sidecars.is_calm
+        self._lock: FileLock | None = FileLock(f"{self._real}-lock")
+        self._pid = os.getpid()
         self.under_way: Transaction | None = None
+        self.latest: Seen | None = None
+        """The last event that was read or committed here."""
+        self._new: Seen | None = None  # the same, which a transaction under way may yet take back
+        self._take_first()
+        try:
+            with translated(path):
+                self.connection = self._connected()
+            self._note()
+        except BaseException:
+            self._leave()
+            raise
+        self.let_go()
+
+    def take(self, name: str) -> None:
+        """Hold the lock, and see that the file and what belongs to it are where they were."""
+        if self._lock is not None and not self._lock.take_again():
+            self._wait_for(self._lock)
+        if not self.is_calm():
+            try:
+                self.check(name)
+            except BaseException:
+                self.let_go()
+                raise
+
+    def reading(self, name: str) -> "Reading":
+        """Hold the lock for a moment, unless a transaction has it already."""
+        return Reading(self, name)
+
+    def see(self, study: int | None, seq: int, text: str) -> None:
+        """Remember an event: it must still be there when the file is opened anew."""
+        if study is not None:
+            self._new = (study, seq, text)
+            if self.under_way is None:
+                self.latest = self._new
+
+    def committed(self) -> None:
+        """Know that what a transaction has seen and written is there for good."""
+        self.latest = self._new
+
+    def over(self) -> None:
+        """Know that no transaction is under way, and that what it has not committed never was."""
+        self.under_way, self._new = None, self.latest
+
+    def let_go(self) -> None:
+        """Let go of the lock."""
+        if self._lock is not None:
+            self._lock.let_go()
 
     def check(self, name: str) -> None:
-        """Refuse a file that is not where it was: what is written to it now would be lost."""
-        if self._marked() == self._mark:
+        """Refuse a file that is not where it was, or lacks results: what is written to it now would be lost."""
+        is_whole = self._sidecars.are_there()
+        if self._marked() != self._mark:
+            self._refuse_moved(name)
+        if self._lies_still:
             return
+        if self._lock is not None and self._lock.is_gone():
+            self._lock.close()
+            self._wait_for(self._lock)
+        if not is_whole or not self._sidecars.are_there():  # while we waited, another process may have mended it
+            with translated(self.path):
+                self._mend(name)
+        elif not self._is_link:
+            self._sidecars.settle()
+
+    def version(self) -> int:
+        """Return the version of the tables, 0 where there are none; refuse one that is newer than this package."""
+        there = self.connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'boxthirding_schema'").fetchone()
+        row = self.connection.execute("SELECT version FROM boxthirding_schema").fetchone() if there else None
+        try:
+            version = 0 if row is None else int(row[0])
+        except (TypeError, ValueError):
+            raise UnreadableData(
+                f"{self.path} has tables of version {str(row[0])[:80]!r}, which is none: it is damaged",
+                advice="restore it from a backup",
+            ) from None
+        missing(self.path, version, SQLITE)
+        return version
+
+    def set_up(self) -> None:
+        """Make the tables or bring them up to date, while the lock is ours."""
+        version = self.version()
+        if missing(self.path, version, SQLITE):
+            if version == 0:
+                self._refuse_foreign()
+            self._write_ahead()
+            with Transaction(self):
+                self.connection.execute(VERSION_TABLE)
+                migrate(self.path, self.version(), SQLITE, self.connection.execute)
+            self._note()
+
+    def close(self) -> None:
+        """Close the file, and remove what belonged to it if no one else has it open."""
+        if self._pid != os.getpid():
+            return
+        lock = self._lock
+        if lock is not None and not self._lies_still:
+            with suppress(OSError):
+                self._take_patiently(lock)
+            if self._marked() == self._mark and not self._sidecars.are_there():
+                with suppress(sqlite3.Error, StudyUnavailable, UnreadableData):
+                    self._mend("")
+        self._leave()
+
+    def __del__(self) -> None:
+        with suppress(Exception):  # whatever is left when the interpreter ends
+            self.close()
+
+    def _leave(self) -> None:
+        """Close the connection, and the lock; remove its file where SQLite has removed its own."""
+        lock, self._lock = self._lock, None
+        connection = getattr(self, "connection", None)
+        if connection is not None:
+            connection.close()
+        if lock is not None:
+            is_last = mark_of(f"{self._real}-wal") is None
+            (lock.remove if is_last else lock.close)()
+
+    def _take_first(self) -> None:
+        """Take the lock, where there can be one; where there cannot, SQLite will say what is wrong."""
+        try:
+            is_ours = self._lock is None or self._take_patiently(self._lock)
+        except OSError:
+            self._lock = None
+            return
+        if not is_ours:
+            raise self._busy()
+
+    def _wait_for(self, lock: FileLock) -> None:
+        try:
+            is_ours = self._take_patiently(lock)
+        except OSError as problem:
+            raise StudyUnavailable(
+                f"{lock.path} cannot be made or locked: {problem.strerror or problem}", advice=TRY_AGAIN, transient=True
+            ) from problem
+        if not is_ours:
+            raise self._busy()
+
+    def _busy(self) -> StudyUnavailable:
+        return StudyUnavailable(f"{self.path}: {LOCKED}", advice=TRY_AGAIN, transient=True)
+
+    def _take_patiently(self, lock: FileLock) -> bool:
+        try:
+            mode = os.stat(self._where).st_mode & 0o666  # noqa: PTH116
+        except OSError:
+            mode = _MODE
+        return lock.take(mode, self._timeout)
+
+    def _connected(self) -> sqlite3.Connection:
+        """Return a connection that has read the file, as safe as it is to be."""
+        if self._was_there and self._must_lie_still(or_log=False) and not may(Path(self._where), os.W_OK):
+            return self._still()  # else SQLite would leave an index that no one may write
+        self._free_sidecars()
+        connection = open_raw(self._where, self._timeout)
+        try:
+            connection.execute("SELECT 1 FROM sqlite_master")  # only now is the file opened in earnest
+            connection.execute(f"PRAGMA synchronous={SYNCHRONOUS[self._durability]}")
+            is_full = int(self._durability == "full")
+            connection.execute(f"PRAGMA fullfsync={is_full}")  # where a plain sync stops short of a disk
+        except BaseException as error:
+            connection.close()
+            if not (isinstance(error, sqlite3.OperationalError) and self._is_barred(error)):
+                raise
+            connection = self._still()
+        return connection
+
+    def _still(self) -> sqlite3.Connection:
+        self._lies_still = True
+        return open_raw(f"file:{quote(self._where)}?immutable=1", self._timeout, uri=True)
+
+    def _is_barred(self, error: sqlite3.Error) -> bool:
+        """Tell whether a log cannot be made beside the file, which without one has everything."""
+        return code_of(error) in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN) and self._must_lie_still()
+
+    def _must_lie_still(self, *, or_log: bool = True) -> bool:
+        file, log = Path(self._where), Path(f"{self._real}-wal")
+        return (
+            file.is_file()
+            and not (may(file, os.W_OK) and may(file.parent, os.W_OK))
+            and not (log.exists() and (not or_log or log.stat().st_size))
+        )
+
+    def _free_sidecars(self) -> None:
+        """Let us write what belongs to a file that we may write: one that was read-only may have left it so."""
+        for path in [Path(self._real + ending) for ending in ENDINGS]:
+            if path.exists() and not may(path, os.W_OK) and may(Path(self._where), os.W_OK):
+                with suppress(OSError):  # it is another user's
+                    path.chmod(Path(self._where).stat().st_mode & 0o666)
+
+    def _note(self) -> None:
+        """Take what is there for what belongs together."""
+        self._mark = self._marked()
+        self._sidecars.note()
+
+    def _marked(self) -> tuple[int, ...]:
+        """Return what tells this file from any other; nothing, if there is none."""
+        try:
+            found = os.stat(self._where)  # noqa: PTH116
+        except OSError:
+            return ()
+        mark = (found.st_dev, found.st_ino)
+        return (*mark, found.st_size, found.st_mtime_ns, *self._marked_log()) if self._lies_still else mark
+
+    def _marked_log(self) -> tuple[int, ...]:
+        """Return what tells that something was written beside the file, which is not read as long as it lies still."""
+        try:
+            log = Path(f"{self._real}-wal").stat()
+        except OSError:
+            return ()
+        return (log.st_size, log.st_mtime_ns)
+
+    def _refuse_moved(self, name: str) -> None:
         if self._lies_still:
             raise StudyUnavailable(
                 f"{self.path} was changed while it was read as read-only", advice=f"open study {name!r} again"
@@ -46,66 +269,33 @@ class SqliteFile:
             "its latest results, so they must lie beside it, named as it is",
         )
 
-    def version(self) -> int:
-        """Return the version of the tables, 0 where there are none; refuse one that is newer than this package."""
-        there = self.connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'boxthirding_schema'").fetchone()
-        row = self.connection.execute("SELECT version FROM boxthirding_schema").fetchone() if there else None
-        version = 0 if row is None else int(row[0])
-        missing(self.path, version, SQLITE)
-        return version
+    def _mend(self, name: str) -> None:
+        """Open the file anew when its log or its index is gone or another one; nothing that we have seen may be missing.
 
-    def set_up(self, durability: str, timeout: float) -> None:
-        """Say how safe a commit is to be, and make the tables or bring them up to date."""
-        connection = self.connection
-        connection.execute(f"PRAGMA synchronous={SYNCHRONOUS[durability]}")
-        connection.execute(f"PRAGMA fullfsync={int(durability == 'full')}")  # where a plain sync stops short of a disk
-        version = self.version()
-        if missing(self.path, version, SQLITE):
-            if version == 0:
-                self._refuse_foreign()
-            self._write_ahead(timeout)
-            with Transaction(self):
-                connection.execute(VERSION_TABLE)
-                migrate(self.path, self.version(), SQLITE, connection.execute)
-
-    def _connected(self, timeout: float) -> sqlite3.Connection:
-        connection = _open(self.path, timeout)
+        A log that was deleted is still ours to read. If no process has opened the file since, it goes into the file.
+        """
+        old = self.connection
+        if self._sidecars.log_is_gone and old.execute("PRAGMA wal_checkpoint(FULL)").fetchone()[0]:
+            raise self._busy()
+        new = self._connected()
         try:
-            connection.execute("SELECT 1 FROM sqlite_master")  # only now is the file opened in earnest
-        except BaseException as error:
-            connection.close()
-            if not (isinstance(error, sqlite3.OperationalError) and self._must_lie_still(error)):
-                raise
-            self._lies_still = True
-            connection = _open(f"file:{quote(self._where)}?immutable=1", timeout, uri=True)
-        return connection
+            if not _has(new, self.latest) and not _brought_back(old, new):
+                self._refuse_lost(name, old)
+            self.connection = new
+        finally:
+            (old if self.connection is new else new).close()  # while the other is open: so SQLite removes nothing
+        self._note()
 
-    def _must_lie_still(self, error: sqlite3.Error) -> bool:
-        """Tell whether a log cannot be made beside the file, which without one has everything."""
-        file, log = Path(self._where), Path(f"{self._where}-wal")
-        return (
-            _code(error) in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
-            and file.is_file()
-            and not (_may(file, os.W_OK) and _may(file.parent, os.W_OK))
-            and not (log.exists() and log.stat().st_size)
+    def _refuse_lost(self, name: str, old: sqlite3.Connection) -> None:
+        apart = f"{self._real}-saved"
+        with suppress(sqlite3.Error), closing(open_raw(apart, self._timeout)) as saved:
+            old.backup(saved)
+        file = Path(self.path).name
+        raise StudyUnavailable(
+            f"{file}-wal was deleted while study {name!r} was open, and others went on without it: results that were "
+            f"acknowledged are not in {self.path}",
+            advice=f"close the study; {file}-saved has all that was known here: `boxthirding study export` shows it",
         )
-
-    def _marked(self) -> tuple[int, ...]:
-        """Return what tells this file from any other; nothing, if there is none."""
-        try:
-            found = os.stat(self._where)  # noqa: PTH116  # at every commit, and a path object takes as long again
-        except OSError:
-            return ()
-        mark = (found.st_dev, found.st_ino)
-        return (*mark, found.st_size, found.st_mtime_ns, *self._marked_log()) if self._lies_still else mark
-
-    def _marked_log(self) -> tuple[int, ...]:
-        """Return what tells that something was written beside the file, which is not read as long as it lies still."""
-        try:
-            log = Path(f"{self._where}-wal").stat()
-        except OSError:
-            return ()
-        return (log.st_size, log.st_mtime_ns)
 
     def _refuse_foreign(self) -> None:
         query = "SELECT name FROM sqlite_master WHERE name NOT GLOB 'boxthirding_*' AND name NOT GLOB 'sqlite_*'"
@@ -115,14 +305,14 @@ class SqliteFile:
                 f"{self.path} is an SQLite database of something else, with a table {other[0]!r}: name another file"
             )
 
-    def _write_ahead(self, timeout: float) -> None:
+    def _write_ahead(self) -> None:
         """Turn on write-ahead logging, which the file keeps; here SQLite does not wait for others who do the same."""
-        end = time.monotonic() + timeout
+        end = time.monotonic() + self._timeout
         while True:
             try:
                 self.connection.execute("PRAGMA journal_mode=WAL")
             except sqlite3.OperationalError as error:
-                if _code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                if code_of(error) != sqlite3.SQLITE_BUSY or time.monotonic() > end:
                     raise
                 time.sleep(0.01)
             else:
@@ -131,14 +321,72 @@ class SqliteFile:
 
 def connect(path: str, durability: str, timeout: float) -> SqliteFile:
     """Open a file, making it and its tables if need be."""
-    file = SqliteFile(path, timeout)
+    file = SqliteFile(path, timeout, durability)
     try:
         with translated(path):
-            file.set_up(durability, timeout)
+            file.take("")
+            try:
+                file.set_up()
+            finally:
+                file.let_go()
     except BaseException:
-        file.connection.close()
+        file.close()
         raise
     return file
+
+
+def _has(connection: sqlite3.Connection, seen: Seen | None) -> bool:
+    """Tell whether a file has an event."""
+    if seen is None:
+        return True
+    query = "SELECT event FROM boxthirding_events WHERE study = ? AND seq = ?"
+    with suppress(sqlite3.OperationalError):  # it may have no tables
+        return connection.execute(query, seen[:2]).fetchall() == [seen[2:]]
+    return False
+
+
+def _brought_back(old: sqlite3.Connection, new: sqlite3.Connection) -> bool:
+    """Write what one connection has over what another one has, if that is the beginning of it; tell whether it was."""
+    try:
+        for seen in _last_events(new):
+            if not _has(old, seen):
+                return False
+        if old.execute("PRAGMA quick_check").fetchall() != [("ok",)]:
+            return False
+        old.backup(new)
+    except sqlite3.Error:
+        return False
+    return True
+
+
+def _last_events(connection: sqlite3.Connection) -> list[Seen]:
+    """Return the last event of each study."""
+    if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'boxthirding_events'").fetchall():
+        return []
+    query = "SELECT seq, event FROM boxthirding_events WHERE study = ? ORDER BY seq DESC LIMIT 1"
+    studies = [study for (study,) in connection.execute("SELECT id FROM boxthirding_studies")]
+    return [(study, *row) for study in studies for row in connection.execute(query, (study,))]
+
+
+class Reading:
+    """Holds the lock while something is read."""
+
+    __slots__ = ("_file", "_is_ours", "_name")
+
+    def __init__(self, file: SqliteFile, name: str) -> None:
+        self._file, self._name = file, name
+        self._is_ours = False
+
+    def __enter__(self) -> None:
+        if self._file.under_way is None:
+            self._is_ours = True
+            self._file.take(self._name)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._is_ours:
+            self._file.let_go()
 
 
 class Transaction:
@@ -149,13 +397,12 @@ class Transaction:
     """
 
     def __init__(self, file: SqliteFile) -> None:
-        self._file, self._connection = file, file.connection
+        self._file = file
 
     def __enter__(self) -> None:
         self._roll_back()  # what an interrupt has left open: only one at a time is begun here
-        self._file.under_way = self
         try:
-            self._connection.execute("BEGIN IMMEDIATE")
+            self._begin()
         except BaseException:
             self._roll_back()
             raise
@@ -171,126 +418,18 @@ class Transaction:
             return
         try:
             if error is None:
-                self._connection.execute("COMMIT")
+                self._file.connection.execute("COMMIT")
+                self._file.committed()
         finally:
             self._roll_back()
 
+    def _begin(self) -> None:
+        self._file.under_way = self
+        self._file.connection.execute("BEGIN IMMEDIATE")
+
     def _roll_back(self) -> None:
-        if self._connection.in_transaction:  # a disk that is full has rolled it back already
-            self._connection.execute("ROLLBACK")
-        self._file.under_way = None
+        if self._file.connection.in_transaction:  # a disk that is full has rolled it back already
+            self._file.connection.execute("ROLLBACK")
+        self._file.over()
 
 
-class translated:  # noqa: N801  # used like a function; as a generator it would take four times as long
-    """Say what an error of SQLite means for a study."""
-
-    __slots__ = ("_path",)
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if isinstance(error, sqlite3.Error):
-            raise _meaning(self._path, error) from error
-
-
-def _meaning(path: str, error: sqlite3.Error) -> BoxThirdingError:
-    code = _code(error)
-    if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
-        return UnreadableData(f"{path} is not an SQLite database, or is damaged: {error}")
-    if _is_damage(path, error):
-        return UnreadableData(
-            f"{path} is damaged, or something else has changed it: {error}", advice="restore it from a backup"
-        )
-    if code == sqlite3.SQLITE_CANTOPEN:
-        return StudyUnavailable(f"{path} {_why_shut(Path(path))}")
-    if code in _PASSING:
-        problem, advice = _PASSING[code]
-        return StudyUnavailable(f"{path}: {problem}", advice=advice, transient=True)
-    if code == sqlite3.SQLITE_READONLY:
-        return StudyUnavailable(
-            f"{path}: the file or its folder is read-only, so the study can be looked at and not changed",
-            advice="change the permissions, or copy it to where you may write",
-        )
-    return StudyUnavailable(f"{path}: {error}")
-
-
-_TABLES: Final = (
-    "SELECT version FROM boxthirding_schema LIMIT 0",
-    "SELECT id, name FROM boxthirding_studies LIMIT 0",
-    "SELECT study, seq, event FROM boxthirding_events LIMIT 0",
-    "SELECT study, seq, data FROM boxthirding_snapshots LIMIT 0",
-)
-"""What can be read where the tables are as they were made."""
-
-TRY_AGAIN: Final = "nothing is lost, try again"
-
-_MAKE_ROOM: Final = "nothing is lost: make room, and try again"
-
-_PASSING: Final = {
-    sqlite3.SQLITE_BUSY: ("the file is locked by another process, which did not let go of it in time", TRY_AGAIN),
-    sqlite3.SQLITE_FULL: ("the disk is full", _MAKE_ROOM),
-    sqlite3.SQLITE_IOERR: ("the file cannot be written or read, perhaps because the disk is full", _MAKE_ROOM),
-    sqlite3.SQLITE_CONSTRAINT: ("another process wrote the same number", TRY_AGAIN),
-}
-"""What may be over when the same call is made again, and what to do about it."""
-
-
-def _is_damage(path: str, error: sqlite3.Error) -> bool:
-    """Tell whether the tables are not as they were made.
-
-    A statement that does not fit them has the code of any other error, so the tables themselves are looked at.
-    """
-    if _code(error) != sqlite3.SQLITE_ERROR:
-        return False
-    try:
-        with closing(_open(f"file:{quote(path)}?mode=ro", 0.0, uri=True)) as connection:
-            for query in _TABLES:
-                connection.execute(query)
-    except sqlite3.Error as problem:
-        return _code(problem) == sqlite3.SQLITE_ERROR
-    return False
-
-
-def _why_shut(path: Path) -> str:
-    """Say why a file cannot be opened, and what to do."""
-    folder = path.absolute().parent
-    if path.is_dir():
-        return f"is a folder, but must be a file: name one in it, such as {path / 'studies.db'}"
-    if not folder.is_dir():
-        return f"cannot be opened, because there is no folder {folder}: make it, or name another"
-    if not path.exists():
-        return "cannot be made, because its folder is read-only: change its permissions, or name another"
-    if not _may(path, os.R_OK):
-        return "cannot be opened, because you may not read it: change its permissions"
-    if Path(f"{path}-wal").exists():
-        return (
-            f"cannot be opened, because its folder is read-only and its latest results are in {path.name}-wal: copy "
-            "both to where you may write"
-        )
-    return "cannot be opened: are its permissions and those of its folder right?"
-
-
-def _may(path: Path, mode: int) -> bool:
-    return os.access(path, mode, effective_ids=os.access in os.supports_effective_ids)
-
-
-def _open(path: str, timeout: float, *, uri: bool = False) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=timeout, isolation_level=None, check_same_thread=False, uri=uri)
-    connection.text_factory = _text
-    return connection
-
-
-def _text(data: bytes) -> str:
-    """Return a text also where it is damaged: its check tells so, and the texts beside it can be read."""
-    return data.decode("utf-8", "surrogateescape")
-
-
-def _code(error: sqlite3.Error) -> int:
-    """Return the primary code of an error, 0 where it has none."""
-    return (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
