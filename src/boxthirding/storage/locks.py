@@ -17,13 +17,16 @@ _SHORTEST, _LONGEST = 0.0002, 0.02  # seconds between two attempts
 
 try:
     _fcntl: Any = importlib.import_module("fcntl")
-    _TAKE, _LET_GO = _fcntl.LOCK_EX | _fcntl.LOCK_NB, _fcntl.LOCK_UN
+    _ALONE, _SHARED = _fcntl.LOCK_EX | _fcntl.LOCK_NB, _fcntl.LOCK_SH | _fcntl.LOCK_NB
 except ImportError:  # where there are no such locks
     _fcntl = None
 
 
 class FileLock:
-    """A file that is locked while it is held. It is made when need be; it crosses no fork."""
+    """A file that is locked while it is held. It is made when need be; it crosses no fork.
+
+    One that is shared has any number of holders at a time, or one that has it alone.
+    """
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -31,7 +34,7 @@ class FileLock:
         self._mark: tuple[int, int] = (0, 0)
         _everywhere.add(self)
 
-    def try_take(self, mode: int) -> bool:
+    def try_take(self, mode: int, *, shared: bool = False) -> bool:
         """Take the lock if it is free, on a file that users of this mode may open; raise OSError where none can be."""
         while True:
             is_new = False
@@ -41,7 +44,7 @@ class FileLock:
                     return False  # another user's
                 found = os.fstat(self._file)
                 self._mark = (found.st_dev, found.st_ino)
-            if not self._locked(is_new=is_new):
+            if not self._locked(is_new=is_new, shared=shared):
                 return False
             if not self.is_gone():
                 if is_new:
@@ -49,24 +52,24 @@ class FileLock:
                 return True
             self.close()  # removed by the one who had it, after we opened it: the next one is made anew
 
-    def take(self, mode: int, timeout: float) -> bool:
+    def take(self, mode: int, timeout: float, *, shared: bool = False) -> bool:
         """Take the lock, waiting for it; tell whether it was free in time."""
-        if self.try_take(mode):
+        if self.try_take(mode, shared=shared):
             return True
         end, pause = time.monotonic() + timeout, _SHORTEST
         while time.monotonic() < end:
             time.sleep(pause)
-            if self.try_take(mode):
+            if self.try_take(mode, shared=shared):
                 return True
             pause = min(1.5 * pause, _LONGEST)
         return False
 
-    def take_again(self) -> bool:
+    def take_again(self, *, shared: bool = False) -> bool:
         """Take the lock at once if it is free, and do not look whether the file is still the one of its name."""
         if self._file is None:
             return False
         try:
-            _fcntl.flock(self._file, _TAKE)
+            _fcntl.flock(self._file, _SHARED if shared else _ALONE)
         except OSError:  # it is held, or cannot be had: `take` tells which
             return False
         return True
@@ -74,7 +77,7 @@ class FileLock:
     def let_go(self) -> None:
         """Let go of the lock, and keep the file open."""
         if self._file is not None:
-            _fcntl.flock(self._file, _LET_GO)
+            _fcntl.flock(self._file, _fcntl.LOCK_UN)
 
     def is_gone(self) -> bool:
         """Tell whether the open file has lost its name for certain: there is none of that name, or another."""
@@ -105,12 +108,12 @@ class FileLock:
     def __del__(self) -> None:
         self.close()
 
-    def _locked(self, *, is_new: bool) -> bool:
+    def _locked(self, *, is_new: bool, shared: bool) -> bool:
         if _fcntl is None:
             self._give_up(is_new=is_new)
             raise OSError("there are no such locks here")
         try:
-            _fcntl.flock(self._file, _TAKE)
+            _fcntl.flock(self._file, _SHARED if shared else _ALONE)
         except OSError as problem:
             if problem.errno in _HELD:
                 return False

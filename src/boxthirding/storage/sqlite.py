@@ -40,10 +40,12 @@ class SqliteJournal:
         self._file = connect(path, durability, timeout)
         self._is_closed = False
         self._study: int | None = None  # the study's number in the file, once it is there
+        self._end: int | None = None  # how many events there are, as the transaction under way has seen
 
     def writing(self) -> "_Writing":
         """Hold the file's write lock; commit at the end, roll back if something was raised."""
         self._usable()
+        self._end = None
         return _Writing(self._file, self._name)
 
     def read(self, after: int, limit: int) -> list[str]:
@@ -52,11 +54,14 @@ class SqliteJournal:
         with translated(self._path), file.reading(self._name):
             study = self._number()
             rows = file.connection.execute(
-                "SELECT seq, event FROM boxthirding_events WHERE study = ? AND seq > ? ORDER BY seq LIMIT ?",
-                (study, after, limit),
+                "SELECT seq, event FROM boxthirding_events WHERE study = ? AND seq >= ? ORDER BY seq LIMIT ?",
+                (study, after, limit + 1),
             ).fetchall()
             if rows:
                 file.see(study, *rows[-1])
+        follows = not after or (rows and rows[0][0] == after)  # else it was restored from a backup, or is damaged
+        rows = rows[1:] if after and follows else rows[:limit]
+        self._end = after + len(rows) if follows and len(rows) < limit and file.under_way is not None else None
         if not rows:
             if after == 0 and study is not None:
                 self._refuse_empty()
@@ -74,21 +79,10 @@ class SqliteJournal:
             if after == 0:
                 file.connection.execute("INSERT INTO boxthirding_studies (name) VALUES (?)", (self._name,))
             study = self._number()
-            query = "SELECT max(seq) FROM boxthirding_events WHERE study = ?"
-            last = file.connection.execute(query, (study,)).fetchone()
-            if (last[0] or 0) != after:
-                self._study = None
-                raise StudyUnavailable(
-                    f"event {after + 1} of {self._name!r} cannot be written, because {self._path} has {last[0] or 0}: "
-                    "something else has changed or restored it",
-                    advice="try again, and the study continues from what is there",
-                    transient=True,
-                )
-            file.connection.executemany(
-                "INSERT INTO boxthirding_events (study, seq, event) VALUES (?, ?, ?)",
-                [(study, seq, text) for seq, text in enumerate(texts, after + 1)],
-            )
-            file.see(study, after + len(texts), texts[-1])
+            if self._end != after:
+                self._check_end(study, after)
+            file.write(study, after, texts)
+            self._end = None
 
     def keep(self, seq: int, snapshot: bytes) -> None:
         """Keep a snapshot, and the one before it."""
@@ -139,6 +133,19 @@ class SqliteJournal:
             self._study = number
         return self._study
 
+    def _check_end(self, study: int | None, after: int) -> None:
+        """Refuse to write where the journal does not end."""
+        query = "SELECT max(seq) FROM boxthirding_events WHERE study = ?"
+        last = self._file.connection.execute(query, (study,)).fetchone()[0] or 0
+        if last != after:
+            self._study = None
+            raise StudyUnavailable(
+                f"event {after + 1} of {self._name!r} cannot be written, because {self._path} has {last}: something "
+                "else has changed or restored it",
+                advice="try again, and the study continues from what is there",
+                transient=True,
+            )
+
     def _refuse_empty(self) -> None:
         """Refuse a study that is there and has no events: it was made with its first one."""
         raise JournalBroken(
@@ -170,7 +177,7 @@ class _Writing(Transaction):
             with translated(file.path):
                 if file.under_way is not None:
                     self._roll_back()  # what an interrupt has left open: only one at a time is begun here
-                file.take(self._name)
+                file.begin_to_write(self._name)
                 self._begin()
         except BaseException:
             self._roll_back()
@@ -189,4 +196,4 @@ class _Writing(Transaction):
                 file.check(self._name)  # if it was moved, what was committed may never be found
         finally:
             if is_ours:
-                file.let_go()
+                file.stop_writing()

@@ -7,6 +7,7 @@ of the folder. So each access holds a lock of ours besides, on a file of its own
 import os
 import sqlite3
 import time
+from collections.abc import Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from types import TracebackType
@@ -26,6 +27,7 @@ PATIENCE: Final = 60.0
 """Seconds to wait for a file that others have locked."""
 
 _MODE: Final = 0o644  # of a file that SQLite makes
+_PAUSE: Final = 1000  # events of a study, whoever writes them, after which the log goes into the file: some 4 MB
 
 
 Seen = tuple[int, int, str]
@@ -33,7 +35,12 @@ Seen = tuple[int, int, str]
 
 
 class SqliteFile:
-    """A connection to a file that is there."""
+    """A connection to a file that is there.
+
+    Beside the file are two locks of ours. The one that ends in -lock is held by the process that writes, the one that
+    ends in -read is shared by those that read. Whoever opens the file, closes it or moves its log into it has both
+    alone: so no process does that under another one that reads or writes.
+    """
 
     def __init__(self, path: str, timeout: float = PATIENCE, durability: str = "normal") -> None:
         self.path, self._timeout, self._durability = path, timeout, durability
@@ -44,8 +51,9 @@ class SqliteFile:
         self._lies_still = False  # whether it is read without locks, because nothing can be written beside it
         self._sidecars = Sidecars(self._real)
         self.is_calm = self._sidecars.is_calm
-        self._lock: FileLock | None = FileLock(f"{self._real}-lock")
+        self._locks = [FileLock(f"{self._real}-lock"), FileLock(f"{self._real}-read")]
         self._pid = os.getpid()
+        self._is_due = False  # whether the log is to go into the file after the next commit
         self.under_way: Transaction | None = None
         self.latest: Seen | None = None
         """The last event that was read or committed here."""
@@ -60,10 +68,10 @@ class SqliteFile:
             raise
         self.let_go()
 
-    def take(self, name: str) -> None:
-        """Hold the lock, and see that the file and what belongs to it are where they were."""
-        if self._lock is not None and not self._lock.take_again():
-            self._wait_for(self._lock)
+    def begin_to_write(self, name: str) -> None:
+        """Take the lock of the one that writes, and see that the file and what belongs to it are where they were."""
+        if self._locks and not self._locks[0].take_again():
+            self._wait_for(0)
         if not self.is_calm():
             try:
                 self.check(name)
@@ -71,9 +79,28 @@ class SqliteFile:
                 self.let_go()
                 raise
 
+    def begin_to_read(self, name: str) -> None:
+        """Take the lock of those that read, and see that the file and what belongs to it are where they were."""
+        if self._locks and not self._locks[1].take_again(shared=True):
+            self._wait_for(1, shared=True)
+        try:
+            while not (self.is_calm() or self._is_in_place(name)):
+                self.let_go()
+                with self.alone():
+                    self.check(name)
+                if self._locks:
+                    self._wait_for(1, shared=True)
+        except BaseException:
+            self.let_go()
+            raise
+
     def reading(self, name: str) -> "Reading":
-        """Hold the lock for a moment, unless a transaction has it already."""
+        """Read for a moment, by oneself or in the transaction that is under way."""
         return Reading(self, name)
+
+    def alone(self) -> "Alone":
+        """Have the file alone: no one else of ours reads or writes it, opens or closes it."""
+        return Alone(self)
 
     def see(self, study: int | None, seq: int, text: str) -> None:
         """Remember an event: it must still be there when the file is opened anew."""
@@ -82,34 +109,71 @@ class SqliteFile:
             if self.under_way is None:
                 self.latest = self._new
 
+    def write(self, study: int | None, after: int, texts: Sequence[str]) -> None:
+        """Write events of a study after a number."""
+        rows = [(study, seq, text) for seq, text in enumerate(texts, after + 1)]
+        self.connection.executemany("INSERT INTO boxthirding_events (study, seq, event) VALUES (?, ?, ?)", rows)
+        last = after + len(texts)
+        self._is_due = after // _PAUSE != last // _PAUSE
+        self.see(study, last, texts[-1])
+
     def committed(self) -> None:
-        """Know that what a transaction has seen and written is there for good."""
+        """Know that what a transaction has seen and written is there for good; move a long log into the file."""
         self.latest = self._new
+        if self._is_due:
+            self._is_due = False
+            self._shorten()
 
     def over(self) -> None:
         """Know that no transaction is under way, and that what it has not committed never was."""
         self.under_way, self._new = None, self.latest
 
+    def stop_writing(self) -> None:
+        """Let go of the lock of the one that writes."""
+        if self._locks:
+            self._locks[0].let_go()
+
+    def stop_reading(self) -> None:
+        """Let go of the lock of those that read."""
+        if self._locks:
+            self._locks[1].let_go()
+
     def let_go(self) -> None:
-        """Let go of the lock."""
-        if self._lock is not None:
-            self._lock.let_go()
+        """Let go of both locks."""
+        self.stop_writing()
+        self.stop_reading()
+
+    def take_alone(self) -> None:
+        """Take both locks."""
+        for number in range(len(self._locks)):
+            self._wait_for(number)
 
     def check(self, name: str) -> None:
-        """Refuse a file that is not where it was, or lacks results: what is written to it now would be lost."""
-        is_whole = self._sidecars.are_there()
+        """Refuse a file that is not where it was, or lacks results: what is written to it now would be lost.
+
+        Only while the lock of the one that writes is ours.
+        """
+        if self._is_in_place(name):
+            return
+        self.take_alone()
+        try:
+            if not self._sidecars.are_there():  # while we waited, another process may have put it right
+                with translated(self.path):
+                    self._mend(name)
+        finally:
+            self.stop_reading()
+
+    def _is_in_place(self, name: str) -> bool:
+        """Tell whether all is where it was, but for the file itself, which must be."""
+        are_there = self._sidecars.are_there()
         if self._marked() != self._mark:
             self._refuse_moved(name)
         if self._lies_still:
-            return
-        if self._lock is not None and self._lock.is_gone():
-            self._lock.close()
-            self._wait_for(self._lock)
-        if not is_whole or not self._sidecars.are_there():  # while we waited, another process may have mended it
-            with translated(self.path):
-                self._mend(name)
-        elif not self._is_link:
+            return True
+        are_there = are_there and not any(lock.is_gone() for lock in self._locks)
+        if are_there and not self._is_link:
             self._sidecars.settle()
+        return are_there
 
     def version(self) -> int:
         """Return the version of the tables, 0 where there are none; refuse one that is newer than this package."""
@@ -141,12 +205,10 @@ class SqliteFile:
         """Close the file, and remove what belonged to it if no one else has it open."""
         if self._pid != os.getpid():
             return
-        lock = self._lock
-        if lock is not None and not self._lies_still:
-            with suppress(OSError):
-                self._take_patiently(lock)
-            if self._marked() == self._mark and not self._sidecars.are_there():
-                with suppress(sqlite3.Error, StudyUnavailable, UnreadableData):
+        if self._locks and not self._lies_still:
+            with suppress(StudyUnavailable, UnreadableData, sqlite3.Error):
+                self.take_alone()
+                if self._marked() == self._mark and not self._sidecars.are_there():
                     self._mend("")
         self._leave()
 
@@ -155,28 +217,32 @@ class SqliteFile:
             self.close()
 
     def _leave(self) -> None:
-        """Close the connection, and the lock; remove its file where SQLite has removed its own."""
-        lock, self._lock = self._lock, None
+        """Close the connection and the locks; remove their files where SQLite has removed its own."""
+        locks, self._locks = self._locks, []
+        self._sidecars.close()
         connection = getattr(self, "connection", None)
         if connection is not None:
             connection.close()
-        if lock is not None:
-            is_last = mark_of(f"{self._real}-wal") is None
+        is_last = locks and mark_of(f"{self._real}-wal") is None
+        for lock in locks:
             (lock.remove if is_last else lock.close)()
 
     def _take_first(self) -> None:
-        """Take the lock, where there can be one; where there cannot, SQLite will say what is wrong."""
+        """Take both locks, where there can be any; where there cannot, SQLite will say what is wrong."""
         try:
-            is_ours = self._lock is None or self._take_patiently(self._lock)
+            is_ours = all(self._take_patiently(lock) for lock in self._locks)
         except OSError:
-            self._lock = None
+            for lock in self._locks:
+                lock.close()
+            self._locks = []
             return
         if not is_ours:
             raise self._busy()
 
-    def _wait_for(self, lock: FileLock) -> None:
+    def _wait_for(self, number: int, *, shared: bool = False) -> None:
+        lock = self._locks[number]
         try:
-            is_ours = self._take_patiently(lock)
+            is_ours = self._take_patiently(lock, shared=shared)
         except OSError as problem:
             raise StudyUnavailable(
                 f"{lock.path} cannot be made or locked: {problem.strerror or problem}", advice=TRY_AGAIN, transient=True
@@ -187,12 +253,12 @@ class SqliteFile:
     def _busy(self) -> StudyUnavailable:
         return StudyUnavailable(f"{self.path}: {LOCKED}", advice=TRY_AGAIN, transient=True)
 
-    def _take_patiently(self, lock: FileLock) -> bool:
+    def _take_patiently(self, lock: FileLock, *, shared: bool = False) -> bool:
         try:
             mode = os.stat(self._where).st_mode & 0o666  # noqa: PTH116
         except OSError:
             mode = _MODE
-        return lock.take(mode, self._timeout)
+        return lock.take(mode, self._timeout, shared=shared)
 
     def _connected(self) -> sqlite3.Connection:
         """Return a connection that has read the file, as safe as it is to be."""
@@ -205,6 +271,7 @@ class SqliteFile:
             connection.execute(f"PRAGMA synchronous={SYNCHRONOUS[self._durability]}")
             is_full = int(self._durability == "full")
             connection.execute(f"PRAGMA fullfsync={is_full}")  # where a plain sync stops short of a disk
+            connection.execute("PRAGMA wal_autocheckpoint=0")  # not under those that read
         except BaseException as error:
             connection.close()
             if not (isinstance(error, sqlite3.OperationalError) and self._is_barred(error)):
@@ -256,6 +323,16 @@ class SqliteFile:
         except OSError:
             return ()
         return (log.st_size, log.st_mtime_ns)
+
+    def _shorten(self) -> None:
+        """Move what is in the log into the file, so that it does not grow for ever."""
+        with suppress(OSError, sqlite3.Error):  # it stays where it is, until the next time
+            if self._locks and not self._take_patiently(self._locks[1]):
+                return
+            try:
+                self.connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+            finally:
+                self.stop_reading()
 
     def _refuse_moved(self, name: str) -> None:
         if self._lies_still:
@@ -324,11 +401,8 @@ def connect(path: str, durability: str, timeout: float) -> SqliteFile:
     file = SqliteFile(path, timeout, durability)
     try:
         with translated(path):
-            file.take("")
-            try:
+            with file.alone():
                 file.set_up()
-            finally:
-                file.let_go()
     except BaseException:
         file.close()
         raise
@@ -368,8 +442,27 @@ def _last_events(connection: sqlite3.Connection) -> list[Seen]:
     return [(study, *row) for study in studies for row in connection.execute(query, (study,))]
 
 
+class Alone:
+    """Holds both locks."""
+
+    def __init__(self, file: SqliteFile) -> None:
+        self._file = file
+
+    def __enter__(self) -> None:
+        try:
+            self._file.take_alone()
+        except BaseException:
+            self._file.let_go()
+            raise
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.let_go()
+
+
 class Reading:
-    """Holds the lock while something is read."""
+    """Holds a lock while something is read."""
 
     __slots__ = ("_file", "_is_ours", "_name")
 
@@ -380,13 +473,13 @@ class Reading:
     def __enter__(self) -> None:
         if self._file.under_way is None:
             self._is_ours = True
-            self._file.take(self._name)
+            self._file.begin_to_read(self._name)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._is_ours:
-            self._file.let_go()
+            self._file.stop_reading()
 
 
 class Transaction:
