@@ -7,11 +7,14 @@ every file of a folder does that. A lock by `flock` belongs to one opening of th
 import errno
 import importlib
 import os
+import struct
 import time
 import weakref
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
+_SHARED_BYTES = 0x40000002  # where the 510 bytes begin on which SQLite locks a file
 _HELD = (errno.EAGAIN, errno.EACCES)  # how a lock says that another has it
 _SHORTEST, _LONGEST = 0.0002, 0.02  # seconds between two attempts
 
@@ -126,6 +129,25 @@ class FileLock:
         if is_new:
             with suppress(OSError):
                 os.unlink(self.path)  # noqa: PTH108
+
+
+@contextmanager
+def keeping_sidecars(path: str) -> Iterator[None]:
+    """Keep SQLite from taking itself for the last that has a file open, and from removing what lies beside it.
+
+    A lock of another kind on the bytes that SQLite shares, where there is one; only while no connection is in use.
+    """
+    kind = getattr(_fcntl, "F_OFD_SETLK", None)
+    if kind is None:
+        yield
+        return
+    file = os.open(path, os.O_RDONLY)
+    try:
+        with suppress(OSError):
+            _fcntl.fcntl(file, kind, struct.pack("hhqqi4x", _fcntl.F_RDLCK, os.SEEK_SET, _SHARED_BYTES, 510, 0))
+        yield
+    finally:
+        os.close(file)
 
 
 _everywhere: "weakref.WeakSet[FileLock]" = weakref.WeakSet()

@@ -7,6 +7,7 @@ of the folder. So each access holds a lock of ours besides, on a file of its own
 import os
 import sqlite3
 import time
+import weakref
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Final
 from urllib.parse import quote
 
 from boxthirding.errors import StudyUnavailable, UnreadableData
-from boxthirding.storage.locks import FileLock
+from boxthirding.storage.locks import FileLock, keeping_sidecars
 from boxthirding.storage.schema import SQLITE, VERSION_TABLE, migrate, missing
 from boxthirding.storage.sidecars import ENDINGS, Sidecars, mark_of
 from boxthirding.storage.sqlite_errors import LOCKED, TRY_AGAIN, code_of, is_there, may, open_raw, translated
@@ -58,15 +59,25 @@ class SqliteFile:
         self.latest: Seen | None = None
         """The last event that was read or committed here."""
         self._new: Seen | None = None  # the same, which a transaction under way may yet take back
+        self._is_lost = False  # whether what was acknowledged is not in the file
         self._take_first()
         try:
             with translated(path):
+                for peer in self._peers()[:1]:
+                    peer.put_right()
                 self.connection = self._connected()
             self._note()
         except BaseException:
             self._leave()
             raise
+        _open_files.add(self)
         self.let_go()
+
+    def put_right(self) -> None:
+        """Mend what lies beside the file, if need be, while another object of this process has both locks."""
+        if self._marked() == self._mark and not self._sidecars.are_there():
+            with suppress(StudyUnavailable):  # for this one to say, when it is used
+                self._mend("")
 
     def begin_to_write(self, name: str) -> None:
         """Take the lock of the one that writes, and see that the file and what belongs to it are where they were."""
@@ -168,6 +179,8 @@ class SqliteFile:
         are_there = self._sidecars.are_there()
         if self._marked() != self._mark:
             self._refuse_moved(name)
+        if self._is_lost:
+            self._refuse_lost(name)
         if self._lies_still:
             return True
         are_there = are_there and not any(lock.is_gone() for lock in self._locks)
@@ -208,8 +221,7 @@ class SqliteFile:
         if self._locks and not self._lies_still:
             with suppress(StudyUnavailable, UnreadableData, sqlite3.Error):
                 self.take_alone()
-                if self._marked() == self._mark and not self._sidecars.are_there():
-                    self._mend("")
+                self.put_right()
         self._leave()
 
     def __del__(self) -> None:
@@ -218,6 +230,7 @@ class SqliteFile:
 
     def _leave(self) -> None:
         """Close the connection and the locks; remove their files where SQLite has removed its own."""
+        _open_files.discard(self)
         locks, self._locks = self._locks, []
         self._sidecars.close()
         connection = getattr(self, "connection", None)
@@ -349,29 +362,50 @@ class SqliteFile:
     def _mend(self, name: str) -> None:
         """Open the file anew when its log or its index is gone or another one; nothing that we have seen may be missing.
 
-        A log that was deleted is still ours to read. If no process has opened the file since, it goes into the file.
+        A log that was deleted is still ours to read. If no process has opened the file since, it goes into the file. In
+        one process SQLite has one index for all connections, so all of them are opened anew. Both locks are ours.
         """
-        old = self.connection
-        if self._sidecars.log_is_gone and old.execute("PRAGMA wal_checkpoint(FULL)").fetchone()[0]:
+        copy = None
+        if not self._sidecars.log_is_gone:
+            copy = _copied(self.connection)
+        elif self.connection.execute("PRAGMA wal_checkpoint(FULL)").fetchone()[0]:
             raise self._busy()
-        new = self._connected()
-        try:
-            if not _has(new, self.latest) and not _brought_back(old, new):
-                self._refuse_lost(name, old)
-            self.connection = new
-        finally:
-            (old if self.connection is new else new).close()  # while the other is open: so SQLite removes nothing
-        self._note()
+        peers = self._peers()
+        with keeping_sidecars(self._where):
+            for peer in peers:
+                peer.connection.close()
+        for peer in peers:
+            peer.connection = peer._connected()  # noqa: SLF001  # it is one of us
+        for peer in peers:
+            peer._note()  # noqa: SLF001
+            peer._find_again(copy)  # noqa: SLF001
+        if self._is_lost:
+            self._refuse_lost(name)
 
-    def _refuse_lost(self, name: str, old: sqlite3.Connection) -> None:
-        apart = f"{self._real}-saved"
-        with suppress(sqlite3.Error), closing(open_raw(apart, self._timeout)) as saved:
-            old.backup(saved)
+    def _find_again(self, copy: sqlite3.Connection | None) -> None:
+        """See that what we have seen is there; if not, bring it back, or keep it apart."""
+        if _has(self.connection, self.latest):
+            return
+        if copy is None or not _has(copy, self.latest):
+            self._is_lost = True
+        elif not _brought_back(copy, self.connection):
+            self._is_lost = True
+            with suppress(sqlite3.Error), closing(open_raw(f"{self._real}-saved", self._timeout)) as saved:
+                copy.backup(saved)
+
+    def _peers(self) -> list["SqliteFile"]:
+        """Return all of this process that have the file open, ourselves among them."""
+        return [file for file in list(_open_files) if file._real == self._real and file._pid == os.getpid()]
+
+    def _refuse_lost(self, name: str) -> None:
         file = Path(self.path).name
+        has_copy = Path(f"{self._real}-saved").exists()
         raise StudyUnavailable(
             f"{file}-wal was deleted while study {name!r} was open, and others went on without it: results that were "
             f"acknowledged are not in {self.path}",
-            advice=f"close the study; {file}-saved has all that was known here: `boxthirding study export` shows it",
+            advice=f"{file}-saved has all that was known here: `boxthirding study export` shows it"
+            if has_copy
+            else "restore it from a backup",
         )
 
     def _refuse_foreign(self) -> None:
@@ -409,6 +443,23 @@ def connect(path: str, durability: str, timeout: float) -> SqliteFile:
     return file
 
 
+_open_files: "weakref.WeakSet[SqliteFile]" = weakref.WeakSet()
+
+
+def _copied(connection: sqlite3.Connection) -> sqlite3.Connection | None:
+    """Return a copy of a database in memory; None, if it cannot be read."""
+    copy = open_raw(":memory:", 0.0)
+    try:
+        connection.backup(copy)
+        is_sound = copy.execute("PRAGMA quick_check").fetchall() == [("ok",)]
+    except sqlite3.Error:
+        is_sound = False
+    if is_sound:
+        return copy
+    copy.close()
+    return None
+
+
 def _has(connection: sqlite3.Connection, seen: Seen | None) -> bool:
     """Tell whether a file has an event."""
     if seen is None:
@@ -425,8 +476,6 @@ def _brought_back(old: sqlite3.Connection, new: sqlite3.Connection) -> bool:
         for seen in _last_events(new):
             if not _has(old, seen):
                 return False
-        if old.execute("PRAGMA quick_check").fetchall() != [("ok",)]:
-            return False
         old.backup(new)
     except sqlite3.Error:
         return False

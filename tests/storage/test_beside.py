@@ -1,0 +1,201 @@
+"""What lies beside an SQLite file: locks that no one drops, and a log and an index that may be deleted while open."""
+
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections import Counter
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from boxthirding import StudyUnavailable, find_best, open_study
+from boxthirding.storage import sqlite_file
+from boxthirding.study import Told
+
+HERE = Path(__file__).parent
+LOG, INDEX = "a.db-wal", "a.db-shm"
+
+
+def tell(study, pulls):
+    for _ in range(pulls):
+        for ticket in study.ask():
+            study.tell(ticket, 0.5)
+
+
+def pulls(path):
+    with open_study(path, "s") as study:
+        return study.pulls, study.open
+
+
+def names(folder):
+    return sorted(file.name for file in folder.iterdir())
+
+
+def check_folder_readers(folder, processes, budget):
+    """Let runs that read their whole folder share a study, and see that it has every result once."""
+    command = [sys.executable, HERE / "folder_readers.py", folder, str(budget)]
+    runs = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(processes)]
+    said = [run.communicate()[1] for run in runs]
+    assert [run.returncode for run in runs] == [0] * processes, said
+    with open_study(folder / "run.db") as study:
+        told = Counter(entry.event.ticket for entry in study.events() if isinstance(entry.event, Told))
+        assert (study.pulls, study.open, set(told.values())) == (budget, 0, {1})
+    assert names(folder) == ["run.db"]
+
+
+def test_evaluations_may_read_every_file_of_the_folder(tmp_path):
+    check_folder_readers(tmp_path, 3, 300)
+
+
+def test_a_lock_is_kept_when_its_file_is_read(tmp_path):
+    """As that of SQLite is not: reading a file closes a descriptor of it."""
+    path = str(tmp_path / "a.db")
+    with open_study(path, "s", arms=5) as study:
+        journal = study._transactions.journal
+        with journal.writing():
+            for file in tmp_path.iterdir():
+                file.read_bytes()
+            program = "import sys; from boxthirding import open_study; open_study(sys.argv[1], 's', timeout=0.05)"
+            ended = subprocess.run(
+                [sys.executable, "-c", program, path], capture_output=True, text=True, check=False
+            )
+            assert "locked by another process" in ended.stderr
+
+
+def test_a_name_is_kept_when_its_file_is_read(tmp_path):
+    path = str(tmp_path / "a.db")
+    program = (
+        "import sys; from boxthirding import open_study\n"
+        "with open_study(sys.argv[1], 's') as study: print(study.worker())"
+    )
+    with open_study(path, "s", arms=5) as study:
+        assert study.worker() == "find_best-0"
+        for file in tmp_path.iterdir():
+            file.read_bytes()
+        ended = subprocess.run([sys.executable, "-c", program, path], capture_output=True, text=True, check=True)
+    assert ended.stdout == "find_best-1\n"
+
+
+@pytest.mark.parametrize("gone", [[LOG], [INDEX], [LOG, INDEX], [LOG, INDEX, "a.db-lock", "a.db-read"]])
+def test_what_was_deleted_beside_it_is_made_again_and_nothing_is_lost(tmp_path, gone):
+    path = tmp_path / "a.db"
+    with open_study(path, "s", arms=50) as study, open_study(path, "s") as other:
+        tell(study, 5)
+        tell(other, 5)
+        for name in gone:
+            (tmp_path / name).unlink()
+        tell(study, 5)
+        assert other.pulls == 15
+        tell(other, 5)
+        assert study.pulls == 20
+    assert pulls(path) == (20, 0)
+    assert names(tmp_path) == ["a.db"]
+
+
+@pytest.mark.parametrize("gone", [LOG, INDEX])
+def test_what_was_deleted_just_before_a_study_is_closed_takes_nothing_with_it(tmp_path, gone):
+    path = tmp_path / "a.db"
+    with open_study(path, "s", arms=50) as study:
+        tell(study, 5)
+        (tmp_path / gone).unlink()
+    assert pulls(path) == (5, 0)
+
+
+def test_a_log_that_is_deleted_between_the_decision_and_the_commit_takes_nothing_with_it(tmp_path, monkeypatch):
+    path = tmp_path / "a.db"
+    with open_study(path, "s", arms=50) as study:
+        (ticket,) = study.ask()
+        journal = study._transactions.journal
+        append = journal.append
+
+        def deleting(after, texts):
+            append(after, texts)
+            (tmp_path / LOG).unlink()
+
+        monkeypatch.setattr(journal, "append", deleting)
+        study.tell(ticket, 0.5)
+        shutil.copy(path, tmp_path / "copy.db")  # as it would be found if the process were killed now
+    assert pulls(tmp_path / "copy.db") == (1, 0)
+
+
+ANOTHER = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+assert connection.execute("SELECT name FROM sqlite_master").fetchall() == []
+for statement in sys.argv[2:]:
+    connection.execute(statement)
+print("done", flush=True)
+sys.stdin.read()
+"""
+
+
+@contextmanager
+def another(path, *statements):
+    """Let another process open a file that has lost its log, and have it open for a while."""
+    command = [sys.executable, "-c", ANOTHER, path, *statements]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "done\n"
+        yield
+
+
+def test_one_that_looks_after_the_log_was_deleted_costs_nothing(tmp_path):
+    path = tmp_path / "a.db"
+    with open_study(path, "s", arms=50) as study:
+        tell(study, 5)
+        for name in (LOG, INDEX):
+            (tmp_path / name).unlink()
+        with another(path):
+            tell(study, 5)
+    assert pulls(path) == (10, 0)
+
+
+def test_what_others_wrote_after_the_log_was_deleted_cannot_be_joined_and_what_was_known_is_kept_apart(tmp_path):
+    path = tmp_path / "a.db"
+    others = (
+        "CREATE TABLE boxthirding_studies (id INTEGER PRIMARY KEY, name TEXT)",
+        "INSERT INTO boxthirding_studies VALUES (1, 's')",
+        "CREATE TABLE boxthirding_events (study, seq, event)",
+        "INSERT INTO boxthirding_events VALUES (1, 1, 'another history')",
+    )
+    with open_study(path, "s", arms=50) as study:
+        tell(study, 5)
+        (ticket,) = study.ask()
+        for name in (LOG, INDEX):
+            (tmp_path / name).unlink()
+        with another(path, *others):
+            for verb in (lambda: study.tell(ticket, 0.5), study.ask, study.recommend):
+                with pytest.raises(StudyUnavailable, match=r"a\.db-wal was deleted .*not in .*a\.db-saved has all that"):
+                    verb()
+    assert pulls(tmp_path / "a.db-saved") == (5, 1)
+    with closing(sqlite3.connect(path)) as other:
+        assert other.execute("SELECT event FROM boxthirding_events").fetchall() == [("another history",)]
+
+
+def test_a_log_does_not_grow_for_ever(tmp_path, monkeypatch):
+    monkeypatch.setattr(sqlite_file, "_PAUSE", 20)
+    path = tmp_path / "a.db"
+    with open_study(path, "s", arms=50) as study, open_study(path, "s") as other:
+        tell(study, 30)
+        tell(other, 30)
+        before = (tmp_path / LOG).stat().st_size
+        tell(study, 100)
+        assert (tmp_path / LOG).stat().st_size <= 2 * before
+        assert other.pulls == 160
+
+
+def test_a_run_goes_on_when_its_log_is_deleted_under_it(tmp_path):
+    calls = []
+
+    def evaluate(arm):
+        calls.append(arm)
+        if len(calls) in (20, 40):
+            for ending in ("-wal", "-shm"):
+                (tmp_path / f"run.db{ending}").unlink()
+        return arm / 100
+
+    found = find_best(range(100), evaluate, budget=60, study=str(tmp_path / "run.db"), progress=False)
+    assert (found.session.pulls, len(calls)) == (60, 60)
+    with open_study(tmp_path / "run.db") as study:
+        assert (study.pulls, study.open) == (60, 0)
