@@ -70,6 +70,15 @@ class Server:
             return False
         return True
 
+    def ask_to_stop(self):
+        """Have it stop when the last connection is closed; until then it lets no one in."""
+        self._process.send_signal(signal.SIGTERM)
+
+    def wait(self):
+        """Wait until it has stopped."""
+        self._process.wait()
+        self._process = None
+
     def stop(self):
         """Stop it at once, cutting every connection."""
         if self._process is not None:

@@ -94,6 +94,22 @@ def test_what_was_deleted_beside_it_is_made_again_and_nothing_is_lost(tmp_path, 
     assert names(tmp_path) == ["a.db"]
 
 
+def test_a_process_that_ends_without_closing_takes_nothing_with_it(tmp_path):
+    program = """
+import os, sys
+from boxthirding import open_study
+study = open_study(sys.argv[1], "s", arms=50)
+for round in range(2):
+    for _ in range(50):
+        study.tell(study.ask()[0], 0.5)
+    if round == 0:
+        os.unlink(sys.argv[1] + "-wal")
+os._exit(0)
+"""
+    subprocess.run([sys.executable, "-c", program, tmp_path / "a.db"], check=True)
+    assert pulls(tmp_path / "a.db") == (100, 0)
+
+
 @pytest.mark.parametrize("gone", [LOG, INDEX])
 def test_what_was_deleted_just_before_a_study_is_closed_takes_nothing_with_it(tmp_path, gone):
     path = tmp_path / "a.db"

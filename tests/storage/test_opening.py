@@ -193,6 +193,43 @@ class TestFiles:
             assert study.recommend().pulls == 1
         assert path.read_bytes() == before
 
+    def test_one_that_was_looked_at_while_read_only_can_be_written_afterwards(self, private):
+        path = private / "a.db"
+        open_study(path, "s", arms=3).close()
+        path.chmod(0o444)
+        with open_study(path, "s") as study:
+            assert study.pulls == 0
+        assert [file.name for file in private.iterdir()] == ["a.db"]
+        path.chmod(0o644)
+        with open_study(path, "s") as study:
+            study.tell(study.ask()[0], 0.5)
+
+    def test_an_index_that_was_left_read_only_is_made_fit_to_write(self, private):
+        path = private / "a.db"
+        open_study(path, "s", arms=3).close()
+        for ending in ("-wal", "-shm"):
+            (private / f"a.db{ending}").touch(mode=0o444)
+        with open_study(path, "s") as study:
+            study.tell(study.ask()[0], 0.5)
+
+    @pytest.mark.parametrize("attempt", [list_studies, lambda path: open_study(path, "s", arms=3)])
+    def test_a_folder_that_may_not_be_entered(self, private, attempt):
+        open_study(private / "a.db", "s", arms=3).close()
+        private.chmod(0o600)
+        with pytest.raises(StudyUnavailable, match="because you may not enter its folder; change the permissions"):
+            attempt(private / "a.db")
+
+    @pytest.mark.parametrize("attempt", [list_studies, lambda path: open_study(path, "s", arms=3)])
+    @pytest.mark.parametrize("name", ["x" * 248, "x" * 5000, "ż" * 126, "a\0b"])
+    def test_a_name_that_no_file_can_have(self, tmp_path, attempt, name):
+        with pytest.raises(StudyUnavailable, match=r"its name has \d+ bytes, but must have at most 247, and no zero"):
+            attempt(f"{tmp_path}/{name}")
+        assert list(tmp_path.iterdir()) == []
+
+    def test_the_longest_name(self, tmp_path):
+        with open_study(tmp_path / ("x" * 247), "s", arms=3) as study:
+            study.tell(study.ask()[0], 0.5)
+
     def test_one_that_is_read_only_here_and_is_changed_by_others_says_so(self, private):
         path = private / "a.db"
         open_study(path, "s", arms=3).close()

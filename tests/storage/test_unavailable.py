@@ -149,6 +149,50 @@ class TestServer:
             thread.join()
             assert given == [[]]
 
+    def test_a_server_that_goes_down_and_comes_up_again_is_waited_for(self, server, database):
+        import psycopg
+
+        open_study(database, "s", arms=500, seed=2).close()
+        with psycopg.connect(database) as connection:
+            server.ask_to_stop()  # which it does when this connection is closed
+            while server.is_ready():
+                time.sleep(0.01)
+            with pytest.raises(StudyUnavailable, match="starting up or shutting down: try again") as refused:
+                open_now(database)
+            assert refused.value.transient
+            opened = in_a_thread(lambda: open_study(database, "s"))
+            connection.close()
+            server.wait()
+            server.start()
+        with opened() as study:
+            play(study, 3)
+
+    def test_a_server_with_as_many_connections_as_it_allows_is_waited_for(self, database):
+        import psycopg
+
+        open_study(database, "s", arms=500, seed=2).close()
+        execute(
+            database,
+            "DROP ROLE IF EXISTS few",
+            "CREATE ROLE few LOGIN SUPERUSER",
+            "ALTER ROLE few NOSUPERUSER CONNECTION LIMIT 1",
+            "GRANT ALL ON ALL TABLES IN SCHEMA public TO few",
+        )
+        url = database.replace("tester@", "few@")
+        with psycopg.connect(url):
+            with pytest.raises(StudyUnavailable, match="as many connections as it allows: close some") as refused:
+                open_now(url)
+            assert refused.value.transient
+            opened = in_a_thread(lambda: open_study(url, "s"))
+        with opened() as study:
+            assert study.pulls == 0
+        execute(database, "DROP OWNED BY few", "DROP ROLE few")
+
+    def test_a_database_that_is_not_there_is_not_waited_for(self, database):
+        with pytest.raises(StudyUnavailable, match=r"user, password and database right\?$") as refused:
+            open_study(database.replace("/empty?", "/nowhere?"), "s")
+        assert not refused.value.transient
+
     def test_a_connection_that_is_cut(self, database):
         import psycopg
 
@@ -164,6 +208,28 @@ class TestServer:
             assert refused.value.transient
             play(study, 30)
             assert (study.recommend(), study.top(10), study.pulls) == undisturbed(60)
+
+
+def open_now(url):
+    """Open a study without patience."""
+    from boxthirding.storage import postgres
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(postgres, "PATIENCE", 0)
+        open_study(url, "s")
+
+
+def in_a_thread(act):
+    """Do something in a thread; return what waits for its result."""
+    results = []
+    thread = threading.Thread(target=lambda: results.append(act()))
+    thread.start()
+
+    def result():
+        thread.join()
+        return results.pop()
+
+    return result
 
 
 def execute(url, *statements):

@@ -2,6 +2,9 @@
 
 import hashlib
 import os
+import re
+import tempfile
+import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -16,10 +19,11 @@ from boxthirding.errors import (
     UnreadableData,
 )
 from boxthirding.storage.schema import POSTGRES, VERSION_TABLE, migrate, missing
+from boxthirding.study.codec import RESTORE
 
 try:
     import psycopg
-    from psycopg.conninfo import conninfo_to_dict
+    from psycopg.conninfo import conninfo_to_dict, make_conninfo
 except ImportError:
     raise MissingExtra("a study on PostgreSQL", "psycopg", "postgres") from None
 
@@ -66,6 +70,12 @@ _WAYS: Final = {
 }
 """What to do where trying again does not help, by the code of the error."""
 
+_NOT_YET: Final = {
+    "57P03": "the server is starting up or shutting down: try again in a moment",
+    "53300": "the server has as many connections as it allows: close some, raise max_connections, or try again",
+}
+"""What to do about a server that refuses to be connected to and may not refuse the next time."""
+
 
 class PostgresShelf:
     """The studies of one database."""
@@ -99,11 +109,27 @@ class Line:
         self._is_closed = False
         self._was_there = False  # whether the server has ever answered
         _lines.add(self)
-        self.fetch("SELECT 1")
+        self._wait_for_answer()
 
     def fetch(self, query: str, values: Sequence[object] = ()) -> list[Any]:
         """Return the rows of a query."""
         return self._said(lambda connection: connection.execute(query, values).fetchall())
+
+    def _wait_for_answer(self) -> None:
+        """Connect for the first time, with patience for a server that refuses and may not refuse the next time."""
+        end, pause = time.monotonic() + PATIENCE, 0.1
+        may_pass = False
+        while True:
+            try:
+                self.fetch("SELECT 1")
+            except StudyUnavailable as refused:
+                may_pass = may_pass or refused.transient  # one that restarts is also unreachable for a while
+                if not may_pass or time.monotonic() + pause > end:
+                    raise
+            else:
+                return
+            time.sleep(pause)
+            pause = min(2 * pause, 2.0)
 
     def run(self, statement: str, values: Sequence[object] | None = None) -> None:
         """Carry out a statement; without values it may be several, in one go."""
@@ -187,6 +213,9 @@ class Line:
         if state in _WAYS:
             return StudyUnavailable(said, advice=_WAYS[state])
         if not (state or self._was_there):
+            state = _refusal(self._url)
+            if state in _NOT_YET:
+                return StudyUnavailable(said, advice=_NOT_YET[state], transient=True)
             return StudyUnavailable(
                 said, advice="is the server running, and are host, port, user, password and database right?"
             )
@@ -290,7 +319,14 @@ class PostgresJournal:
             (self._number(), after, limit),
         )
         if rows and (rows[0][0], rows[-1][0]) != (after + 1, after + len(rows)):
-            raise JournalBroken(f"events are missing from {self._line.place} after number {after} of {self._name!r}")
+            raise JournalBroken(
+                f"events are missing from {self._line.place} after number {after} of {self._name!r}", advice=RESTORE
+            )
+        if not rows and after == 0 and self._study is not None:
+            raise JournalBroken(
+                f"study {self._name!r} is in {self._line.place}, but all its events are missing",
+                advice="restore it from a backup",
+            )
         return [text for _, text in rows]
 
     def append(self, after: int, texts: Sequence[str]) -> None:
@@ -397,6 +433,35 @@ def _unless_given(url: str) -> dict[str, Any]:
     """Return how to notice a silent server, as far as neither the URL nor the environment says it."""
     said = {*conninfo_to_dict(url), *(["connect_timeout"] if "PGCONNECT_TIMEOUT" in os.environ else [])}
     return {option: value for option, value in NOTICE.items() if option not in said}
+
+
+def _refusal(url: str) -> str:
+    """Return the code with which a server refuses to be connected to; empty, if it cannot be had.
+
+    Connections that fail have no code of their own, so the server is asked again, and what it says is listened to.
+    """
+    options = make_conninfo(url, connect_timeout=_SOON).encode()
+    answer = psycopg.pq.PGconn.ping(options)
+    if answer == psycopg.pq.Ping.REJECT:
+        return "57P03"
+    if answer != psycopg.pq.Ping.OK:
+        return ""
+    with tempfile.TemporaryFile() as heard, suppress(psycopg.Error, OSError):
+        connection = psycopg.pq.PGconn.connect_start(options)
+        connection.trace(heard.fileno())
+        end = time.monotonic() + _SOON
+        while connection.connect_poll() not in _DONE and time.monotonic() < end:
+            time.sleep(0.01)
+        connection.untrace()
+        connection.finish()
+        heard.seek(0)
+        code = re.search(rb'\tErrorResponse\t.* C "(\w{5})"', heard.read())
+        return "" if code is None else code[1].decode()
+    return ""
+
+
+_SOON: Final = 3  # seconds
+_DONE: Final = (psycopg.pq.PollingStatus.OK, psycopg.pq.PollingStatus.FAILED)
 
 
 def _sentence(error: psycopg.Error) -> str:

@@ -10,8 +10,8 @@ from urllib.parse import quote
 
 from boxthirding.errors import BoxThirdingError, StudyUnavailable, UnreadableData
 
-LONGEST: Final = 250
-"""Bytes of a file's name: those of the files beside it, which end in -lock at the longest, must not exceed 255."""
+LONGEST: Final = 247
+"""Bytes of a file's name: those of the files beside it, which end in -journal at the longest, must not exceed 255."""
 
 
 def is_there(path: str) -> bool:
