@@ -79,10 +79,10 @@ class Server:
         self._process.wait()
         self._process = None
 
-    def stop(self):
-        """Stop it at once, cutting every connection."""
+    def stop(self, how=signal.SIGINT):
+        """Stop it at once, cutting every connection; with SIGQUIT as `pg_ctl stop -m immediate` does."""
         if self._process is not None:
-            self._process.send_signal(signal.SIGINT)
+            self._process.send_signal(how)
             self._process.wait()
             self._process = None
 

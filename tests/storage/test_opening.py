@@ -319,7 +319,7 @@ class TestFiles:
             for _ in range(5):
                 study.tell(study.ask()[0], 0.5)
         change(path, "DELETE FROM boxthirding_events WHERE seq = 4")
-        with pytest.raises(JournalBroken, match=r"events are missing from .* after number 1"):
+        with pytest.raises(JournalBroken, match=r"events are missing from .* after number 3"):
             open_study(path, "s")
 
 

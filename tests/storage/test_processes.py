@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from counting import COUNTS
 from workers import reward
 
 from boxthirding import Session, open_study
@@ -23,6 +24,7 @@ def test_a_process_killed_at_any_event_leaves_a_study_that_resumes_as_if_nothing
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
     kills = json.loads(ended.stdout)
+    COUNTS["kills"] += sum(kills.values())
     assert min(kills["before append"], kills["after append"], kills["after commit"]) >= 40
     assert min(kills["before snapshot"], kills["after snapshot"]) >= 3
 
@@ -101,6 +103,7 @@ def test_workers_killed_at_random_moments_lose_nothing(url):
             workers[name].communicate()
             workers[name] = start(url, name, 6_000, lease=1.0)
             kills += 1
+            COUNTS["kills"] += 1
     for worker in workers.values():
         _, complaints = worker.communicate()
         assert worker.returncode == 0, complaints

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from contextlib import closing
 from types import TracebackType
 
-from boxthirding.errors import JournalBroken, StudyUnavailable
+from boxthirding.errors import JournalBroken, StudyUnavailable, UnreadableData
 from boxthirding.storage.names import FileNames
-from boxthirding.storage.sqlite_errors import is_there, translated
+from boxthirding.storage.sqlite_errors import FROM_BACKUP, is_there, translated
 from boxthirding.storage.sqlite_file import PATIENCE, SqliteFile, Transaction, connect
 from boxthirding.study.codec import RESTORE
 
@@ -66,10 +66,12 @@ class SqliteJournal:
             if after == 0 and study is not None:
                 self._refuse_empty()
             return []
-        if (rows[0][0], rows[-1][0]) != (after + 1, after + len(rows)):
+        if rows[0][0] != after + 1:
             raise JournalBroken(
                 f"events are missing from {self._path} after number {after} of {self._name!r}", advice=RESTORE
             )
+        if rows[-1][0] != after + len(rows):  # the others come with the next page, which begins after the gap
+            rows = [row for number, row in enumerate(rows, after + 1) if row[0] == number]
         return [text if type(text) is str else str(text) for _, text in rows]
 
     def append(self, after: int, texts: Sequence[str]) -> None:
@@ -79,7 +81,7 @@ class SqliteJournal:
             if after == 0:
                 file.connection.execute("INSERT INTO boxthirding_studies (name) VALUES (?)", (self._name,))
             study = self._number()
-            if self._end != after:
+            if self._end != after or after == 0:
                 self._check_end(study, after)
             file.write(study, after, texts)
             self._end = None
@@ -127,16 +129,24 @@ class SqliteJournal:
         if self._study is None:
             connection = self._file.connection
             row = connection.execute("SELECT id FROM boxthirding_studies WHERE name = ?", (self._name,)).fetchone()
-            number = None if row is None else int(row[0])
+            if row is not None and type(row[0]) is not int:
+                raise UnreadableData(
+                    f"{self._path} has study {self._name!r} under number {row[0]!r}, which is none: it is damaged",
+                    advice=FROM_BACKUP,
+                )
             if connection.in_transaction:
-                return number  # it may have been made in this very one, which may yet be rolled back
-            self._study = number
+                return None if row is None else row[0]  # it may have been made in this very one, and be rolled back
+            self._study = None if row is None else row[0]
         return self._study
 
     def _check_end(self, study: int | None, after: int) -> None:
         """Refuse to write where the journal does not end."""
         query = "SELECT max(seq) FROM boxthirding_events WHERE study = ?"
         last = self._file.connection.execute(query, (study,)).fetchone()[0] or 0
+        if last and not after:
+            raise JournalBroken(
+                f"{self._path} has events of a study that it does not list: it is damaged", advice=FROM_BACKUP
+            )
         if last != after:
             self._study = None
             raise StudyUnavailable(
@@ -149,7 +159,7 @@ class SqliteJournal:
     def _refuse_empty(self) -> None:
         """Refuse a study that is there and has no events: it was made with its first one."""
         raise JournalBroken(
-            f"study {self._name!r} is in {self._path}, but all its events are missing", advice="restore it from a backup"
+            f"study {self._name!r} is in {self._path}, but all its events are missing", advice=FROM_BACKUP
         )
 
     def _usable(self) -> SqliteFile:

@@ -52,6 +52,8 @@ class translated:  # noqa: N801  # used like a function; as a generator it would
     ) -> None:
         if isinstance(error, sqlite3.Error):
             raise _meaning(self._path, error) from error
+        if isinstance(error, UnicodeDecodeError | OverflowError):  # of a table's definition, or in a message about it
+            raise UnreadableData(f"{self._path} is damaged: {error}", advice=FROM_BACKUP) from error
 
 
 def _meaning(path: str, error: sqlite3.Error) -> BoxThirdingError:
@@ -60,7 +62,7 @@ def _meaning(path: str, error: sqlite3.Error) -> BoxThirdingError:
         return UnreadableData(f"{path} is not an SQLite database, or is damaged: {error}")
     if _is_damage(path, error):
         return UnreadableData(
-            f"{path} is damaged, or something else has changed it: {error}", advice="restore it from a backup"
+            f"{path} is damaged, or something else has changed it: {error}", advice=FROM_BACKUP
         )
     if code == sqlite3.SQLITE_CANTOPEN:
         return StudyUnavailable(f"{path} {_why_shut(Path(path))}")
@@ -82,6 +84,8 @@ _TABLES: Final = (
     "SELECT study, seq, data FROM boxthirding_snapshots LIMIT 0",
 )
 """What can be read where the tables are as they were made."""
+
+FROM_BACKUP: Final = "restore it from a backup"
 
 LOCKED: Final = "the file is locked by another process, which did not let go of it in time"
 

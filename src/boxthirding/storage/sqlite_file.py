@@ -12,14 +12,14 @@ from collections.abc import Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Final
+from typing import Any, Final
 from urllib.parse import quote
 
 from boxthirding.errors import StudyUnavailable, UnreadableData
 from boxthirding.storage.locks import FileLock, keeping_sidecars
 from boxthirding.storage.schema import SQLITE, VERSION_TABLE, migrate, missing
 from boxthirding.storage.sidecars import ENDINGS, Sidecars, mark_of
-from boxthirding.storage.sqlite_errors import LOCKED, TRY_AGAIN, code_of, is_there, may, open_raw, translated
+from boxthirding.storage.sqlite_errors import FROM_BACKUP, LOCKED, TRY_AGAIN, code_of, is_there, may, open_raw, translated
 
 SYNCHRONOUS: Final = {"normal": "NORMAL", "full": "FULL"}
 """What survives in write-ahead logging: NORMAL a killed process, FULL a power cut, at one sync a commit."""
@@ -190,15 +190,19 @@ class SqliteFile:
 
     def version(self) -> int:
         """Return the version of the tables, 0 where there are none; refuse one that is newer than this package."""
-        there = self.connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'boxthirding_schema'").fetchone()
-        row = self.connection.execute("SELECT version FROM boxthirding_schema").fetchone() if there else None
-        try:
-            version = 0 if row is None else int(row[0])
-        except (TypeError, ValueError):
+        query = "SELECT name FROM sqlite_master WHERE name GLOB 'boxthirding_*'"
+        there = {name for (name,) in self.connection.execute(query).fetchall()}
+        if not there:
+            return 0
+        rows: list[tuple[Any]] = [(None,)]
+        if "boxthirding_schema" in there:
+            rows = self.connection.execute("SELECT version FROM boxthirding_schema").fetchall() or rows
+        version = rows[0][0]
+        if type(version) is not int:
             raise UnreadableData(
-                f"{self.path} has tables of version {str(row[0])[:80]!r}, which is none: it is damaged",
-                advice="restore it from a backup",
-            ) from None
+                f"{self.path} has tables of version {str(version)[:80]!r}, which is none: it is damaged",
+                advice=FROM_BACKUP,
+            )
         missing(self.path, version, SQLITE)
         return version
 
@@ -210,8 +214,9 @@ class SqliteFile:
                 self._refuse_foreign()
             self._write_ahead()
             with Transaction(self):
+                version = self.version()
                 self.connection.execute(VERSION_TABLE)
-                migrate(self.path, self.version(), SQLITE, self.connection.execute)
+                migrate(self.path, version, SQLITE, self.connection.execute)
             self._note()
 
     def close(self) -> None:
@@ -405,7 +410,7 @@ class SqliteFile:
             f"acknowledged are not in {self.path}",
             advice=f"{file}-saved has all that was known here: `boxthirding study export` shows it"
             if has_copy
-            else "restore it from a backup",
+            else FROM_BACKUP,
         )
 
     def _refuse_foreign(self) -> None:

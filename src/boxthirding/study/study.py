@@ -31,7 +31,7 @@ from boxthirding.session import (
 from boxthirding.session.known import KnownResult, check_details, listed
 from boxthirding.session.tickets import check_holder, is_worker, to_release
 from boxthirding.study.arm_source import ArmSource, NotDrawn
-from boxthirding.study.codec import START, check_for, check_of, decode, encode
+from boxthirding.study.codec import RESTORE, START, check_for, check_of, decode, encode
 from boxthirding.study.events import (
     ArmsAdded,
     ArmWithdrawn,
@@ -457,7 +457,7 @@ class Study:
         `damaged` is True: then it is returned as `Damaged`, and the rest follows.
         """
         seq = whole("after", after, least=0)
-        texts = self._transactions.journal.read(seq - 1, 1) if seq else []
+        texts = self._transactions.read(seq - 1, 1) if seq else []
         before = check_of(texts[0]) if texts else START
         yield from _entries(self._transactions.read, seq, before, damaged=damaged)
 
@@ -646,10 +646,12 @@ class Study:
         """Return the state of the latest snapshot that can be used, or that of the very beginning."""
         journal = self._transactions.journal
         for seq in journal.snapshots():
+            texts = journal.read(seq - 1, 1)
+            if not texts:
+                raise _cut_off(seq)
             with suppress(Unusable):
                 state = StudyState.load(self._created, self._source, unpack(journal.snapshot(seq)))
-                texts = journal.read(seq - 1, 1)
-                if texts and check_of(texts[0]) == state.check:  # it follows that very event
+                if check_of(texts[0]) == state.check:  # it follows that very event
                     return state
         state = StudyState(self._created, self._source)
         state.check = self._first_check
@@ -659,14 +661,40 @@ class Study:
 def read_journal(journal: Journal, *, damaged: bool = False) -> Iterator[Entry | Damaged]:
     """Return the events of a journal as written, whether or not a study can be made of them.
 
-    An event that cannot be read raises `JournalBroken`, unless `damaged` is True: then it is returned as `Damaged`.
+    An event that cannot be read, or is missing, raises `JournalBroken`, unless `damaged` is True: then it is returned as
+    `Damaged`.
     """
-    return _entries(lambda after: journal.read(after, 10_000), 0, START, damaged=damaged)
+    last = 0
+    for entry in _entries(lambda after: journal.read(after, 10_000), 0, START, damaged=damaged):
+        last = entry.seq
+        yield entry
+    kept = max(journal.snapshots(), default=0)
+    if kept > last:
+        broken = _cut_off(kept)
+        if not damaged:
+            raise broken
+        yield Damaged(last + 1, "", broken.problem)
+
+
+def _cut_off(seq: int) -> JournalBroken:
+    return JournalBroken(
+        f"there is a snapshot of event {seq}, but the journal ends before it: events are missing", advice=RESTORE
+    )
 
 
 def _entries(page: Callable[[int], list[str]], seq: int, before: str, *, damaged: bool) -> Iterator[Entry | Damaged]:
     befores = [before]  # after a damaged event there are two: the check that it has, and the one that it should have
-    while texts := page(seq):
+    while True:
+        try:
+            texts = page(seq)
+        except JournalBroken as broken:
+            if not damaged:
+                raise
+            seq += 1
+            yield Damaged(seq, "", broken.problem)
+            continue
+        if not texts:
+            return
         for text in texts:
             seq += 1
             right = next((check for check in befores if check_of(text) == check_for(text, check)), befores[0])

@@ -123,10 +123,10 @@ class Transactions:
         with self._lock:
             return read(self._caught_up() if self._state is None else self._state)
 
-    def read(self, after: int) -> list[str]:
+    def read(self, after: int, limit: int = PAGE) -> list[str]:
         """Return a page of the journal."""
         with self._lock:
-            return self.journal.read(after, PAGE)
+            return self.journal.read(after, limit)
 
     def close(self) -> None:
         """Let go of the journal."""

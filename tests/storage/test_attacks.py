@@ -1,0 +1,162 @@
+"""Attacks that go on for long: kills, faults of the server, flipped bytes, folder readers, deleted sidecars.
+
+A small piece of each is in the tests beside: `test_processes`, `test_unavailable`, `test_damage`, `test_beside`.
+"""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from counting import COUNTS
+from damage import Attack, make
+from workers import reward
+
+from boxthirding import AlreadyTold, StudyUnavailable, open_study
+from boxthirding.study import Asked, Told
+
+pytestmark = pytest.mark.soak
+
+HERE = Path(__file__).parent
+
+
+class Noting:
+    """A worker that goes on whatever happens to the database, and notes what was acknowledged."""
+
+    def __init__(self, url, holder, pulls):
+        self._url, self._holder, self._pulls = url, holder, pulls
+        self.acknowledged = {}
+        self.trouble = []
+        self.thread = threading.Thread(target=self._work)
+        self.thread.start()
+
+    def _work(self):
+        try:
+            with open_study(self._url, "noted", holder=self._holder) as study:
+                while patiently(lambda: study.pulls) < self._pulls:
+                    for ticket in patiently(study.held) or patiently(study.ask):
+                        told = reward(ticket.label, ticket.pull)
+                        with suppress(AlreadyTold):  # it was written, and the answer was lost
+                            patiently(lambda ticket=ticket, told=told: study.tell(ticket, told))
+                        self.acknowledged[ticket.id] = told
+        except BaseException as error:  # noqa: BLE001  # for the test to see
+            self.trouble.append(error)
+
+
+def patiently(act):
+    """Do something until the database can be reached; what would not pass is raised."""
+    while True:
+        try:
+            return act()
+        except StudyUnavailable as unavailable:
+            if not unavailable.transient:
+                raise
+            time.sleep(0.01)
+
+
+def check_noted(url, workers):
+    """See that every acknowledged result is there once, and count."""
+    with open_study(url, "noted") as study:
+        events = [entry.event for entry in study.events()]
+    told = Counter(event.ticket for event in events if isinstance(event, Told))
+    rewards = {event.ticket: event.reward for event in events if isinstance(event, Told)}
+    acknowledged = {ticket: value for worker in workers for ticket, value in worker.acknowledged.items()}
+    lost = {ticket for ticket, value in acknowledged.items() if rewards.get(ticket) != value}
+    doubled = {ticket for ticket, times in told.items() if times > 1}
+    cut = [ticket for event in events if isinstance(event, Asked) for ticket, _, _ in event.tickets]
+    trouble = [error for worker in workers for error in worker.trouble]
+    COUNTS.update({"lost": len(lost), "doubled": len(doubled), "tracebacks": len(trouble)})
+    assert (lost, doubled, trouble) == (set(), set(), [])
+    assert len(cut) == len(set(cut))
+    assert acknowledged
+
+
+def test_faults_of_the_server_lose_nothing(server, database):
+    """It is killed, stopped at once, and its sessions are ended, while three threads work."""
+    import psycopg
+
+    rng = random.Random(8)
+    open_study(database, "noted", arms=5_000, seed=11).close()
+    workers = [Noting(database, f"worker {number}", 1_500) for number in range(3)]
+    faults = 0
+    while any(worker.thread.is_alive() for worker in workers):
+        time.sleep(rng.uniform(0.1, 0.5))
+        how = rng.choice(("kill", "immediate", "terminate", "terminate"))
+        if how == "terminate":
+            with psycopg.connect(server.url, autocommit=True) as connection:
+                connection.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'empty' AND random() < 0.7"
+                )
+        elif faults < 60:
+            server.kill() if how == "kill" else server.stop(signal.SIGQUIT)
+            server.start()
+        faults += 1
+    COUNTS["faults"] += faults
+    check_noted(database, workers)
+    assert faults >= 10
+
+
+def test_sidecars_that_are_deleted_again_and_again_lose_nothing(tmp_path):
+    path = tmp_path / "a.db"
+    rng = random.Random(9)
+    open_study(path, "noted", arms=5_000, seed=11).close()
+    workers = [Noting(str(path), f"worker {number}", 1_500) for number in range(3)]
+    deleted = 0
+    while any(worker.thread.is_alive() for worker in workers):
+        time.sleep(rng.uniform(0.05, 0.2))
+        for ending in rng.choice((["-wal"], ["-shm"], ["-wal", "-shm"], ["-lock"], ["-wal", "-shm", "-lock", "-read"])):
+            with suppress(OSError):
+                (tmp_path / f"a.db{ending}").unlink()
+                deleted += 1
+    COUNTS["deleted sidecars"] += deleted
+    check_noted(path, workers)
+    assert deleted >= 10
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_no_flipped_byte_and_no_changed_cell_gives_a_traceback_or_another_answer(tmp_path, monkeypatch, seed):
+    source = tmp_path / "source.db"
+    make(source, monkeypatch)
+    attack = Attack(source, seed)
+    for _ in range(250):
+        wrong = attack.strike()
+        COUNTS["flips"] += 1
+        COUNTS["tracebacks"] += sum("traceback" in text for text in wrong)
+        assert wrong == []
+
+
+def test_runs_that_read_their_folder_and_are_killed_lose_nothing(tmp_path):
+    """Three runs of four threads read every file of their folder; one of them at a time is killed and started again."""
+    rng = random.Random(10)
+    command = [sys.executable, HERE / "folder_readers.py", tmp_path, "3000"]
+
+    def start():
+        COUNTS["folder readers"] += 1
+        return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+
+    runs = [start() for _ in range(3)]
+    kills = 0
+    while any(run.poll() is None for run in runs):
+        time.sleep(rng.uniform(0.3, 1.0))
+        place = rng.randrange(3)
+        if kills < 30 and runs[place].poll() is None:
+            os.kill(runs[place].pid, signal.SIGKILL)
+            runs[place].communicate()
+            runs[place] = start()
+            kills += 1
+    COUNTS["kills"] += kills
+    said = [run.communicate()[1] for run in runs]
+    COUNTS["tracebacks"] += sum("Traceback" in text for text in said)
+    assert [run.returncode for run in runs] == [0, 0, 0], said
+    with open_study(tmp_path / "run.db") as study:
+        told = Counter(entry.event.ticket for entry in study.events() if isinstance(entry.event, Told))
+        COUNTS["doubled"] += sum(times > 1 for times in told.values())
+        assert (study.pulls, study.open, set(told.values())) == (3_000, 0, {1})
+    assert kills >= 3
