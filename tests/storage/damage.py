@@ -1,4 +1,4 @@
-"""A study's file, ways to damage it, and what becomes of it: the same as before, or an error of ours, in every reader."""
+"""A study's file, ways to damage it, and what becomes of it: the same as before, or an error of ours."""
 
 import random
 import shutil
@@ -61,12 +61,14 @@ class Attack:
         for file in self._copy.parent.glob(f"{self._copy.name}*"):
             file.unlink()
         shutil.copy(self._source, self._copy)
-        how = self._rng.choice((self._flip, self._flip, self._cut, self._change, self._change, self._delete, self._forge))
+        how = self._rng.choice(
+            (self._flip, self._flip, self._cut, self._change, self._change, self._delete, self._forge)
+        )
         what = f"{how.__name__}: {how()}"
         wrong = []
         for reader, (kind, found) in outcomes(self._copy).items():
             differs = kind == "answer" and (kind, found) != self._wanted[reader]
-            if kind == "traceback" or (differs and how not in (self._forge,) and "studies" not in what):
+            if kind == "traceback" or (differs and how != self._forge and "studies" not in what):
                 wrong.append(f"{what}\n{reader}: {kind}\n{found[-2000:]}")
         return wrong
 

@@ -58,9 +58,7 @@ def test_a_lock_is_kept_when_its_file_is_read(tmp_path):
             for file in tmp_path.iterdir():
                 file.read_bytes()
             program = "import sys; from boxthirding import open_study; open_study(sys.argv[1], 's', timeout=0.05)"
-            ended = subprocess.run(
-                [sys.executable, "-c", program, path], capture_output=True, text=True, check=False
-            )
+            ended = subprocess.run([sys.executable, "-c", program, path], capture_output=True, text=True, check=False)
             assert "locked by another process" in ended.stderr
 
 
@@ -182,7 +180,7 @@ def test_what_others_wrote_after_the_log_was_deleted_cannot_be_joined_and_what_w
             (tmp_path / name).unlink()
         with another(path, *others):
             for verb in (lambda: study.tell(ticket, 0.5), study.ask, study.recommend):
-                with pytest.raises(StudyUnavailable, match=r"a\.db-wal was deleted .*not in .*a\.db-saved has all that"):
+                with pytest.raises(StudyUnavailable, match=r"a\.db-wal was deleted .*a\.db-saved has all"):
                     verb()
     assert pulls(tmp_path / "a.db-saved") == (5, 1)
     with closing(sqlite3.connect(path)) as other:

@@ -1,4 +1,4 @@
-"""The files beside an SQLite database that belong to it while it is open: are they still those that they were?
+"""The files beside an SQLite database that belong to it while it is open, and whether they are still the same.
 
 Its log (`-wal`) has the latest results, its index (`-shm`) and our lock (`-lock`) say who may write. A process that
 writes to a log that was deleted writes to nowhere.

@@ -61,9 +61,7 @@ def _meaning(path: str, error: sqlite3.Error) -> BoxThirdingError:
     if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
         return UnreadableData(f"{path} is not an SQLite database, or is damaged: {error}")
     if _is_damage(path, error):
-        return UnreadableData(
-            f"{path} is damaged, or something else has changed it: {error}", advice=FROM_BACKUP
-        )
+        return UnreadableData(f"{path} is damaged, or something else has changed it: {error}", advice=FROM_BACKUP)
     if code == sqlite3.SQLITE_CANTOPEN:
         return StudyUnavailable(f"{path} {_why_shut(Path(path))}")
     if code in _PASSING:
@@ -138,10 +136,12 @@ def _why_shut(path: Path) -> str:
 
 
 def may(path: Path, mode: int) -> bool:
+    """Tell whether we may read or write a file."""
     return os.access(path, mode, effective_ids=os.access in os.supports_effective_ids)
 
 
 def open_raw(path: str, timeout: float, *, uri: bool = False) -> sqlite3.Connection:
+    """Return a connection that begins no transactions by itself, and reads texts also where they are damaged."""
     connection = sqlite3.connect(path, timeout=timeout, isolation_level=None, check_same_thread=False, uri=uri)
     connection.text_factory = _text
     return connection

@@ -19,7 +19,16 @@ from boxthirding.errors import StudyUnavailable, UnreadableData
 from boxthirding.storage.locks import FileLock, keeping_sidecars
 from boxthirding.storage.schema import SQLITE, VERSION_TABLE, migrate, missing
 from boxthirding.storage.sidecars import ENDINGS, Sidecars, mark_of
-from boxthirding.storage.sqlite_errors import FROM_BACKUP, LOCKED, TRY_AGAIN, code_of, is_there, may, open_raw, translated
+from boxthirding.storage.sqlite_errors import (
+    FROM_BACKUP,
+    LOCKED,
+    TRY_AGAIN,
+    code_of,
+    is_there,
+    may,
+    open_raw,
+    translated,
+)
 
 SYNCHRONOUS: Final = {"normal": "NORMAL", "full": "FULL"}
 """What survives in write-ahead logging: NORMAL a killed process, FULL a power cut, at one sync a commit."""
@@ -365,7 +374,7 @@ class SqliteFile:
         )
 
     def _mend(self, name: str) -> None:
-        """Open the file anew when its log or its index is gone or another one; nothing that we have seen may be missing.
+        """Open the file anew when its log or its index is gone or another one; nothing seen may be missing.
 
         A log that was deleted is still ours to read. If no process has opened the file since, it goes into the file. In
         one process SQLite has one index for all connections, so all of them are opened anew. Both locks are ours.
@@ -400,7 +409,8 @@ class SqliteFile:
 
     def _peers(self) -> list["SqliteFile"]:
         """Return all of this process that have the file open, ourselves among them."""
-        return [file for file in list(_open_files) if file._real == self._real and file._pid == os.getpid()]
+        files = [file for file in list(_open_files) if file._pid == os.getpid()]  # noqa: SLF001  # one of us
+        return [file for file in files if file._real == self._real]  # noqa: SLF001
 
     def _refuse_lost(self, name: str) -> None:
         file = Path(self.path).name
@@ -439,9 +449,8 @@ def connect(path: str, durability: str, timeout: float) -> SqliteFile:
     """Open a file, making it and its tables if need be."""
     file = SqliteFile(path, timeout, durability)
     try:
-        with translated(path):
-            with file.alone():
-                file.set_up()
+        with translated(path), file.alone():
+            file.set_up()
     except BaseException:
         file.close()
         raise
@@ -578,5 +587,3 @@ class Transaction:
         if self._file.connection.in_transaction:  # a disk that is full has rolled it back already
             self._file.connection.execute("ROLLBACK")
         self._file.over()
-
-

@@ -66,6 +66,7 @@ from boxthirding.types import Label, Policy
 T = TypeVar("T")
 
 _MINUTE = 60.0
+_WIDEST = 1000  # missing events in a row, after which the rest is not looked for
 _TWO = 2  # results, below which there is no rate
 
 
@@ -661,7 +662,7 @@ class Study:
 def read_journal(journal: Journal, *, damaged: bool = False) -> Iterator[Entry | Damaged]:
     """Return the events of a journal as written, whether or not a study can be made of them.
 
-    An event that cannot be read, or is missing, raises `JournalBroken`, unless `damaged` is True: then it is returned as
+    An event that is missing or cannot be read raises `JournalBroken`, unless `damaged` is True: then it is returned as
     `Damaged`.
     """
     last = 0
@@ -684,17 +685,20 @@ def _cut_off(seq: int) -> JournalBroken:
 
 def _entries(page: Callable[[int], list[str]], seq: int, before: str, *, damaged: bool) -> Iterator[Entry | Damaged]:
     befores = [before]  # after a damaged event there are two: the check that it has, and the one that it should have
+    gap = 0  # events in a row that are missing
     while True:
         try:
             texts = page(seq)
         except JournalBroken as broken:
-            if not damaged:
+            gap += 1
+            if not damaged or gap > _WIDEST:
                 raise
             seq += 1
             yield Damaged(seq, "", broken.problem)
             continue
         if not texts:
             return
+        gap = 0
         for text in texts:
             seq += 1
             right = next((check for check in befores if check_of(text) == check_for(text, check)), befores[0])
