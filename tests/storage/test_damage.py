@@ -32,7 +32,7 @@ def entries(path):
 
 def test_every_reader_gives_the_same_answer_or_says_what_is_wrong(source):
     attack = Attack(source, seed=3)
-    assert [wrong for _ in range(60) for wrong in attack.strike()] == []
+    assert [wrong for _ in range(30) for wrong in attack.strike()] == []
 
 
 @pytest.mark.parametrize("value", ["X'ff'", "7", "X''"])
@@ -65,7 +65,7 @@ def entries_of(path):
 
 def test_events_that_are_missing_at_the_end_are_noticed_by_the_snapshots(source):
     change(source, f"DELETE FROM boxthirding_events WHERE seq >= {SNAPSHOT}")  # noqa: S608
-    with pytest.raises(JournalBroken, match="a snapshot of event 121, but the journal ends before it"):
+    with pytest.raises(JournalBroken, match="there was an event 121, but the journal ends before it"):
         open_study(source)
     read = entries(source)
     assert [isinstance(entry, Damaged) for entry in read] == [False] * (SNAPSHOT - 1) + [True]

@@ -102,7 +102,7 @@ class TestOpening:
         pages = place.shelf.journal("study")._pages
         last = max(pages.snapshots)
         del pages.texts[last - 1 :]
-        with pytest.raises(JournalBroken, match=f"snapshot of event {last}, but the journal ends before it"):
+        with pytest.raises(JournalBroken, match=f"there was an event {last}, but the journal ends before it"):
             place.open()
 
     @pytest.mark.parametrize("broken", [b"", b"nonsense", "cut", "newer", "of another policy"])

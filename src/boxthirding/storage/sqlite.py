@@ -24,7 +24,10 @@ class SqliteShelf:
             return []
         with closing(SqliteFile(self._path, self._timeout)) as file, translated(self._path), file.reading(""):
             query = "SELECT name FROM boxthirding_studies ORDER BY name"
-            return [name for (name,) in file.connection.execute(query).fetchall()] if file.version() else []
+            names = [name for (name,) in file.connection.execute(query).fetchall()] if file.version() else []
+        if not all(type(name) is str for name in names):
+            raise UnreadableData(f"{self._path} has a study without a name: it is damaged", advice=FROM_BACKUP)
+        return names
 
     def journal(self, name: str) -> "SqliteJournal":
         """Return the journal of a study, empty if there is none."""

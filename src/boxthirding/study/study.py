@@ -460,7 +460,10 @@ class Study:
         seq = whole("after", after, least=0)
         texts = self._transactions.read(seq - 1, 1) if seq else []
         before = check_of(texts[0]) if texts else START
-        yield from _entries(self._transactions.read, seq, before, damaged=damaged)
+        for entry in _entries(self._transactions.read, seq, before, damaged=damaged):
+            seq = entry.seq
+            yield entry
+        yield from _missing(self._transactions.peek(lambda state: state.seq), seq, damaged=damaged)
 
     def state(self) -> bytes:
         """Return all that the events add up to, as bytes: after the same events and questions, the same bytes."""
@@ -669,9 +672,13 @@ def read_journal(journal: Journal, *, damaged: bool = False) -> Iterator[Entry |
     for entry in _entries(lambda after: journal.read(after, 10_000), 0, START, damaged=damaged):
         last = entry.seq
         yield entry
-    kept = max(journal.snapshots(), default=0)
-    if kept > last:
-        broken = _cut_off(kept)
+    yield from _missing(max(journal.snapshots(), default=0), last, damaged=damaged)
+
+
+def _missing(known: int, last: int, *, damaged: bool) -> Iterator[Damaged]:
+    """Return what stands for the events that are missing at the end of a journal, up to one that is known."""
+    if known > last:
+        broken = _cut_off(known)
         if not damaged:
             raise broken
         yield Damaged(last + 1, "", broken.problem)
@@ -679,7 +686,7 @@ def read_journal(journal: Journal, *, damaged: bool = False) -> Iterator[Entry |
 
 def _cut_off(seq: int) -> JournalBroken:
     return JournalBroken(
-        f"there is a snapshot of event {seq}, but the journal ends before it: events are missing", advice=RESTORE
+        f"there was an event {seq}, but the journal ends before it: events are missing", advice=RESTORE
     )
 
 

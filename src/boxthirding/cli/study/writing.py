@@ -8,7 +8,9 @@ from typing import IO
 
 from boxthirding.errors import InvalidInput
 
-_DATABASE = re.compile(r"(-wal|-shm|-journal|-worker-.*)?", re.DOTALL)  # what the files of an SQLite database end in
+_DATABASE = re.compile(
+    r"(-wal|-shm|-journal|-lock|-read|-saved|-worker-.*)?", re.DOTALL
+)  # what the files of an SQLite database end in
 
 
 @contextmanager
