@@ -1,11 +1,13 @@
 """Checks of single values."""
 
 import math
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from boxthirding._checks import MOST, not_negative, whole
+from boxthirding._checks import MOST, as_reward, not_negative, single_number, whole
 from boxthirding.errors import InvalidInput
 
 
@@ -36,3 +38,25 @@ def test_what_is_no_finite_number_of_at_least_0_is_refused(value):
 @pytest.mark.parametrize("value", [0, 0.0, 5e-324, 10**300, 1.7e308, np.float32(1)])
 def test_finite_numbers_of_at_least_0_pass(value):
     not_negative("x", value)
+
+
+class Odd:
+    def __float__(self):
+        raise ValueError("not today")
+
+
+@pytest.mark.parametrize(
+    "value", [3, 0.5, True, np.float32(0.5), np.True_, np.array(2), Fraction(1, 2), Decimal("0.5")]
+)
+def test_a_single_number_is_what_float_takes(value):
+    assert single_number(value) == float(value)
+    assert as_reward(value) == float(value)
+
+
+@pytest.mark.parametrize(
+    "value", ["1", b"1", None, 1j, np.complex128(1), np.str_("1"), np.array("1"), np.array([1.0]), [1], Odd()]
+)
+def test_anything_else_is_none(value):
+    assert single_number(value) is None
+    with pytest.raises(InvalidInput, match=r"the reward is .*, but must be a number"):
+        as_reward(value)

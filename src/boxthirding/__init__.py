@@ -26,7 +26,7 @@ from boxthirding.errors import (
     UnknownTicket,
     UnreadableData,
 )
-from boxthirding.find import Confirmation, Examples, Found, Spending, find_best, find_best_async
+from boxthirding.find import Confirmation, Examples, Found, Retry, Spending, find_best, find_best_async
 from boxthirding.policies import (
     POLICIES,
     UCBE,
@@ -81,6 +81,7 @@ __all__ = [
     "Prose",
     "Recommendation",
     "ResultsRefused",
+    "Retry",
     "Run",
     "Screening",
     "SequentialHalving",

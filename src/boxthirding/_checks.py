@@ -4,8 +4,7 @@ import math
 import numbers
 import operator
 import sys
-from decimal import Decimal
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -65,10 +64,32 @@ def as_reward(reward: object) -> float:
     return value
 
 
+def single_number(value: Any) -> float | None:
+    """Return what is one real number as a float; None, if it is something else.
+
+    An array or tensor without dimensions is one, and so is anything else that Python's `float` takes, but for texts.
+
+    >>> single_number(np.array(0.5)), single_number(np.array([0.5])), single_number("0.5")
+    (0.5, None, None)
+    """
+    if not isinstance(value, numbers.Real):
+        if not hasattr(type(value), "__float__") or tuple(getattr(value, "shape", ())) != ():
+            return None
+        if isinstance(value, np.generic | np.ndarray) and value.dtype.kind not in _REAL:
+            return None
+    try:
+        return float(value)
+    except OverflowError:  # an integer beyond every float
+        return math.inf
+    except (TypeError, ValueError):
+        return None
+
+
 def _as_float(reward: object) -> float:
-    if isinstance(reward, numbers.Real | np.bool_ | Decimal) or (isinstance(reward, np.ndarray) and reward.ndim == 0):
-        try:
-            return float(reward)
-        except OverflowError:
-            return math.inf
-    raise InvalidInput(f"the reward is {reward!r}, a {type(reward).__name__}, but must be a number")
+    value = single_number(reward)
+    if value is None:
+        raise InvalidInput(f"the reward is {reward!r}, a {type(reward).__name__}, but must be a number")
+    return value
+
+
+_REAL: Final = "biuf"  # the kinds of NumPy's real numbers

@@ -4,6 +4,7 @@ import itertools
 import math
 import re
 import threading
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -22,6 +23,15 @@ def noisy(means, seed=0):
     """Return an evaluate with Gaussian noise on these means, indexed by arm."""
     rng = np.random.default_rng(seed)
     return lambda arm: means[arm] + rng.normal(0, 0.1)
+
+
+class Tensor:
+    """A number as other packages have it: no number to Python, but float() takes it."""
+
+    shape = ()
+
+    def __float__(self):
+        return 0.5
 
 
 class Counting:
@@ -87,7 +97,21 @@ def test_small_numbers_can_be_good():
 
 
 @pytest.mark.parametrize(
-    "value", [1, 0.5, True, np.float32(0.5), np.int64(3), np.True_, (0.5, 2), (1, np.float64(0.25))]
+    "value",
+    [
+        1,
+        0.5,
+        True,
+        np.float32(0.5),
+        np.int64(3),
+        np.True_,
+        (0.5, 2),
+        (1, np.float64(0.25)),
+        np.array(0.5),
+        Decimal("0.5"),
+        Tensor(),
+        (Tensor(), Tensor()),
+    ],
 )
 def test_every_kind_of_number_is_a_result(value):
     assert find_best(3, lambda _: value, budget=5, **QUIET).spending.failures == 0
@@ -251,7 +275,7 @@ def test_what_is_under_way_when_an_evaluation_fails_still_counts():
         failed.wait(60)
         return arm
 
-    with pytest.raises(EvaluationFailed, match=r"arm 1: evaluate raised ValueError$") as caught:
+    with pytest.raises(EvaluationFailed, match=r"arm 1: evaluate raised ValueError; on_error") as caught:
         find_best(3, evaluate, budget=60, workers=3, **QUIET)
     assert caught.value.found.session.pulls == 2
     assert caught.value.found.best in {0, 2}
@@ -303,6 +327,9 @@ UNUSABLE = {
     "an integer beyond floats": (10**400, "but must return a finite number"),
     "a huge number": (1e200, "the reward is 1e\\+200, but must be a finite number below 1e150"),
     "a string": ("0.5", "returned '0.5' \\(str\\), but must return a number"),
+    "an array with a dimension": (np.array([0.5]), r"returned array\(\[0.5\]\) .*, but must return a number"),
+    "an array of texts": (np.array("0.5"), "but must return a number"),
+    "a complex number": (1j, "returned 1j \\(complex\\), but must return a number"),
     "a list": ([0.5], r"returned \[0.5\] \(list\), but must return a number"),
     "a triple": ((1, 2, 3), r"returned \(1, 2, 3\) \(tuple\), but a tuple must be \(number, cost\)"),
     "a cost below 0": ((1, -2), "returned the cost -2 \\(int\\), but it must be a finite number above 0"),

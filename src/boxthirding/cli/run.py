@@ -169,7 +169,7 @@ def run(  # noqa: PLR0913  # an argument for each option
                 progress=sys.stderr.isatty() or opened is not None,  # a study says from where it resumes
             )
         except EvaluationFailed as error:
-            found, problem = error.found, in_one_line(error)
+            found, problem = error.found, in_one_line(error.problem)
         if found.interrupted:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # the answer is printed, whatever is pressed now
         answer = json.dumps(_as_json(found, top, problem)) if as_json else _report(found, top)

@@ -4,6 +4,17 @@ from boxthirding.find.budget import Limits, Spending
 from boxthirding.find.confirm import Confirmation, Confirmed
 from boxthirding.find.find_best import find_best, find_best_async
 from boxthirding.find.result import Found
+from boxthirding.find.retry import Retry
 from boxthirding.find.task import Examples
 
-__all__ = ["Confirmation", "Confirmed", "Examples", "Found", "Limits", "Spending", "find_best", "find_best_async"]
+__all__ = [
+    "Confirmation",
+    "Confirmed",
+    "Examples",
+    "Found",
+    "Limits",
+    "Retry",
+    "Spending",
+    "find_best",
+    "find_best_async",
+]

@@ -10,6 +10,7 @@ from boxthirding.errors import InvalidInput
 from boxthirding.find.engine import Engine
 from boxthirding.find.executors import Post, Workers
 from boxthirding.find.interrupts import Interrupts
+from boxthirding.find.retry import call_async
 from boxthirding.find.search import Search
 from boxthirding.find.task import Outcome, Task
 from boxthirding.session import Ticket
@@ -53,7 +54,7 @@ class Coroutines:
         self._post(outcome)
 
     async def _call(self, ticket: Ticket) -> Any:
-        return await self._task.evaluate(*self._task.arguments(ticket))
+        return await call_async(self._task.retry, self._task.evaluate, self._task.arguments(ticket))
 
 
 @types.coroutine

@@ -12,6 +12,7 @@ from boxthirding._checks import whole
 from boxthirding.errors import InvalidInput
 from boxthirding.find.executors import Futures, Inline, Post, Threads, Workers
 from boxthirding.find.interrupts import Interrupts
+from boxthirding.find.retry import Errors, exception_classes
 from boxthirding.find.search import Search
 from boxthirding.find.task import Outcome, Task, shown
 
@@ -30,6 +31,7 @@ class Engine:
     workers: int
     executor: Executor | None = None
     on_error: str = "raise"
+    catch: tuple[type[Exception], ...] = ()
 
     def seeded(self, seed: int) -> Self:
         """Return the same engine, with examples in the order of a seed, unless they have one."""
@@ -76,7 +78,7 @@ class Engine:
         return Threads(self.task, post, self.workers)
 
 
-def engine(task: Task, workers: int | None, executor: Executor | None, on_error: str) -> Engine:
+def engine(task: Task, workers: int | None, executor: Executor | None, on_error: str, catch: Errors = ()) -> Engine:
     """Return a checked engine; without a number of workers, one, or as many as the executor has."""
     if on_error not in ON_ERROR:
         raise InvalidInput(f"on_error is {on_error!r}, but must be {' or '.join(ON_ERROR)}")
@@ -88,7 +90,7 @@ def engine(task: Task, workers: int | None, executor: Executor | None, on_error:
         _check_pickle(task, executor)
     if workers is None:
         workers = 1 if executor is None else getattr(executor, "_max_workers", None) or os.cpu_count() or 1
-    return Engine(task, whole("workers", workers, least=1), executor, on_error)
+    return Engine(task, whole("workers", workers, least=1), executor, on_error, exception_classes("catch", catch))
 
 
 def _check_pickle(task: Task, executor: Executor) -> None:

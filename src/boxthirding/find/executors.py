@@ -8,6 +8,7 @@ from queue import SimpleQueue
 from typing import Any, Protocol
 
 from boxthirding.find.interrupts import Interrupts
+from boxthirding.find.retry import call
 from boxthirding.find.task import Outcome, Task, outcome_of
 from boxthirding.session import Ticket
 
@@ -51,6 +52,7 @@ class Threads:
         self._task, self._post, self._workers = task, post, workers
         self._tickets: SimpleQueue[Ticket | None] = SimpleQueue()
         self._running = 0
+        self._closed = threading.Event()
 
     def submit(self, ticket: Ticket) -> None:
         """Hand a ticket to a thread."""
@@ -60,13 +62,14 @@ class Threads:
         self._tickets.put(ticket)
 
     def close(self) -> None:
-        """Let every thread end when its evaluation does."""
+        """Let every thread end when its evaluation does, and wait for no new try."""
+        self._closed.set()
         for _ in range(self._running):
             self._tickets.put(None)
 
     def _work(self) -> None:
         while (ticket := self._tickets.get()) is not None:
-            self._post(outcome_of(self._task, ticket))
+            self._post(outcome_of(self._task, ticket, self._closed.wait))
 
 
 class Futures:
@@ -95,8 +98,10 @@ class Futures:
             future.cancel()
 
     def _submitted(self, arguments: tuple[Any, ...]) -> Future[Any]:
+        evaluate, retry = self._task.evaluate, self._task.retry
+        work = (evaluate, *arguments) if retry is None else (call, retry, evaluate, arguments)
         try:
-            return self._executor.submit(self._task.evaluate, *arguments, **self._options)
+            return self._executor.submit(*work, **self._options)
         except BrokenExecutor:
             raise
         except RuntimeError as error:  # how executors say that they are shut down

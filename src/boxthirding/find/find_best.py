@@ -14,6 +14,7 @@ from boxthirding.find.forecast import expect, plan
 from boxthirding.find.interrupts import Breakable
 from boxthirding.find.progress import Reporter
 from boxthirding.find.result import Found, raise_error
+from boxthirding.find.retry import Errors, Retry
 from boxthirding.find.search import TROUBLE, Search, unavailable
 from boxthirding.find.source import Source
 from boxthirding.find.task import Examples, Task
@@ -45,6 +46,8 @@ def find_best(  # noqa: PLR0913  # two that are needed, and an option for each w
     seed: int | None = None,
     direction: str | None = None,
     on_error: str = "raise",
+    catch: Errors = (),
+    retry: Retry | None = None,
     study: Place | AskTell | None = None,
     progress: bool | Callable[[Progress], None] = True,
 ) -> Found:
@@ -53,8 +56,8 @@ def find_best(  # noqa: PLR0913  # two that are needed, and an option for each w
     Parameters
     ----------
     arms
-        A sequence, a mapping of labels to arms, an iterator, a range, or a number of arms. None, where the study has
-        them.
+        A sequence, a mapping of labels to arms, an iterator, a range, a number of arms, or a pandas or polars
+        DataFrame, whose rows are the arms, as dictionaries. None, where the study has them.
     evaluate : callable
         `evaluate(arm)`, or with examples `evaluate(arm, example)`, returns a number, or (number, cost). A coroutine
         function is awaited.
@@ -86,6 +89,12 @@ def find_best(  # noqa: PLR0913  # two that are needed, and an option for each w
         When an evaluation raises or returns no finite number: "raise" lets those under way finish and raises
         `EvaluationFailed`, whose `found` is the best so far; "withdraw" retries, and withdraws the arm after three
         failures in a row.
+    catch : exception class or tuple of them, default ()
+        Errors of `evaluate` that do not end the run: the pull has failed, as with "withdraw". All others go by
+        `on_error`.
+    retry : Retry, optional
+        Try an evaluation that raised again, after a wait, before it counts as failed:
+        `Retry(times=3, wait=1.0, on=(TimeoutError,))`.
     study : path, URL, (path or URL, name) or AskTell, optional
         Keep the run in a database, or use a study or session that is open. The same call resumes after Ctrl-C, a crash
         or a kill, and several processes may make it at once.
@@ -110,7 +119,7 @@ def find_best(  # noqa: PLR0913  # two that are needed, and an option for each w
 
     """
     limits = _limits(budget, cost, seconds)
-    crew = engine(_task(evaluate, examples, seed), workers, executor, on_error)
+    crew = engine(_task(evaluate, examples, seed, retry), workers, executor, on_error, catch)
     crew.refuse_running_loop("find_best_async(…)")
     with ExitStack() as stack:
         opened = _opened(stack, study, arms, policy, seed, direction, known, crew.task.examples, limits)
@@ -133,6 +142,8 @@ async def find_best_async(  # noqa: PLR0913  # the same
     seed: int | None = None,
     direction: str | None = None,
     on_error: str = "raise",
+    catch: Errors = (),
+    retry: Retry | None = None,
     study: Place | AskTell | None = None,
     progress: bool | Callable[[Progress], None] = True,
 ) -> Found:
@@ -144,7 +155,7 @@ async def find_best_async(  # noqa: PLR0913  # the same
     from boxthirding.find.awaiting import carry_out  # noqa: PLC0415  # asyncio takes its time to import
 
     limits = _limits(budget, cost, seconds)
-    crew = engine(_task(evaluate, examples, seed), workers, executor, on_error)
+    crew = engine(_task(evaluate, examples, seed, retry), workers, executor, on_error, catch)
     with ExitStack() as stack:
         opened = _opened(stack, study, arms, policy, seed, direction, known, crew.task.examples, limits)
         crew = crew.seeded(opened.study.seed)
@@ -196,6 +207,7 @@ def begin(
         account,
         workers=crew.workers,
         on_error=crew.on_error,
+        catch=crew.catch,
         told=told,
         patient=patient,
         unreachable=lambda trouble: reporter.say_once(f"The study cannot be reached, trying again: {trouble}"),
@@ -364,7 +376,9 @@ def _limits(budget: int | None, cost: float | None, seconds: float | None) -> Li
     return Limits(budget, cost, seconds)
 
 
-def _task(evaluate: Callable[..., Any], examples: Sequence[Any] | Examples | None, seed: int | None) -> Task:
+def _task(
+    evaluate: Callable[..., Any], examples: Sequence[Any] | Examples | None, seed: int | None, retry: Retry | None
+) -> Task:
     if examples is None or isinstance(examples, Examples):
-        return Task(evaluate, examples)
-    return Task(evaluate, Examples(examples, seed))
+        return Task(evaluate, examples, retry)
+    return Task(evaluate, Examples(examples, seed), retry)

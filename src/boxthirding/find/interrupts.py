@@ -88,6 +88,7 @@ class Breakable:
 
 
 def _ends_the_program(receiver: Any) -> bool:
-    """Tell whether SIGINT is received as Python, or asyncio's runner, receives it by default."""
+    """Tell whether SIGINT is received as Python, asyncio's runner or a notebook's kernel receives it by default."""
     owner = getattr(getattr(receiver, "func", None), "__self__", None)
-    return receiver is signal.default_int_handler or type(owner).__module__ == "asyncio.runners"
+    is_kernel = str(getattr(receiver, "__module__", "")).startswith("ipykernel.")  # it cancels the cell's task
+    return receiver is signal.default_int_handler or type(owner).__module__ == "asyncio.runners" or is_kernel

@@ -178,7 +178,7 @@ class Found:
             raise InvalidInput("there is nothing to confirm: no evaluation gave a result")
         first = max(max(arm.pulls, self._handed.get(arm.label, 0)) for arm in best)
         fresh = FreshPulls([(arm.label, self.arm(arm.label)) for arm in best], first, pulls)
-        search = Search(fresh, Account(Limits()), workers=crew.workers, on_error=crew.on_error)
+        search = Search(fresh, Account(Limits()), workers=crew.workers, on_error=crew.on_error, catch=crew.catch)
         examples = crew.task.examples
         seen = 0 if examples is None else max(0, pulls - max(0, len(examples) - first))
 
@@ -186,7 +186,7 @@ class Found:
             confirmation = fresh.confirmation(paired=examples is not None, failures=search.account.failures, seen=seen)
             if isinstance(search.error, EvaluationFailed):
                 came_in = counted(search.account.results, "fresh pull")
-                search.error.args = (f"{search.error}; the `confirmation` of this error has {came_in}",)
+                search.error.advice = f"error.confirmation has {came_in}"
             raise_error(search, self, confirmation)
             return confirmation
 

@@ -22,7 +22,7 @@ from boxthirding.errors import (
     UnreadableData,
 )
 from boxthirding.find.budget import Account, counted
-from boxthirding.find.task import Outcome, complaint, reading
+from boxthirding.find.task import Outcome, Unusable, complaint, reading
 from boxthirding.session import Ticket
 from boxthirding.types import Label
 
@@ -44,6 +44,9 @@ POLL: Final = 0.1
 
 UNREACHABLE: Final = 60.0
 """Seconds for which an unreachable study is tried again, if it could be reached before, or if the trouble may pass."""
+
+_GO_ON: Final = 'on_error="withdraw" goes on without such arms'
+_SO_FAR: Final = "error.found has the best so far"
 
 _PAUSES = (0.1, 5.0)  # seconds between two tries, the first and the longest; each is twice the one before
 
@@ -84,6 +87,7 @@ class Search:
         *,
         workers: int,
         on_error: str,
+        catch: tuple[type[Exception], ...] = (),
         told: Callable[[], None] = lambda: None,
         patient: Callable[[bool], bool] = lambda _: False,
         unreachable: Callable[[StudyUnavailable], None] = lambda _: None,
@@ -93,7 +97,8 @@ class Search:
         self.error = None
         self.last_failure = ""
         self.handed = {}
-        self._source, self._workers, self._on_error, self._told = source, workers, on_error, told
+        self._source, self._workers, self._told = source, workers, told
+        self._on_error, self._catch = on_error, catch
         self._patient = patient  # (room in the budget) -> whether to ask again soon, though there is nothing to do
         self._unreachable = unreachable  # told whenever the study cannot be reached
         self._is_idle = False
@@ -254,7 +259,7 @@ class Search:
         elif isinstance(error, BrokenExecutor | CancelledError):
             self._dropped += 1
             reason = str(error) or "it cancelled an evaluation"
-            self._end(EvaluationFailed(f"the executor takes no more work: {reason}"), error)
+            self._end(EvaluationFailed(f"the executor takes no more work: {reason}", advice=_SO_FAR), error)
             self.stop(ERROR)
         elif isinstance(error, StudyDiffers):  # an arm that evaluate was never given: no failure of the arm
             self._dropped += 1
@@ -269,14 +274,17 @@ class Search:
     def _take_failure(self, ticket: Ticket, error: Exception) -> None:
         self.account.failure()
         self.last_failure = complaint(ticket.label, error)
-        if self._on_error == "raise":
-            self._end(EvaluationFailed(self.last_failure), error)
+        if not self._is_forgiven(error):
+            self._end(EvaluationFailed(self.last_failure, advice=f"{_GO_ON}, and {_SO_FAR}"), error)
         elif self.account.failures >= HOPELESS and self.account.results == 0:
-            self._end(
-                EvaluationFailed(f"the first {HOPELESS} evaluations all failed; the last: {self.last_failure}"), error
-            )
+            problem = f"the first {HOPELESS} evaluations all failed; the last: {self.last_failure}"
+            self._end(EvaluationFailed(problem), error)
         else:
             self._untold.append((ticket, lambda: self._fail(ticket)))
+
+    def _is_forgiven(self, error: Exception) -> bool:
+        """Tell whether the run goes on after a failure; `catch` is for what evaluate raises, not what it returns."""
+        return self._on_error == "withdraw" or (isinstance(error, self._catch) and not isinstance(error, Unusable))
 
     @contextmanager
     def _careful(self) -> Iterator[None]:

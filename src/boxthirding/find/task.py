@@ -2,7 +2,7 @@
 
 import inspect
 import math
-import numbers
+import time
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
@@ -10,8 +10,9 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from boxthirding._checks import whole
+from boxthirding._checks import single_number, whole
 from boxthirding.errors import BoxThirdingError, InvalidInput
+from boxthirding.find.retry import Retry, call
 from boxthirding.session import Ticket
 from boxthirding.types import Ints, Label
 
@@ -85,10 +86,13 @@ class Task:
 
     evaluate: Callable[..., Any]
     examples: Examples | None = None
+    retry: Retry | None = None
 
     def __post_init__(self) -> None:
         if not callable(self.evaluate):
             raise InvalidInput(f"evaluate is {shown(self.evaluate)}, but must be a function of an arm")
+        if self.retry is not None and not isinstance(self.retry, Retry):
+            raise InvalidInput(f"retry is {shown(self.retry)}, but must be a Retry: retry=Retry(times=3, wait=1.0)")
 
     @property
     def is_async(self) -> bool:
@@ -118,10 +122,10 @@ class Unusable(InvalidInput):
     """What evaluate returned is not a result."""
 
 
-def outcome_of(task: Task, ticket: Ticket) -> Outcome:
-    """Evaluate a ticket here and now."""
+def outcome_of(task: Task, ticket: Ticket, wait: Callable[[float], object] = time.sleep) -> Outcome:
+    """Evaluate a ticket here and now; `wait` is how to wait for another try."""
     try:
-        return Outcome(ticket, task.evaluate(*task.arguments(ticket)), None)
+        return Outcome(ticket, call(task.retry, task.evaluate, task.arguments(ticket), wait), None)
     except BaseException as error:  # noqa: BLE001  # what reads the outcome decides, in the thread of the caller
         return Outcome(ticket, None, error)
 
@@ -136,22 +140,15 @@ def reading(value: Any) -> tuple[float, float]:
         if len(value) != _PAIR:
             raise Unusable(f"evaluate returned {shown(value)}, but a tuple must be (number, cost)")
         value, cost = value
-    if not isinstance(value, numbers.Real | np.bool_):
+    reward, paid = single_number(value), single_number(cost)
+    if reward is None:
         missing = ": is a `return` missing?" if value is None else ""
         raise Unusable(f"evaluate returned {shown(value)}, but must return a number or (number, cost){missing}")
-    reward = _as_float(value)
     if not math.isfinite(reward):
         raise Unusable(f"evaluate returned {shown(value)}, but must return a finite number")
-    if not isinstance(cost, numbers.Real) or not 0 < _as_float(cost) < math.inf:
+    if paid is None or not 0 < paid < math.inf:
         raise Unusable(f"evaluate returned the cost {shown(cost)}, but it must be a finite number above 0")
-    return reward, float(cost)
-
-
-def _as_float(number: Any) -> float:
-    try:
-        return float(number)
-    except OverflowError:  # an integer beyond every float
-        return math.inf
+    return reward, paid
 
 
 def complaint(label: Label, error: BaseException) -> str:

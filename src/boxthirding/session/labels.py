@@ -322,6 +322,7 @@ def sort_out(arms: int | Iterable[Any]) -> range | list[tuple[Label, Any]] | Ite
 
 def labelled(arms: Iterable[Any], first: int) -> list[tuple[Label, Any]]:
     """Return (label, payload) pairs; without a payload of its own, an arm's payload is its label."""
+    arms = rows_of(arms)
     if isinstance(arms, Mapping):
         for label in arms:
             if not is_label(label):
@@ -332,6 +333,29 @@ def labelled(arms: Iterable[Any], first: int) -> list[tuple[Label, Any]]:
         labels = list(map(_plain, listed))
         return list(zip(labels, labels, strict=True))
     return [(first + position, arm) for position, arm in enumerate(listed)]
+
+
+def rows_of(arms: Iterable[Any]) -> Iterable[Any]:
+    """Return the rows of a pandas or polars DataFrame as dictionaries, and anything else as it is.
+
+    An index of texts or integers that was set gives the labels of its rows.
+    """
+    package = type(arms).__module__.partition(".")[0]
+    if package not in ("pandas", "polars") or type(arms).__name__ != "DataFrame":
+        return arms
+    table: Any = arms
+    if package == "polars":
+        return list(table.to_dicts())
+    rows = table.to_dict("records")
+    if type(table.index).__name__ == "RangeIndex" or not all(map(is_label, table.index)):
+        return list(rows)
+    if not table.index.is_unique:
+        twice = table.index[table.index.duplicated()][0]
+        raise InvalidInput(
+            f"the index of the DataFrame has {twice!r} twice, but labels must be unique: "
+            "arms.reset_index() numbers its rows"
+        )
+    return dict(zip(table.index, rows, strict=True))
 
 
 def _plain(label: Label) -> Label:

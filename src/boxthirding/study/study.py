@@ -29,6 +29,7 @@ from boxthirding.session import (
     answers,
 )
 from boxthirding.session.known import KnownResult, check_details, listed
+from boxthirding.session.labels import rows_of
 from boxthirding.session.tickets import check_holder, is_worker, to_release
 from boxthirding.study.arm_source import ArmSource, NotDrawn
 from boxthirding.study.codec import RESTORE, START, check_for, check_of, decode, encode
@@ -728,6 +729,7 @@ def _happens(state: StudyState, *events: Event) -> Decided[None]:
 
 def _listed(arms: Any) -> Any:
     """Return arms that are all there, as what gives them may take its time, or raise."""
+    arms = rows_of(arms)
     if isinstance(arms, Mapping):
         return dict(arms)
     return list(arms) if isinstance(arms, Iterable) and not isinstance(arms, str | bytes) else arms
