@@ -8,7 +8,7 @@ import pytest
 
 import boxthirding
 from boxthirding import _progress
-from boxthirding._progress import in_words, left_in_words, listener
+from boxthirding._progress import fitted, in_words, left_in_words, listener
 from boxthirding.errors import InvalidInput
 from boxthirding.types import Progress
 
@@ -55,7 +55,7 @@ def test_a_terminal_has_one_line_that_is_cut_to_its_width_and_cleared_in_the_end
     tell = listener(progress=True)
     tell(far(1, left=70, note="b3"))
     tell(far(4))
-    assert terminal.getvalue() == "\r25 % done, about 1 \x1b[K" + "\r\x1b[K"
+    assert terminal.getvalue() == "\r 25 % #####........\x1b[K" + "\r\x1b[K"
 
 
 def test_a_terminal_is_not_written_to_all_the_time(monkeypatch):
@@ -63,7 +63,7 @@ def test_a_terminal_is_not_written_to_all_the_time(monkeypatch):
     tell = listener(progress=True)
     for done in (1, 2, 3, 4):
         tell(far(done))
-    assert terminal.getvalue() == "\r25 % done\x1b[K" + "\r\x1b[K"
+    assert terminal.getvalue() == "\r 25 % #####........\x1b[K" + "\r\x1b[K"
 
 
 def test_elsewhere_what_is_short_says_nothing_and_what_is_long_a_line_now_and_then(capsys, monkeypatch):
@@ -74,11 +74,23 @@ def test_elsewhere_what_is_short_says_nothing_and_what_is_long_a_line_now_and_th
     tell = listener(progress=True)
     tell(far(1, left=9_000))
     tell(far(4, left=0))
-    assert capsys.readouterr() == ("", "25 % done, about 2.5 h left\n100 % done, about 1 s left\n")
+    assert capsys.readouterr() == (
+        "",
+        "25 % done, 1 s elapsed, about 2.5 h left\n100 % done, 1 s elapsed, about 1 s left\n",
+    )
+
+
+def test_a_bar_has_what_is_done_the_time_and_the_note():
+    assert fitted(Progress(5.0, 8.0, "cost", 75.0, 45.0, "best so far 7"), 100) == (
+        " 62 % ━━━━━━━━━━━━──────── cost 5 of 8, 1:15 elapsed, about 45 s left; best so far 7"
+    )
+    assert fitted(Progress(3.0, 4.0, "seconds", 3.0, 1.0), 100) == (
+        " 75 % ━━━━━━━━━━━━━━━───── 3 s elapsed, about 1 s left"
+    )
 
 
 def test_without_a_total_it_says_how_much_is_done():
-    assert in_words(far(12_345, None, note="b3")) == "b3: 12,345 pulls done"
+    assert in_words(far(12_345, None, note="b3")) == "12,345 pulls done, 1 s elapsed; b3"
 
 
 @pytest.mark.parametrize(

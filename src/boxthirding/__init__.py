@@ -26,7 +26,7 @@ from boxthirding.errors import (
     UnknownTicket,
     UnreadableData,
 )
-from boxthirding.find import Confirmation, Examples, Found, Retry, Spending, find_best, find_best_async
+from boxthirding.find import Confirmation, Examples, Found, NewResult, Retry, Spending, find_best, find_best_async
 from boxthirding.policies import (
     POLICIES,
     UCBE,
@@ -77,6 +77,7 @@ __all__ = [
     "JournalBroken",
     "Lineage",
     "MissingExtra",
+    "NewResult",
     "Progress",
     "Prose",
     "Recommendation",

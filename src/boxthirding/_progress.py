@@ -1,10 +1,9 @@
-"""What `progress=` means wherever it is an argument: nothing, a line on stderr, or a function of yours."""
+"""What `progress=` means wherever it is an argument: nothing, a bar on stderr, or a function of yours."""
 
 import shutil
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Final
 
 from boxthirding.errors import InvalidInput
@@ -13,7 +12,11 @@ from boxthirding.types import Progress
 EVERY: Final = 30.0
 """Seconds between two lines where there is no terminal; the first comes after as many."""
 
+CLEAR: Final = "\r\x1b[K"
+"""What clears a line of a terminal."""
+
 _PAUSE: Final = 0.1  # seconds between two updates of a line on a terminal
+_BAR: Final = 20  # letters of a bar
 _MINUTE: Final = 60
 _HOUR: Final = 3600
 
@@ -32,24 +35,25 @@ def listener(*, progress: bool | Callable[[Progress], None]) -> Callable[[Progre
 
 
 class Line:
-    """A line on stderr: on a terminal one that is kept up to date, elsewhere a new one now and then."""
+    """A bar in one line on stderr where that is a terminal; elsewhere a line of words now and then."""
 
     def __init__(self) -> None:
-        self._live = sys.stderr.isatty()
-        self._next = 0.0 if self._live else time.monotonic() + EVERY
+        self.is_live = sys.stderr.isatty()
+        self._next = 0.0 if self.is_live else time.monotonic() + EVERY
 
     def __call__(self, progress: Progress) -> None:
         """Say how far it is, if it is time."""
         ended = progress.done == progress.total
-        if time.monotonic() < self._next and not (self._live and ended):
+        if time.monotonic() < self._next and not (self.is_live and ended):
             return
-        self._next = time.monotonic() + (_PAUSE if self._live else EVERY)
-        if not self._live:
+        self._next = time.monotonic() + (_PAUSE if self.is_live else EVERY)
+        if not self.is_live:
             sys.stderr.write(f"{in_words(progress)}\n")
         elif ended:
-            sys.stderr.write("\r\x1b[K")
+            sys.stderr.write(CLEAR)
         else:
-            sys.stderr.write(f"\r{fitted(progress, shutil.get_terminal_size().columns - 1)}\x1b[K")
+            width = shutil.get_terminal_size().columns - 1
+            sys.stderr.write(f"\r{fitted(progress, width, *_letters(sys.stderr.encoding))}\x1b[K")
         sys.stderr.flush()
 
 
@@ -57,27 +61,69 @@ def in_words(progress: Progress) -> str:
     """Return how far something is as a person would say it.
 
     >>> in_words(Progress(3, 4, "pulls", seconds=6.0, seconds_left=2.0, note="b3"))
-    'b3: 75 % done, about 2 s left'
+    '75 % done, 6 s elapsed, about 2 s left; b3'
     >>> in_words(Progress(3, None, "pulls", seconds=6.0, seconds_left=None))
-    '3 pulls done'
+    '3 pulls done, 6 s elapsed'
     """
-    note = f"{progress.note}: " if progress.note else ""
     share = progress.share
     done = f"{progress.done:,.0f} {progress.unit} done" if share is None else f"{100 * share:.0f} % done"
-    left = "" if progress.seconds_left is None else f", {left_in_words(progress.seconds_left)}"
-    return f"{note}{done}{left}"
+    left = None if progress.seconds_left is None else left_in_words(progress.seconds_left)
+    words = ", ".join(filter(None, [done, f"{clock(progress.seconds)} elapsed", left]))
+    return f"{words}; {progress.note}" if progress.note else words
 
 
-def fitted(progress: Progress, width: int) -> str:
-    """Return how far something is in one line of a screen; a note that has no room is cut off at its end.
+def fitted(progress: Progress, width: int, full: str = "━", empty: str = "─") -> str:
+    """Return how far something is as a bar in one line of a screen; what has no room is cut off at its end.
 
-    >>> fitted(Progress(3, 4, "pulls", seconds=6.0, seconds_left=2.0, note="a note that is long"), 40)
-    '75 % done, about 2 s left; a note that i'
+    >>> fitted(Progress(3, 4, "pulls", seconds=6.0, seconds_left=2.0, note="best so far 7"), 68)
+    ' 75 % ━━━━━━━━━━━━━━━───── 3 of 4 pulls, 6 s elapsed, about 2 s left'
     """
-    text = in_words(progress)
-    if len(text) <= width or not progress.note:
-        return text[:width]
-    return f"{in_words(replace(progress, note=''))}; {progress.note}"[:width]
+    share = progress.share
+    if share is None:
+        return in_words(progress)[:width]
+    filled = round(_BAR * min(1.0, share))
+    note = f"; {progress.note}" if progress.note else ""
+    words = spoken(progress)
+    return f"{100 * share:3.0f} % {full * filled}{empty * (_BAR - filled)} {words}{note}"[:width]
+
+
+def spoken(progress: Progress) -> str:
+    """Return how much is done, since when, and how long the rest may take: what stands beside a bar."""
+    left = "" if progress.seconds_left is None else left_in_words(progress.seconds_left)
+    return ", ".join(filter(None, [amount(progress), f"{clock(progress.seconds)} elapsed", left]))
+
+
+def amount(progress: Progress) -> str:
+    """Return how much is done of how much; nothing for seconds, which the clock tells.
+
+    >>> amount(Progress(860, 2_000, "pulls", 0.0, None)), amount(Progress(4.25, 10, "cost", 0.0, None))
+    ('860 of 2,000 pulls', 'cost 4.25 of 10')
+    """
+    if progress.unit == "seconds":
+        return ""
+    total = "" if progress.total is None else f" of {progress.total:,.10g}"
+    if progress.unit == "cost":
+        return f"cost {progress.done:,.4g}{total}"
+    return f"{progress.done:,.0f}{total} {progress.unit}"
+
+
+def clock(seconds: float) -> str:
+    """Return a time that has passed.
+
+    >>> clock(6.4), clock(75), clock(3_725)
+    ('6 s', '1:15', '1:02:05')
+    """
+    whole = int(seconds)
+    minutes, rest = divmod(whole, _MINUTE)
+    if minutes == 0:
+        return f"{rest} s"
+    hours, minutes = divmod(minutes, _MINUTE)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def _letters(encoding: str | None) -> tuple[str, str]:
+    """Return what a bar is drawn with, where the terminal may know few letters."""
+    return ("━", "─") if (encoding or "").lower().replace("-", "").startswith("utf") else ("#", ".")
 
 
 def left_in_words(seconds: float) -> str:

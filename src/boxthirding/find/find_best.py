@@ -1,24 +1,22 @@
 """The one-liner: your arms, your function, a budget."""
 
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from boxthirding.errors import ArmsUnavailable, InvalidInput, StudyDiffers
-from boxthirding.find.budget import Account, Limits, counted
-from boxthirding.find.engine import Engine, engine
-from boxthirding.find.forecast import expect, plan
+from boxthirding.find.budget import Limits, counted
+from boxthirding.find.callbacks import Callback, checked
+from boxthirding.find.engine import engine
 from boxthirding.find.interrupts import Breakable
 from boxthirding.find.progress import Reporter
-from boxthirding.find.result import Found, raise_error
+from boxthirding.find.result import Found
 from boxthirding.find.retry import Errors, Retry
-from boxthirding.find.search import TROUBLE, Search, unavailable
-from boxthirding.find.source import Source
+from boxthirding.find.run import Opened, Run
+from boxthirding.find.search import unavailable
 from boxthirding.find.task import Examples, Task
-from boxthirding.find.words import measured, named
 from boxthirding.policies.spec import as_policy
 from boxthirding.session import AskTell, Known, Session
 from boxthirding.types import Label, Policy, Progress
@@ -50,6 +48,7 @@ def find_best(  # noqa: PLR0913  # two that are needed, and an option for each w
     retry: Retry | None = None,
     study: Place | AskTell | None = None,
     progress: bool | Callable[[Progress], None] = True,
+    callbacks: Iterable[Callback] = (),
 ) -> Found:
     """Find the best arm by evaluating arms within a budget; Ctrl-C or a deadline returns the best so far.
 
@@ -99,8 +98,12 @@ def find_best(  # noqa: PLR0913  # two that are needed, and an option for each w
         Keep the run in a database, or use a study or session that is open. The same call resumes after Ctrl-C, a crash
         or a kill, and several processes may make it at once.
     progress : bool or callable, default True
-        Whether to print the plan, how far it is, and in the end what was spent, to stderr; or a function that is called
-        with a `Progress` after each result.
+        Whether to show the plan, a progress bar, and in the end what was spent: below the cell of a notebook, else on
+        stderr; without a terminal there is a line every 30 seconds. Or a function that is called with a `Progress`
+        after each result. Use False where `evaluate` asks a person at the terminal.
+    callbacks : list of callables, default ()
+        Each is called with a `NewResult` after each result, in the thread that called `find_best`; its `stop()` ends
+        the run. An error that a callback raises ends the run too, and has what was `found` by then.
 
     Deadlines and Ctrl-C: with `seconds`, one worker is a thread too. What hangs past the deadline, or when Ctrl-C is
     pressed, cannot be killed, but is not waited for, and a thread of ours does not keep the program alive. An iterator
@@ -118,13 +121,14 @@ def find_best(  # noqa: PLR0913  # two that are needed, and an option for each w
     'bob'
 
     """
-    limits = _limits(budget, cost, seconds)
+    limits, hearing = _limits(budget, cost, seconds), checked(callbacks)
     crew = engine(_task(evaluate, examples, seed, retry), workers, executor, on_error, catch)
     crew.refuse_running_loop("find_best_async(…)")
     with ExitStack() as stack:
         opened = _opened(stack, study, arms, policy, seed, direction, known, crew.task.examples, limits)
         crew = crew.seeded(opened.study.seed)
-        return crew.carry_out(*begin(opened, crew, limits, Reporter(progress), stack))
+        run = Run(opened, crew, limits, Reporter(progress), hearing, stack)
+        return crew.carry_out(run.search, run.conclude)
 
 
 async def find_best_async(  # noqa: PLR0913  # the same
@@ -146,6 +150,7 @@ async def find_best_async(  # noqa: PLR0913  # the same
     retry: Retry | None = None,
     study: Place | AskTell | None = None,
     progress: bool | Callable[[Progress], None] = True,
+    callbacks: Iterable[Callback] = (),
 ) -> Found:
     """Do what `find_best` does from a running event loop; a plain function runs in threads, so the loop goes on.
 
@@ -154,92 +159,13 @@ async def find_best_async(  # noqa: PLR0913  # the same
     """
     from boxthirding.find.awaiting import carry_out  # noqa: PLC0415  # asyncio takes its time to import
 
-    limits = _limits(budget, cost, seconds)
+    limits, hearing = _limits(budget, cost, seconds), checked(callbacks)
     crew = engine(_task(evaluate, examples, seed, retry), workers, executor, on_error, catch)
     with ExitStack() as stack:
         opened = _opened(stack, study, arms, policy, seed, direction, known, crew.task.examples, limits)
         crew = crew.seeded(opened.study.seed)
-        return await carry_out(crew, *begin(opened, crew, limits, Reporter(progress), stack))
-
-
-class Opened(NamedTuple):
-    """What a run asks and tells."""
-
-    study: AskTell
-    place: str | None
-    """Where it is kept, as a command line names it; None in memory."""
-    is_shared: bool
-    """Whether others may work on it, or did."""
-    is_ours: bool = False
-    """Whether it was opened for this run."""
-
-
-def begin(
-    opened: Opened, crew: Engine, limits: Limits, reporter: Reporter, stack: ExitStack
-) -> tuple[Search, Callable[[], Found]]:
-    """Print the plan; return the search for the best arm, and what makes the result of it."""
-    study = opened.study
-    account = Account(limits)
-    source = Source(study, account, opened.place)
-    stack.callback(source.let_go_quietly)
-    if reporter.is_wanted:
-        n_arms = study.view().arms
-        reporter.say(*plan(limits, n_arms, crew.workers, study.policy))
-        if opened.is_shared:
-            reporter.say(_greeting(opened, source))
-        else:
-            expect(limits, n_arms, study.policy, reporter.say)
-    history: list[tuple[int, Label]] = []
-
-    def told() -> None:
-        best = source.latest.recommendation
-        if best is not None and (not history or history[-1][1] != best.label):
-            history.append((source.latest.pulls, best.label))
-        reporter.update(account, source.latest)
-
-    def patient(room: bool) -> bool:  # noqa: FBT001  # the one thing that a search knows
-        reason = source.reason_to_wait(room=room) if opened.is_shared else ""
-        reporter.say_once(reason)
-        return bool(reason)
-
-    search = Search(
-        source,
-        account,
-        workers=crew.workers,
-        on_error=crew.on_error,
-        catch=crew.catch,
-        told=told,
-        patient=patient,
-        unreachable=lambda trouble: reporter.say_once(f"The study cannot be reached, trying again: {trouble}"),
-    )
-
-    def conclude() -> Found:
-        search.close()
-        if not isinstance(search.error, TROUBLE):
-            source.let_go_quietly()
-        try:
-            found = Found(study, search, crew, history, source.holders() if opened.is_shared else {})
-        except TROUBLE as trouble:
-            if isinstance(search.error, TROUBLE):
-                raise search.error from trouble
-            raise trouble from search.error or trouble.__cause__
-        if opened.is_ours:
-            weakref.finalize(found, stack.pop_all().close)  # the study can be read for as long as there is the result
-        best = found.recommendation
-        answer = "No result" if best is None else f"Best: {named(best.label)}, {measured(best.mean, best.pulls)}"
-        reporter.end(f"{answer}; {found.account()[0]}.", *found.account()[1:])
-        raise_error(search, found)
-        return found
-
-    return search, conclude
-
-
-def _greeting(opened: Opened, source: Source) -> str:
-    """Say what was there before."""
-    pulls, still_open = source.latest.pulls, source.latest.open
-    where = "The study" if opened.place is None else f"Study {opened.place}"
-    there = f"resuming from {counted(pulls, 'pull')}" if pulls or still_open else "new"
-    return f"{where}: {there}" + (f", {counted(still_open, 'ticket')} open." if still_open else ".")
+        run = Run(opened, crew, limits, Reporter(progress), hearing, stack)
+        return await carry_out(crew, run.search, run.conclude)
 
 
 def _opened(  # what find_best was given

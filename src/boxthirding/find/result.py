@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from boxthirding._checks import whole
 from boxthirding.errors import EvaluationFailed, InvalidInput
@@ -11,6 +11,7 @@ from boxthirding.find.confirm import Confirmation, FreshPulls
 from boxthirding.find.engine import Engine
 from boxthirding.find.search import (
     BUDGET,
+    CALLBACK,
     DEADLINE,
     ERROR,
     FINISHED,
@@ -34,10 +35,21 @@ _REASONS: Final = {
     NO_ARMS: "no arm is left",
     STUDY_FINISHED: "the study is finished",
     KNOWN: "every example that matters has been evaluated",
+    CALLBACK: "a callback ended it",
     ERROR: "an error ended it",
 }
 _RUNNERS_UP = 3
 _GOOD = 0.01  # the share of arms that the screening sentence speaks of
+
+
+class Answer(NamedTuple):
+    """What the best arm was from some moment on."""
+
+    pulls: int
+    """Results of the whole session or study at that moment."""
+    label: Label
+    mean: float
+    """Of the arm, at that moment."""
 
 
 class Found:
@@ -51,7 +63,7 @@ class Found:
         session: AskTell,
         search: Search,
         engine: Engine,
-        history: list[tuple[int, Label]],
+        history: list[Answer],
         holders: Mapping[str, int],
     ) -> None:
         self.session = session
@@ -60,14 +72,15 @@ class Found:
         """Why it ended.
 
         `budget` (it is spent), `deadline`, `interrupted` (by Ctrl-C), `finished` (the policy has no more to ask), `no
-        arms left`, `known` (nothing that matters is left to evaluate: with examples), `error`; of a study also `study
-        finished`, and `waiting`: others have what is left of the budget, and only they know when it comes.
+        arms left`, `known` (nothing that matters is left to evaluate: with examples), `callback` (one of yours called
+        `stop()`), `error`; of a study also `study finished`, and `waiting`: others have what is left of the budget, and
+        only they know when it comes.
         """
         if self.stopped == FINISHED and self.recommendation is None:
             self.stopped = NO_ARMS
         self.spending: Spending = search.account.spending(search.abandoned)
         self.history = history
-        """(pulls, label) whenever the recommendation changed."""
+        """The best arm with its mean then, whenever it became another: (pulls, label, mean)."""
         self.last_failure = search.last_failure
         """What went wrong in the last evaluation that failed; empty if none did."""
         self._handed = dict(search.handed)  # by label: pulls handed out

@@ -33,6 +33,7 @@ FINISHED: Final = "finished"
 STUDY_FINISHED: Final = "study finished"
 KNOWN: Final = "known"
 WAITING: Final = "waiting"
+CALLBACK: Final = "callback"
 ERROR: Final = "error"
 
 HOPELESS: Final = 100
@@ -52,6 +53,14 @@ _PAUSES = (0.1, 5.0)  # seconds between two tries, the first and the longest; ea
 
 TROUBLE: Final = (StudyUnavailable, JournalBroken, StudyDiffers, UnreadableData)
 """What a study can have, at any call."""
+
+
+class Told(NamedTuple):
+    """A result that was told."""
+
+    ticket: Ticket
+    reward: float
+    cost: float
 
 
 class Source(Protocol):
@@ -88,7 +97,7 @@ class Search:
         workers: int,
         on_error: str,
         catch: tuple[type[Exception], ...] = (),
-        told: Callable[[], None] = lambda: None,
+        told: Callable[[list[Told]], None] = lambda _: None,
         patient: Callable[[bool], bool] = lambda _: False,
         unreachable: Callable[[StudyUnavailable], None] = lambda _: None,
     ) -> None:
@@ -103,6 +112,8 @@ class Search:
         self._unreachable = unreachable  # told whenever the study cannot be reached
         self._is_idle = False
         self._is_finished = False
+        self._is_enough = False
+        self._heard: list[Told] = []  # results that were told and not passed on yet
         self._in_flight = 0
         self._dropped = 0
         self._untold: list[tuple[Ticket, Callable[[], None]]] = []  # paid for, and how the study is to hear of it
@@ -131,6 +142,8 @@ class Search:
         if self._outage is None or self._outage.again <= self.account.seconds:
             with self._careful():
                 self._deliver()
+                if self._heard:
+                    self._pass_on()
                 self._start(submit)
                 self._was_reached, self._outage = True, None
         if self._in_flight == 0 and self.error is not None:
@@ -148,7 +161,7 @@ class Search:
                 self._deliver()
         if self._outage is None:
             with self._careful():
-                self._told()
+                self._pass_on()
 
     def close(self) -> None:
         """Tell once more what could not be told; an error says what the study has not heard of."""
@@ -176,10 +189,19 @@ class Search:
         """Stop because Ctrl-C was pressed; may be called at any moment."""
         self.stop(INTERRUPTED)
 
+    def enough(self) -> None:
+        """Start nothing more, because a callback said so; what is under way may come in."""
+        self._is_enough = True
+
+    def end_with(self, error: Exception) -> None:
+        """Start nothing more, and raise an error of a callback in the end; what is under way may come in."""
+        if self.error is None:
+            self.error = error
+
     def _start(self, submit: Callable[[Ticket], None]) -> None:
         """Start what there is room for; with nothing under way, see whether that is the end."""
         room = self._workers - self._in_flight
-        if room > 0 and self.error is None and not self._is_finished:
+        if room > 0 and self.error is None and not self._has_ended:
             room = min(room, self.account.room(self._in_flight))
             for ticket in self._ask(room) if room > 0 else ():
                 self.handed[ticket.label] = max(self.handed.get(ticket.label, 0), ticket.pull + 1)
@@ -187,12 +209,18 @@ class Search:
                 submit(ticket)
         if self._in_flight == 0 and self.error is None and self.stopped is None:
             has_room = self.account.room(0) > 0
-            self._is_idle = not self._is_finished and self._patient(has_room)
+            self._is_idle = not self._has_ended and self._patient(has_room)
             if not self._is_idle:
                 self.stop(self._reason_to_end(has_room=has_room))
 
+    @property
+    def _has_ended(self) -> bool:
+        return self._is_finished or self._is_enough
+
     def _reason_to_end(self, *, has_room: bool) -> str:
         """Say why nothing is under way, and nothing more is started."""
+        if self._is_enough:
+            return CALLBACK
         if self._is_finished:
             return STUDY_FINISHED
         if has_room:
@@ -247,6 +275,11 @@ class Search:
             self._take_error(ticket, refused)
         else:
             self.account.result(cost)
+            self._heard.append(Told(ticket, reward, cost))
+
+    def _pass_on(self) -> None:
+        heard, self._heard = self._heard, []
+        self._told(heard)
 
     def _fail(self, ticket: Ticket) -> None:
         with suppress(TicketRefused):  # withdrawn by the failures of other tickets

@@ -1,0 +1,126 @@
+"""One run of find_best: its search, what hears of the results, and what becomes of it."""
+
+import weakref
+from contextlib import ExitStack
+from typing import NamedTuple
+
+from boxthirding.find.budget import Account, Limits, counted
+from boxthirding.find.callbacks import Callback, NewResult, call_all
+from boxthirding.find.engine import Engine
+from boxthirding.find.forecast import expect, plan
+from boxthirding.find.progress import Reporter, progress_of
+from boxthirding.find.result import Answer, Found, raise_error
+from boxthirding.find.search import TROUBLE, Search, Told
+from boxthirding.find.source import Source
+from boxthirding.find.words import measured, named
+from boxthirding.session import AskTell
+
+
+class Opened(NamedTuple):
+    """What a run asks and tells."""
+
+    study: AskTell
+    place: str | None
+    """Where it is kept, as a command line names it; None in memory."""
+    is_shared: bool
+    """Whether others may work on it, or did."""
+    is_ours: bool = False
+    """Whether it was opened for this run."""
+
+
+class Run:
+    """A search for the best arm of a study, and those who hear of it: the display, the callbacks, the history."""
+
+    def __init__(
+        self,
+        opened: Opened,
+        crew: Engine,
+        limits: Limits,
+        reporter: Reporter,
+        callbacks: tuple[Callback, ...],
+        stack: ExitStack,
+    ) -> None:
+        self._opened, self._crew, self._reporter, self._callbacks = opened, crew, reporter, callbacks
+        self._stack = stack  # what is let go of at the end
+        self._account = Account(limits)
+        self._source = Source(opened.study, self._account, opened.place)
+        self._history: list[Answer] = []
+        stack.callback(self._source.let_go_quietly)
+        stack.callback(reporter.close)
+        self.search = Search(
+            self._source,
+            self._account,
+            workers=crew.workers,
+            on_error=crew.on_error,
+            catch=crew.catch,
+            told=self._told,
+            patient=self._patient,
+            unreachable=lambda trouble: reporter.say_once(f"The study cannot be reached, trying again: {trouble}"),
+        )
+        self._announce(limits)
+
+    def conclude(self) -> Found:
+        """Return what was found, when the search has ended, or raise what ended it."""
+        search, source = self.search, self._source
+        search.close()
+        if not isinstance(search.error, TROUBLE):
+            source.let_go_quietly()
+        try:
+            holders = source.holders() if self._opened.is_shared else {}
+            found = Found(self._opened.study, search, self._crew, self._history, holders)
+        except TROUBLE as trouble:
+            if isinstance(search.error, TROUBLE):
+                raise search.error from trouble
+            raise trouble from search.error or trouble.__cause__
+        if self._opened.is_ours:  # the study can be read for as long as there is the result
+            weakref.finalize(found, self._stack.pop_all().close)
+        best = found.recommendation
+        answer = "No result" if best is None else f"Best: {named(best.label)}, {measured(best.mean, best.pulls)}"
+        spent, *others = found.account()
+        self._reporter.end(progress_of(self._account, source.latest), f"{answer}; {spent}.", *others)
+        raise_error(search, found)
+        return found
+
+    def _announce(self, limits: Limits) -> None:
+        """Show the plan, and from then on how far it is."""
+        if not self._reporter.is_wanted:
+            return
+        study = self._opened.study
+        n_arms = study.view().arms
+        self._reporter.say(*plan(limits, n_arms, self._crew.workers, study.policy))
+        if self._opened.is_shared:
+            self._reporter.say(_greeting(self._opened, self._source))
+        else:
+            expect(limits, n_arms, study.policy, self._reporter.say)
+        self._reporter.watch(lambda: progress_of(self._account, self._source.latest))
+
+    def _told(self, results: list[Told]) -> None:
+        """Note the answer, and pass results on."""
+        latest = self._source.latest
+        best = latest.recommendation
+        if best is not None and (not self._history or self._history[-1].label != best.label):
+            self._history.append(Answer(latest.pulls, best.label, best.mean))
+        if self.search.error is not None:
+            return
+        try:
+            self._reporter.update(self._account, latest)
+            for result in results if self._callbacks else ():
+                progress = progress_of(self._account, latest)
+                call_all(self._callbacks, NewResult(*result, best, progress, self.search.enough))
+        except KeyboardInterrupt:  # broke off a callback
+            self.search.interrupt()
+        except Exception as error:  # noqa: BLE001  # of a function of the caller's: raised when the run has ended
+            self.search.end_with(error)
+
+    def _patient(self, room: bool) -> bool:  # noqa: FBT001  # the one thing that a search knows
+        reason = self._source.reason_to_wait(room=room) if self._opened.is_shared else ""
+        self._reporter.say_once(reason)
+        return bool(reason)
+
+
+def _greeting(opened: Opened, source: Source) -> str:
+    """Say what was there before."""
+    pulls, still_open = source.latest.pulls, source.latest.open
+    where = "The study" if opened.place is None else f"Study {opened.place}"
+    there = f"resuming from {counted(pulls, 'pull')}" if pulls or still_open else "new"
+    return f"{where}: {there}" + (f", {counted(still_open, 'ticket')} open." if still_open else ".")

@@ -1,0 +1,117 @@
+"""Where a run shows how far it is: a terminal with rich or without it, or a log. Notebooks have a test of their own."""
+
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+
+from boxthirding.errors import EvaluationFailed
+from boxthirding.find import displays, find_best
+
+SCRIPT = textwrap.dedent("""
+    import sys
+    if sys.argv[1] == "plain":
+        sys.modules["rich"] = None  # not installed
+    import time
+    from boxthirding import find_best
+
+    def evaluate(arm):
+        if arm == 3:
+            time.sleep(1.5)  # the clock goes on meanwhile
+        if arm == 4:
+            print("said by evaluate")
+        return arm
+
+    find_best([3, 4, 5, 6], evaluate, policy="us", **eval(sys.argv[2]))
+""")
+
+
+def on_terminal(kind, settings):
+    """Run the script on a terminal; return all that it writes there."""
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "160", "LINES": "24", "PYTHONIOENCODING": "utf-8"}
+    command = [sys.executable, "-c", SCRIPT, kind, settings]
+    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment)
+    os.close(theirs)
+    written = b""
+    while select.select([ours], [], [], 120)[0]:
+        try:
+            part = os.read(ours, 65536)
+        except OSError:  # how a terminal says that no one is there any more
+            break
+        if not part:
+            break
+        written += part
+    os.close(ours)
+    assert process.wait() == 0
+    return written.decode("utf-8")
+
+
+@pytest.mark.parametrize("kind", ["rich", "plain"])
+@pytest.mark.parametrize("settings", ["dict(budget=8)", "dict(cost=8.0)", "dict(seconds=4.0)"])
+def test_a_terminal_has_a_bar_with_the_time_and_the_best_so_far(kind, settings):
+    written = on_terminal(kind, settings)
+    assert "━" in written
+    assert "1 s elapsed" in written  # while the slow evaluation was under way
+    assert "left" in written
+    assert "best so far" in written
+    assert "said by evaluate" in written
+    assert written.rstrip().splitlines()[-1].startswith(("Best: 6", "\x1b", "\r", "1 evaluation"))
+    if settings != "dict(seconds=4.0)":
+        amount = {"dict(budget=8)": r"\d of 8 pulls", "dict(cost=8.0)": r"cost \d of 8"}[settings]
+        assert re.search(amount, written)
+
+
+def test_what_is_piped_on_stays_on_stdout(tmp_path):
+    ours, theirs = pty.openpty()
+    with (tmp_path / "out.txt").open("wb") as out:
+        ended = subprocess.run(
+            [sys.executable, "-c", SCRIPT, "rich", "dict(budget=4)"],
+            stdin=theirs,
+            stdout=out,
+            stderr=theirs,
+            check=False,
+        )
+    os.close(theirs)
+    os.close(ours)
+    assert ended.returncode == 0
+    assert (tmp_path / "out.txt").read_text(encoding="utf-8") == "said by evaluate\n"
+
+
+def test_without_a_terminal_there_is_a_line_now_and_then(capsys, monkeypatch):
+    monkeypatch.setattr("boxthirding._progress.EVERY", 0.0)
+    monkeypatch.setattr("boxthirding.find.progress._TICK", 0.01)
+    find_best(3, lambda arm: time.sleep(0.05) or arm, budget=4)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "3 arms, 4 pulls, 1 worker."
+    assert lines[-1].startswith("Best: 2, mean 2 over")
+    between = [line for line in lines if "% done" in line]
+    assert len(between) > 8  # not only after results
+    assert between[-1].startswith("100 % done, 0 s elapsed, about 1 s left; best so far 2, mean 2 over")
+
+
+def test_a_short_run_without_a_terminal_has_its_first_and_last_sentences_only(capsys):
+    find_best(3, float, budget=4)
+    assert len(capsys.readouterr().err.splitlines()) == 3
+
+
+def test_nothing_moves_after_the_end(capsys, monkeypatch):
+    monkeypatch.setattr("boxthirding._progress.EVERY", 0.0)
+    monkeypatch.setattr("boxthirding.find.progress._TICK", 0.001)
+    with pytest.raises(EvaluationFailed):
+        find_best(3, lambda arm: 1 / arm, budget=40)
+    capsys.readouterr()
+    time.sleep(0.05)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_program_without_a_console_has_no_display(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", None)
+    assert displays.display() is None
+    assert find_best(3, float, budget=4).best == 2
