@@ -4,11 +4,11 @@ from dataclasses import replace
 import pytest
 from synthetic import as_printed, evidence
 
+from boxthirding.figures.style import rendered
 from boxthirding.report.reproduction.figures import sections
 from boxthirding.report.reproduction.figures.split import split_picture
 from boxthirding.report.reproduction.figures.tables import COLUMNS, table_picture, table_rows
 from boxthirding.report.reproduction.paper import TABLES
-from boxthirding.report.style import rendered
 
 PICTURES = {one.key: one for part in sections(evidence()).values() for one in part}
 

@@ -7,13 +7,13 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
+from boxthirding.figures.style import rendered
 from boxthirding.report.leaderboard.board import Board
 from boxthirding.report.leaderboard.entrants import Entrant
 from boxthirding.report.leaderboard.facts import Facts, as_json
 from boxthirding.report.leaderboard.markdown import number, page
 from boxthirding.report.leaderboard.picture import draw
 from boxthirding.report.leaderboard.suites import Cell, Group, Suite
-from boxthirding.report.style import rendered
 
 SPREAD = np.tile([-0.01, 0.01], 50)
 SMALL = Cell(Group.NOISY, "captions", "gaussian:0.5", 500)

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from boxthirding.errors import InvalidInput, MissingExtra
+from boxthirding.figures.style import COLOURS, DASHES
 from boxthirding.policies import Uniform
 from boxthirding.report import check_plot_file, log_spaced, plot_regret
-from boxthirding.report.style import COLOURS, DASHES
 from boxthirding.rewards import Deterministic, equal
 from boxthirding.sim import simulate
 

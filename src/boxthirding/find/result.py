@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from boxthirding._checks import whole
 from boxthirding.errors import EvaluationFailed, InvalidInput
+from boxthirding.figures.live import Point
 from boxthirding.find.budget import Account, Limits, Spending, counted
 from boxthirding.find.confirm import Confirmation, FreshPulls
 from boxthirding.find.engine import Engine
+from boxthirding.find.noise import Spread
 from boxthirding.find.search import (
     BUDGET,
     CALLBACK,
@@ -21,9 +23,14 @@ from boxthirding.find.search import (
     WAITING,
     Search,
 )
+from boxthirding.find.summary import summary
 from boxthirding.find.words import having, measured, named
 from boxthirding.session import AskTell, Recommendation
 from boxthirding.types import Label
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
 
 NO_ARMS: Final = "no arms left"
 
@@ -38,8 +45,6 @@ _REASONS: Final = {
     CALLBACK: "a callback ended it",
     ERROR: "an error ended it",
 }
-_RUNNERS_UP = 3
-_GOOD = 0.01  # the share of arms that the screening sentence speaks of
 
 
 class Answer(NamedTuple):
@@ -65,6 +70,7 @@ class Found:
         engine: Engine,
         history: list[Answer],
         holders: Mapping[str, int],
+        spread: Spread | None = None,
     ) -> None:
         self.session = session
         self.recommendation: Recommendation | None = session.recommend()
@@ -85,6 +91,7 @@ class Found:
         """What went wrong in the last evaluation that failed; empty if none did."""
         self._handed = dict(search.handed)  # by label: pulls handed out
         self._engine: Engine | None = engine
+        self._spread = spread
         self._holders = dict(holders)  # others who have open tickets, and how many
 
     @property
@@ -133,25 +140,56 @@ class Found:
         search, conclude = self._confirming(crew, k, pulls)
         return await carry_out(crew, search, conclude)
 
+    def to_dataframe(self) -> "pd.DataFrame":
+        """Return a pandas DataFrame with a row for each arm that was tried, best first.
+
+        Its columns are `label`, `mean`, `pulls`, `level` and `withdrawn`; the keys of arms that are dictionaries are
+        columns too, and other arms that are not their labels are in the column `arm`.
+        """
+        from boxthirding.find.table import dataframe  # noqa: PLC0415  # loaded when it is needed
+
+        return dataframe(self.session)
+
+    def plot(self, kind: str = "answer", ax: "Axes | None" = None) -> "Axes":
+        """Draw the result with Matplotlib and return the axes.
+
+        Parameters
+        ----------
+        kind : {"answer", "arms", "boxes"}, default "answer"
+            The mean of the answer over time; each arm by its pulls and mean; or how many arms stand in each box.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. Default: a new picture.
+
+        """
+        from boxthirding.session.plotting import plot  # noqa: PLC0415  # the same
+
+        return plot(self.session, kind, ax, self._answers())
+
     def __repr__(self) -> str:
         if self.recommendation is None:
-            lines = ["Found nothing: no evaluation gave a result"]
+            lines = ["Nothing found: no evaluation gave a result"]
         else:
-            label, mean, pulls, level = self.recommendation
-            at = f", at level {level}" if level is not None else ""
-            lines = [f"Found {named(label)}: {measured(mean, pulls)}{at}"]
-            others = [
-                f"{named(arm.label)} ({arm.mean:.4g}, {counted(arm.pulls, 'pull')})" for arm in self._runners_up()
-            ]
-            if others:
-                lines.append("  then " + ", ".join(others))
-        lines += [f"  {line}" for line in self.account()]
-        if self.recommendation is not None:
-            screening = self.session.screening(_GOOD)
-            if screening is not None:
-                lines.append(f"  {screening}")
-            lines.append("  winners look better than they are: found.confirm(3, pulls=50) measures them again")
-        return "\n".join(lines)
+            told = summary(self.session, self.recommendation, self._spread)
+            lines = [f"Best: {told.arm}", f"  {told.mean}", f"  {told.trust}"]
+            if told.others:
+                lines.append("  Next:")
+            width = max((len(name) for name, _ in told.others), default=0)
+            lines += [f"    {name:{width}}  {measured(arm.mean, arm.pulls)}" for name, arm in told.others]
+            lines += [f"  {_sentence(told.screening)}"] if told.screening else []
+        return "\n".join([*lines, *(f"  {_sentence(line)}" for line in self.account())])
+
+    def _repr_html_(self) -> str:
+        from boxthirding.find.page import nothing, page  # noqa: PLC0415  # only notebooks show it
+
+        best = self.recommendation
+        if best is None:
+            return nothing(self.account())
+        told = summary(self.session, best, self._spread)
+        pulls = self.session.view().pulls
+        return page(told, best, self.session.why(best.label), self._answers(), pulls, self.account())
+
+    def _answers(self) -> list[Point]:
+        return [Point(max(1, answer.pulls), answer.mean, named(answer.label)) for answer in self.history]
 
     def account(self) -> list[str]:
         """Return what was spent, what is left and why it stopped, in a line or two."""
@@ -169,9 +207,6 @@ class Found:
         if rest == 0:
             return "others had the rest until just now"
         return f"others have the other {rest:,}: {having(self._holders)}"
-
-    def _runners_up(self) -> list[Recommendation]:
-        return self.session.top(1 + _RUNNERS_UP)[1:]
 
     def _crew(self) -> Engine:
         if self._engine is None:
@@ -204,6 +239,10 @@ class Found:
             return confirmation
 
         return search, conclude
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def raise_error(search: Search, found: Found, confirmation: Confirmation | None = None) -> None:

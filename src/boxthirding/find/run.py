@@ -8,6 +8,7 @@ from boxthirding.find.budget import Account, Limits, counted
 from boxthirding.find.callbacks import Callback, NewResult, call_all
 from boxthirding.find.engine import Engine
 from boxthirding.find.forecast import expect, plan
+from boxthirding.find.noise import Noise
 from boxthirding.find.progress import Reporter, progress_of
 from boxthirding.find.result import Answer, Found, raise_error
 from boxthirding.find.search import TROUBLE, Search, Told
@@ -45,6 +46,7 @@ class Run:
         self._account = Account(limits)
         self._source = Source(opened.study, self._account, opened.place)
         self._history: list[Answer] = []
+        self._noise = Noise()
         stack.callback(self._source.let_go_quietly)
         stack.callback(reporter.close)
         self.search = Search(
@@ -67,7 +69,7 @@ class Run:
             source.let_go_quietly()
         try:
             holders = source.holders() if self._opened.is_shared else {}
-            found = Found(self._opened.study, search, self._crew, self._history, holders)
+            found = Found(self._opened.study, search, self._crew, self._history, holders, self._noise.spread())
         except TROUBLE as trouble:
             if isinstance(search.error, TROUBLE):
                 raise search.error from trouble
@@ -95,7 +97,9 @@ class Run:
         self._reporter.watch(lambda: progress_of(self._account, self._source.latest))
 
     def _told(self, results: list[Told]) -> None:
-        """Note the answer, and pass results on."""
+        """Note the answer and the noise, and pass results on."""
+        for ticket, reward, _ in results:
+            self._noise.add(ticket.label, reward)
         latest = self._source.latest
         best = latest.recommendation
         if best is not None and (not self._history or self._history[-1].label != best.label):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from boxthirding.report.style import COLOURS, DASHES, MARKERS, canvas, head, legend, plain
+from boxthirding.figures.style import COLOURS, DASHES, MARKERS, canvas, head, legend, plain
 from boxthirding.sim import Run
 from boxthirding.types import Floats, Ints
 

@@ -9,9 +9,9 @@ from typing import Final
 import numpy as np
 
 from boxthirding.errors import InvalidInput, MissingExtra
+from boxthirding.figures.style import rendered
 from boxthirding.report.curves import Curve, regret_figure
 from boxthirding.report.folders import write_whole
-from boxthirding.report.style import rendered
 from boxthirding.sim import Run
 
 FORMATS: Final = ("png", "svg", "pdf")

@@ -4,7 +4,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from boxthirding._checks import as_reward, is_number, whole
 from boxthirding.errors import BoxThirdingError, InvalidInput
@@ -26,6 +26,9 @@ from boxthirding.session.protocol import (
 )
 from boxthirding.session.tickets import WORKER, check_holder, to_release
 from boxthirding.types import Label, Policy
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 HOLDER: Final = "session"
 """Who asks, when no holder is named."""
@@ -368,6 +371,21 @@ class Session:
         """Return the counts and the answer now."""
         with self._lock:
             return answers.glance(self._core)
+
+    def plot(self, kind: str = "answer", ax: "Axes | None" = None) -> "Axes":
+        """Draw what is known with Matplotlib, and return the axes.
+
+        Parameters
+        ----------
+        kind : {"answer", "arms", "boxes"}, default "answer"
+            The mean of the best arm over time; each arm by its pulls and mean; or how many arms stand in each box.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. Default: a new picture.
+
+        """
+        from boxthirding.session.plotting import plot  # noqa: PLC0415  # loaded when it is needed
+
+        return plot(self, kind, ax)
 
     def __getstate__(self) -> dict[str, Any]:
         if self._core.labels.open_ended:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
@@ -63,6 +63,9 @@ from boxthirding.study.state import FINISHED, OPEN, PAUSED, StudyState
 from boxthirding.study.transactions import Decide, Decided, Transactions
 from boxthirding.study.workers import Workers
 from boxthirding.types import Label, Policy
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 T = TypeVar("T")
 
@@ -451,6 +454,21 @@ class Study:
     def glance(self) -> Glance:
         """Return the counts and the answer as they were when the last call here returned; nothing is read for it."""
         return self._transactions.peek(lambda state: answers.glance(state.core))
+
+    def plot(self, kind: str = "answer", ax: "Axes | None" = None) -> "Axes":
+        """Draw what is known with Matplotlib, and return the axes.
+
+        Parameters
+        ----------
+        kind : {"answer", "arms", "boxes"}, default "answer"
+            The mean of the best arm over time; each arm by its pulls and mean; or how many arms stand in each box.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. Default: a new picture.
+
+        """
+        from boxthirding.session.plotting import plot  # noqa: PLC0415  # loaded when it is needed
+
+        return plot(self, kind, ax)
 
     def events(self, after: int = 0, *, damaged: bool = False) -> Iterator[Entry | Damaged]:
         """Return the events of the journal with their numbers, in order, from number `after` + 1 on.

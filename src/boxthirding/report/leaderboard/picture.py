@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING, Any, Final
 
+from boxthirding.figures.style import COLOURS, GREY, canvas, plain
 from boxthirding.report.leaderboard.board import Board
 from boxthirding.report.leaderboard.comparing import ADDED
 from boxthirding.report.leaderboard.entrants import Entrant, marks_used
 from boxthirding.report.leaderboard.facts import Facts, group_name
 from boxthirding.report.leaderboard.suites import Group
-from boxthirding.report.style import COLOURS, GREY, canvas, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

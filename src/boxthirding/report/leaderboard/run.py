@@ -9,6 +9,7 @@ from typing import Final
 
 from boxthirding._checks import whole
 from boxthirding.errors import InvalidInput
+from boxthirding.figures.style import rendered
 from boxthirding.report.folders import check_folder, simulated_in, write_whole
 from boxthirding.report.leaderboard.board import Board
 from boxthirding.report.leaderboard.entrants import DEFAULT, Planned, entrants_of, plan
@@ -17,7 +18,6 @@ from boxthirding.report.leaderboard.markdown import page
 from boxthirding.report.leaderboard.picture import draw
 from boxthirding.report.leaderboard.suites import missing_contests, problems_of, suite_named
 from boxthirding.report.plots import check_matplotlib
-from boxthirding.report.style import rendered
 from boxthirding.sim import Run, Setting
 from boxthirding.types import Progress
 

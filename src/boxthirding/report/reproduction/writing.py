@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from boxthirding.figures.style import rendered
 from boxthirding.report.folders import write_whole
 from boxthirding.report.reproduction.claims import Claim, Finding
 from boxthirding.report.reproduction.figures import Picture
-from boxthirding.report.style import rendered
 
 FORMATS: Final = ("png", "svg")
 

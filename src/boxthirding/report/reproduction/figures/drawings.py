@@ -3,9 +3,9 @@
 from statistics import median
 from typing import TYPE_CHECKING
 
+from boxthirding.figures.style import COLOURS, GREY, canvas, pale
 from boxthirding.report.reproduction.figures.picture import WIDTH, Picture
 from boxthirding.report.reproduction.paper import REMEDIAN_BLOCKS
-from boxthirding.report.style import COLOURS, GREY, canvas, pale
 from boxthirding.theory import remedian
 
 if TYPE_CHECKING:

@@ -4,12 +4,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from boxthirding.figures.style import COLOURS, DASHES, MARKERS, canvas, head, legend, plain
 from boxthirding.report.plots import log_spaced
 from boxthirding.report.reproduction.evidence import Evidence
 from boxthirding.report.reproduction.figures.picture import WIDTH, Picture, Reading
 from boxthirding.report.reproduction.paper import ARMS, EPSILONS, H2_EXPONENTS
 from boxthirding.report.reproduction.plan import GAPS, caption_case
-from boxthirding.report.style import COLOURS, DASHES, MARKERS, canvas, head, legend, plain
 from boxthirding.theory import complexity_h2
 from boxthirding.types import Floats
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from boxthirding.figures.style import COLOURS, canvas, pale, plain
 from boxthirding.report.curves import Curve, regret_figure
 from boxthirding.report.reproduction.evidence import Evidence
 from boxthirding.report.reproduction.figures.picture import WIDTH, Picture
 from boxthirding.report.reproduction.paper import ANYTIME, BOX_PLOTS, BUDGET, NAMES
-from boxthirding.report.style import COLOURS, canvas, pale, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

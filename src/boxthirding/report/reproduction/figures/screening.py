@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING
 
+from boxthirding.figures.style import COLOURS, DASHES, GREY, MARKERS, canvas, head, legend, pale, plain
 from boxthirding.report.reproduction.evidence import Evidence
 from boxthirding.report.reproduction.facts import LONGEST
 from boxthirding.report.reproduction.figures.picture import WIDTH, Picture
 from boxthirding.report.reproduction.paper import ANYTIME, BUDGET, COMPARED, NAMES
-from boxthirding.report.style import COLOURS, DASHES, GREY, MARKERS, canvas, head, legend, pale, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

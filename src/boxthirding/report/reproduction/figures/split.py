@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
+from boxthirding.figures.style import COLOURS, canvas, pale, plain
 from boxthirding.report.reproduction.evidence import Evidence
 from boxthirding.report.reproduction.figures.picture import WIDTH, Picture
 from boxthirding.report.reproduction.paper import BUDGET, COMPARED, NAMES
-from boxthirding.report.style import COLOURS, canvas, pale, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from boxthirding.figures.style import COLOURS, canvas, head, legend, plain
 from boxthirding.report.reproduction.claims.tables import agreement, measured_row, printed_row
 from boxthirding.report.reproduction.evidence import Evidence
 from boxthirding.report.reproduction.figures.picture import WIDTH, Picture, Reading
 from boxthirding.report.reproduction.paper import FIXED_BUDGET, NAMES, TABLE_SIGMA, UNROUNDED, Table
 from boxthirding.report.reproduction.plan import table_case
-from boxthirding.report.style import COLOURS, canvas, head, legend, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,0 +1,159 @@
+"""Pictures of a live run, drawn on axes of Matplotlib: the answer over time, the arms, the boxes."""
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from boxthirding.errors import MissingExtra
+from boxthirding.figures.style import COLOURS, GREY, pale, plain
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+BLUE, ORANGE, *_ = COLOURS
+_NAMED: Final = 5  # arms of a picture that have their names beside them
+_LETTERS: Final = 24  # of a name
+_SIZE: Final = (7.0, 4.2)  # inches of a picture of our own
+
+
+class Point(NamedTuple):
+    """An arm's mean at some moment of a run, or after some pulls of its own."""
+
+    pulls: int
+    mean: float
+    name: str
+
+
+class Cell(NamedTuple):
+    """A box: its level, how often its arms were shifted there, None for those discarded, and how many they are."""
+
+    level: int
+    deferment: int | None
+    arms: int
+
+
+def axes_for(axes: "Axes | None") -> "Axes":
+    """Return the axes to draw on; without any, those of a new picture, which notebooks show by themselves."""
+    if axes is not None:
+        return axes
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise MissingExtra("a plot", "matplotlib", "plot") from error
+    _, new = plt.subplots(figsize=_SIZE, layout="constrained")
+    return new
+
+
+def draw_answer(axes: "Axes", answers: Sequence[Point], climb: Sequence[Point], now: Point) -> None:
+    """Draw the mean of the answer from its first moment on, and how the mean of the present one came about."""
+    if answers:
+        times = [*(answer.pulls for answer in answers), max(now.pulls, answers[-1].pulls)]
+        means = [*(answer.mean for answer in answers), now.mean]
+        axes.step(times, means, where="post", color=BLUE, linewidth=1.8, label="the best arm at that time")
+        axes.plot(times[:-1], means[:-1], "o", color=BLUE, markersize=4)
+    path = [*climb, now]
+    axes.plot(
+        [point.pulls for point in path],
+        [point.mean for point in path],
+        "o--" if len(path) > 1 else "o",
+        color=ORANGE,
+        markersize=4.5,
+        linewidth=1.2,
+        label=f"{short(now.name)}, the best arm now",
+    )
+    axes.set_xscale("log")
+    _plain_ticks(axes)
+    axes.set_xlabel("pulls")
+    axes.set_ylabel("mean so far")
+    axes.legend(frameon=False)
+    plain(axes)
+
+
+def draw_arms(axes: "Axes", arms: Sequence[Point], best: str) -> None:
+    """Draw each arm at its pulls and its mean, the best few with their names."""
+    ahead, behind = arms[:_NAMED], arms[_NAMED:]
+    axes.scatter(
+        [arm.pulls for arm in behind],
+        [arm.mean for arm in behind],
+        s=14,
+        color=pale(BLUE, 0.55),
+        edgecolors="none",
+        rasterized=len(behind) > _MANY,
+    )
+    for arm in ahead:
+        is_best = arm.name == best
+        axes.scatter([arm.pulls], [arm.mean], s=46 if is_best else 24, color=ORANGE if is_best else BLUE, zorder=3)
+    _write_names(axes, ahead, best)
+    axes.set_xscale("log")
+    _plain_ticks(axes)
+    axes.margins(x=0.08, y=0.12)
+    axes.set_xlabel("pulls of the arm")
+    axes.set_ylabel("mean of the arm")
+    plain(axes)
+
+
+def draw_boxes(axes: "Axes", cells: Sequence[Cell], final: int | None, level: int | None) -> None:
+    """Draw how many arms stand in each box: a row for each level, a column for each time that they were shifted."""
+    from matplotlib.patches import Rectangle
+
+    columns = 1 + max((cell.deferment for cell in cells if cell.deferment is not None), default=0)
+    rows = 1 + max((cell.level for cell in cells), default=0)
+    most = math.log1p(max((cell.arms for cell in cells), default=1))
+    for cell in cells:
+        column = columns if cell.deferment is None else cell.deferment
+        strength = 0.12 + 0.68 * math.log1p(cell.arms) / most
+        colour = GREY if cell.deferment is None else BLUE
+        corner = (column - 0.46, cell.level - 0.42)
+        axes.add_patch(Rectangle(corner, 0.92, 0.84, color=pale(colour, strength), linewidth=0))
+        dark = strength > _DARK
+        axes.text(column, cell.level, f"{cell.arms:,}", ha="center", va="center", color="white" if dark else "black")
+    axes.set_xlim(-0.6, columns + 0.6)
+    axes.set_ylim(-0.6, rows - 0.4)
+    axes.set_xticks(range(columns + 1), [*map(str, range(columns)), "discarded"])
+    axes.set_yticks(range(rows), [f"{row} (the best arm)" if row == level else str(row) for row in range(rows)])
+    axes.set_xlabel("times shifted")
+    axes.set_ylabel("level")
+    if final is not None:
+        axes.set_title(f"Final: {final:,} arms", loc="left", fontsize=11, color=GREY)
+    plain(axes)
+    axes.grid(visible=False)
+
+
+def short(name: str) -> str:
+    """Return a name that fits into a picture.
+
+    >>> short("a name that is much too long for a picture")
+    'a name that is much too…'
+    """
+    return name if len(name) <= _LETTERS else f"{name[: _LETTERS - 1]}…"
+
+
+def _write_names(axes: "Axes", arms: Sequence[Point], best: str) -> None:
+    """Write names into a column beside the picture, with a thin line from each to its arm: arms may lie close."""
+    for place, arm in enumerate(arms):
+        axes.annotate(
+            short(arm.name),
+            (arm.pulls, arm.mean),
+            xytext=(1.03, 0.95 - 0.09 * place),
+            textcoords="axes fraction",
+            va="center",
+            fontsize=10,
+            fontweight="bold" if arm.name == best else "normal",
+            arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.5, "shrinkA": 2, "shrinkB": 3},
+            parse_math=False,
+        )
+
+
+def _plain_ticks(axes: "Axes") -> None:
+    """Write pulls as people do, not as powers of ten."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    def written(value: float, _: Any) -> str:
+        return f"{value:,.0f}" if value >= 1 else ""
+
+    axes.xaxis.set_major_formatter(FuncFormatter(written))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+_MANY: Final = 2_000  # dots that are drawn as one picture in a file of lines
+_DARK: Final = 0.5  # from here on, letters are white

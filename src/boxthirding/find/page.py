@@ -1,0 +1,109 @@
+"""A result as notebooks show it: one block of HTML that needs nothing else, in the colours of the page around it."""
+
+from collections.abc import Sequence
+from html import escape
+from typing import Final
+
+from boxthirding.figures.live import Point
+from boxthirding.figures.svg import answer_curve
+from boxthirding.find.budget import counted
+from boxthirding.find.summary import Summary
+from boxthirding.session import Lineage, Recommendation
+from boxthirding.session.protocol import Step
+
+_LAST: Final = 6  # steps of the climb that are shown
+_STYLE: Final = """
+.b3-found{max-width:46em;font-size:14px;line-height:1.5;color:inherit;overflow-wrap:anywhere}
+.b3-found .b3-best{font-size:1.35em;font-weight:600;line-height:1.3;margin:.1em 0}
+.b3-found .b3-soft{opacity:.75}
+.b3-found .b3-parts{display:flex;flex-wrap:wrap;gap:.6em 2em;margin:.7em 0}
+.b3-found .b3-parts>div{flex:1 1 19em;min-width:0}
+.b3-found .b3-title{font-weight:600;margin-bottom:.2em}
+.b3-found table.b3-top{border-collapse:collapse;width:100%;margin:.7em 0;border:0;color:inherit;
+background:none;font-size:1em}
+.b3-found .b3-top th,.b3-found .b3-top td{text-align:left;vertical-align:top;padding:.15em .6em .15em 0;border:0;
+background:none;color:inherit;max-width:none;white-space:normal}
+.b3-found .b3-top tr{background:none;border:0;border-bottom:1px solid rgba(128,128,128,.25)}
+.b3-found .b3-top .b3-n{text-align:right;font-variant-numeric:tabular-nums;padding-right:0;padding-left:.6em;
+white-space:nowrap}
+.b3-found svg{width:100%;max-width:420px;height:auto;display:block}
+.b3-found svg text{fill:currentColor;opacity:.75;font:11px sans-serif}
+.b3-found .b3-line{fill:none;stroke:#3b8eea;stroke-width:2}
+.b3-found .b3-dot{fill:#3b8eea}
+.b3-found .b3-now{fill:#e8833a}
+.b3-found .b3-grid{stroke:currentColor;opacity:.18}
+.b3-found ol.b3-climb{list-style:none;margin:0;padding:0}
+.b3-found .b3-climb li{margin:.15em 0;padding-left:4.6em;position:relative}
+.b3-found .b3-level{position:absolute;left:0;font-size:.8em;padding:0 .5em;border-radius:.7em;
+background:rgba(59,142,234,.2);margin-top:.2em}
+"""
+
+
+def page(
+    sentences: Summary,
+    best: Recommendation,
+    story: Lineage,
+    answers: Sequence[Point],
+    pulls: int,
+    account: Sequence[str],
+) -> str:
+    """Return a result as HTML: what won, how far to trust it, the runners-up, the curve, the climb, what it took."""
+    pictures = [_curve(answers, pulls, best.mean), _climb(story)]
+    parts = [
+        f'<div class="b3-soft">The best arm</div><div class="b3-best">{escape(sentences.arm)}</div>',
+        f"<div>{escape(sentences.mean)}</div>",
+        f"<div>{escape(sentences.trust)}</div>",
+        _table(sentences, best),
+        f'<div class="b3-parts">{"".join(f"<div>{picture}</div>" for picture in pictures if picture)}</div>',
+        _notes([sentences.screening, *account]),
+    ]
+    return f'<div class="b3-found"><style>{_STYLE}</style>{"".join(parts)}</div>'
+
+
+def nothing(account: Sequence[str]) -> str:
+    """Return the block for a run without a result."""
+    head = '<div class="b3-best">Nothing found: no evaluation gave a result</div>'
+    return f'<div class="b3-found"><style>{_STYLE}</style>{head}{_notes(account)}</div>'
+
+
+def _curve(answers: Sequence[Point], pulls: int, mean: float) -> str:
+    return f'<div class="b3-title">The answer over time</div>{answer_curve(answers, max(1, pulls), mean)}'
+
+
+def _table(sentences: Summary, best: Recommendation) -> str:
+    rows = [(sentences.arm, best), *sentences.others]
+    cells = "".join(
+        f'<tr><td>{escape(name)}</td><td class="b3-n">{arm.mean:.4g}</td><td class="b3-n">{arm.pulls:,}</td></tr>'
+        for name, arm in rows
+    )
+    head = '<tr><th>arm</th><th class="b3-n">mean</th><th class="b3-n">pulls</th></tr>'
+    return f'<table class="b3-top">{head}{cells}</table>'
+
+
+def _climb(story: Lineage) -> str:
+    """Return the way of the winner through the levels; nothing, where the policy has none."""
+    steps = [step for step in story.steps if step.rivals]
+    if not steps:
+        return ""
+    left_out = len(steps) - _LAST
+    rows = [f'<li class="b3-soft">{counted(left_out, "step")} before</li>'] if left_out > 0 else []
+    rows += [
+        f'<li><span class="b3-level">level {step.level}</span>{escape(_told(step))}</li>' for step in steps[-_LAST:]
+    ]
+    rows.append(f'<li><span class="b3-level">now</span>{story.mean:.4g} over {counted(story.pulls, "pull")}</li>')
+    return f'<div class="b3-title">Its climb</div><ol class="b3-climb">{"".join(rows)}</ol>'
+
+
+def _told(step: Step) -> str:
+    """Say what happened to an arm in a box of three."""
+    rivals = " and ".join(f"{rival.mean:.4g}" for rival in step.rivals)
+    outcome = {
+        "lifted": "first of three, lifted",
+        "shifted": "second of three, stays and waits",
+        "discarded": "third of three, dropped from the boxes",
+    }[step.outcome]
+    return f"{step.mean:.4g} against {rivals}: {outcome}"
+
+
+def _notes(lines: Sequence[str]) -> str:
+    return "".join(f'<div class="b3-soft">{escape(line[:1].upper() + line[1:])}.</div>' for line in lines if line)

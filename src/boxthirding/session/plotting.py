@@ -1,0 +1,61 @@
+"""`plot` of sessions, studies and results: what it shows is read as anything else that asks and tells is read."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from boxthirding.errors import InvalidInput
+from boxthirding.figures import live
+from boxthirding.session.protocol import AskTell, View
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+KINDS: Final = ("answer", "arms", "boxes")
+_MOST: Final = 5_000  # arms that a picture shows
+
+
+def plot(study: AskTell, kind: str, ax: "Axes | None", answers: Sequence[live.Point] = ()) -> "Axes":
+    """Draw what is known of a session or study; `answers` are what the best arm was before, where that is known."""
+    if kind not in KINDS:
+        raise InvalidInput(f"kind is {kind!r}, but must be one of {', '.join(KINDS)}")
+    view = study.view()
+    if view.recommendation is None:
+        raise InvalidInput("there is nothing to plot: no arm has a result yet")
+    if kind == "boxes" and not view.boxes:
+        raise InvalidInput(f"policy {view.policy} has no boxes to plot: give kind='answer' or kind='arms'")
+    axes = live.axes_for(ax)
+    if kind == "answer":
+        _draw_answer(study, view, axes, answers)
+    elif kind == "arms":
+        _draw_arms(study, view, axes)
+    else:
+        _draw_boxes(view, axes)
+    return axes
+
+
+def _draw_answer(study: AskTell, view: View, axes: "Axes", answers: Sequence[live.Point]) -> None:
+    best = view.recommendation
+    if best is not None:
+        steps = [live.Point(max(1, step.pulls), step.mean, step.outcome) for step in study.why(best.label).steps]
+        climb = [step for step in steps if step.name != "introduced"]
+        live.draw_answer(axes, answers, climb, live.Point(max(1, view.pulls), best.mean, str(best.label)))
+        axes.set_title("The answer over time", loc="left", fontsize=12)
+
+
+def _draw_arms(study: AskTell, view: View, axes: "Axes") -> None:
+    dots = [
+        live.Point(arm.pulls, arm.mean, str(arm.label))
+        for arm in study.arms(0, min(_MOST, max(1, view.tried)))
+        if arm.mean is not None and not arm.withdrawn
+    ]
+    best = "" if view.recommendation is None else str(view.recommendation.label)
+    live.draw_arms(axes, dots, best)
+    of = f" of {view.arms:,} arms" if view.arms is not None else " arms"
+    shown = f", the best {_MOST:,} shown" if view.tried > _MOST else ""
+    axes.set_title(f"{view.tried:,}{of} tried{shown}", loc="left", fontsize=12)
+
+
+def _draw_boxes(view: View, axes: "Axes") -> None:
+    final = next((box.arms for box in view.boxes if box.level is None), None)
+    cells = [live.Cell(box.level, box.deferment, box.arms) for box in view.boxes if box.level is not None]
+    live.draw_boxes(axes, cells, final, None if view.recommendation is None else view.recommendation.level)
