@@ -84,7 +84,7 @@ def test_the_example_of_the_readme_runs(run):
     _, _, example = (ROOT / "README.md").read_text(encoding="utf-8").partition("```python\n")
     example, _, _ = example.partition("```")
     assert "budget=2_000" in example
-    assert printed(run("-c", example.replace("budget=2_000", "budget=60"))).startswith("Found ")
+    assert printed(run("-c", example.replace("budget=2_000", "budget=60"))).startswith("Best: ")
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def test_ctrl_c_in_the_calling_thread_breaks_off_the_evaluation():
     assert (found.stopped, found.interrupted) == ("interrupted", True)
     assert (found.spending.pulls, found.spending.left, found.spending.abandoned) == (20, 980, 1)
     assert found.best is not None
-    assert "; interrupted\n" in repr(found)
+    assert "; interrupted.\n" in repr(found)
 
 
 @pytest.mark.parametrize("kind", ["plain", "coroutine"])

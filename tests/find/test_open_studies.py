@@ -79,10 +79,10 @@ def test_everything_of_a_result_works_on_it(make):
     assert found.history[-1][1] == "high"
     assert [arm.mean for arm in found.confirm(2, pulls=3).arms] == [9, 1]
     assert study.view().spent == 30  # nobody is told of fresh pulls
-    first, then, *rest = str(found).splitlines()
-    assert first.startswith("Found 'high': mean 9 over ")
-    assert then.startswith("  then 'low' (1, ")
-    assert rest[0].startswith("  spent 30 of 30 pulls")
+    first, mean, _, _, then, *_, spent = str(found).splitlines()
+    assert (first, mean.split(" over ")[0]) == ("Best: 'high': x=9", "  mean 9")
+    assert then.startswith("    'low': x=1  mean 1 over ")
+    assert spent.startswith("  Spent 30 of 30 pulls")
 
 
 def test_coroutines_work_on_it(make):

@@ -261,7 +261,7 @@ def test_tickets_that_somebody_has_elsewhere_count():
         mine = study.ask(10)
         found = find_best(50, score, budget=30, study="run.db", **QUIET)
         assert (found.session.pulls, found.session.open, found.stopped) == (20, 10, "waiting")
-        assert "spent 20 of 30 pulls, 10 left" in repr(found)
+        assert "Spent 20 of 30 pulls, 10 left" in repr(found)
         assert "others have the other 10: the lab has 10" in repr(found)
         study.tell_all([(ticket, 0.5) for ticket in mine])
     assert find_best(50, score, budget=30, study="run.db", **QUIET).spending.pulls == 0

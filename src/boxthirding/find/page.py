@@ -52,7 +52,7 @@ def page(
     parts = [
         f'<div class="b3-soft">The best arm</div><div class="b3-best">{escape(sentences.arm)}</div>',
         f"<div>{escape(sentences.mean)}</div>",
-        f"<div>{escape(sentences.trust)}</div>",
+        f"<div>{escape(sentences.trust)} {escape(sentences.advice)}</div>",
         _table(sentences, best),
         f'<div class="b3-parts">{"".join(f"<div>{picture}</div>" for picture in pictures if picture)}</div>',
         _notes([sentences.screening, *account]),

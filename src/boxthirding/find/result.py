@@ -171,6 +171,8 @@ class Found:
         else:
             told = summary(self.session, self.recommendation, self._spread)
             lines = [f"Best: {told.arm}", f"  {told.mean}", f"  {told.trust}"]
+            if told.advice:
+                lines.append(f"  {told.advice}")
             if told.others:
                 lines.append("  Next:")
             width = max((len(name) for name, _ in told.others), default=0)

@@ -14,7 +14,7 @@ RUNNERS_UP: Final = 3
 _GOOD = 0.01  # the share of arms that the screening sentence speaks of
 _LONGEST = 100  # letters of an arm
 _VALUE = 40  # letters of one of its values
-_CONFIRM = "found.confirm({}, pulls=50) measures {} again"
+_CONFIRM = "found.confirm({}, pulls=50) measures {} again."
 
 
 class Summary(NamedTuple):
@@ -26,6 +26,8 @@ class Summary(NamedTuple):
     """What it scored, and how far noise may have moved that."""
     trust: str
     """How far to believe it."""
+    advice: str
+    """How to know more; empty, where nothing can be gained."""
     others: tuple[tuple[str, Recommendation], ...]
     """The runners-up, with what they are."""
     screening: str
@@ -38,7 +40,7 @@ def summary(study: AskTell, best: Recommendation, spread: Spread | None) -> Summ
     return Summary(
         shown(study, best.label),
         _mean(best, spread),
-        _trust(best, others, spread, 1 if study.view().direction == "maximize" else -1),
+        *_trust(best, others, spread, 1 if study.view().direction == "maximize" else -1),
         tuple((shown(study, other.label), other) for other in others),
         _screening(study),
     )
@@ -87,18 +89,19 @@ def _mean(best: Recommendation, spread: Spread | None) -> str:
     return f"{told}, 95 % interval {best.mean - half:.4g} to {best.mean + half:.4g}"
 
 
-def _trust(best: Recommendation, others: list[Recommendation], spread: Spread | None, sign: int) -> str:
-    """Say how far to believe it; an interval knows nothing of the selection, so that is said in words."""
+def _trust(best: Recommendation, others: list[Recommendation], spread: Spread | None, sign: int) -> tuple[str, str]:
+    """Say how far to believe it, and what to do; an interval knows nothing of selection, so that is said in words."""
     if spread is not None and spread.deviation == 0:
-        return "Scores of the same arm never differed, so its mean is exact."
+        return "Scores of the same arm never differed, so its mean is exact.", ""
     if spread is None:
-        return f"Winners look better than they are: {_CONFIRM.format(1 + len(others), 'the best')}."
+        return "Winners look better than they are:", _CONFIRM.format(1 + len(others), "the best")
     close = [other for other in others if not spread.is_ahead(sign * (best.mean - other.mean), best.pulls, other.pulls)]
-    again = _CONFIRM.format(1 + len(close), "them" if close else "it")
     if not close:
-        return f"Winners look better than they are, but it leads by more than noise explains; {again}."
+        trust = "Winners look better than they are, but it leads by more than noise explains:"
+        return trust, _CONFIRM.format(1, "it")
     names = _listed([named(other.label) for other in close])
-    return f"Winners look better than they are, and {names} may be as good or better; {again}."
+    trust = f"Winners look better than they are, and {names} may be as good or better:"
+    return trust, _CONFIRM.format(1 + len(close), "them")
 
 
 def _listed(names: list[str]) -> str:

@@ -1,0 +1,290 @@
+"""A result as people read it: printed, as a page, as a table, as pictures."""
+
+import builtins
+import pickle
+import random
+import re
+import sys
+from xml.etree import ElementTree as ET
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import pytest
+
+import boxthirding as b3
+from boxthirding.errors import InvalidInput, MissingExtra
+from boxthirding.find import find_best
+
+QUIET = {"progress": False}
+
+
+def noisy(means, deviation, seed=1):
+    draw = random.Random(seed)
+    return lambda arm: draw.gauss(means[arm], deviation)
+
+
+@pytest.fixture(scope="module")
+def found():
+    means = {f"name {k}": k / 2_000 for k in range(2_000)}
+    return find_best(list(means), noisy(means, 0.3), budget=600, **QUIET)
+
+
+@pytest.fixture(autouse=True)
+def _without_a_screen():
+    with mpl.rc_context({"backend": "Agg"}):
+        yield
+    plt.close("all")
+
+
+# Printed
+
+
+def test_it_says_what_won_how_far_to_trust_it_what_is_next_and_what_it_took(found):
+    lines = str(found).splitlines()
+    best, second, third, fourth = found.top(4)
+    assert lines[0] == f"Best: {best.label!r}"
+    mean, low, high = map(
+        float, re.search(r"mean (\S+) over \d+ pulls, 95 % interval (\S+) to (\S+)$", lines[1]).groups()
+    )
+    assert low < mean < high
+    assert high - low == pytest.approx(2 * 1.96 * 0.3 / best.pulls**0.5, rel=0.1)
+    assert lines[2].startswith("  Winners look better than they are, and 'name ")
+    assert lines[2].endswith(" may be as good or better:")
+    assert lines[3] == "  found.confirm(4, pulls=50) measures them again."
+    assert lines[4] == "  Next:"
+    for line, arm in zip(lines[5:8], (second, third, fourth), strict=True):
+        assert line.split("  mean ")[0].strip() == repr(arm.label)
+        assert line.endswith(f"  mean {arm.mean:.4g} over {arm.pulls} pulls")
+    assert re.fullmatch(
+        r"  \d+ of 2,000 arms are in the race: one of the best 1 % is among them with probability [\d.]+ %\.", lines[8]
+    )
+    assert re.fullmatch(r"  Spent 600 of 600 pulls, 0 left, in \S+ s; the budget is spent\.", lines[9])
+    assert len(lines) == 10
+
+
+def test_a_clear_winner_is_called_one():
+    printed = str(find_best(3, noisy([0.0, 5.0, 1.0], 0.1), budget=60, **QUIET))
+    assert "but it leads by more than noise explains:\n  found.confirm(1, pulls=50) measures it again." in printed
+    assert "All 3 arms are in the race." in printed
+
+
+def test_small_numbers_win_when_they_are_good():
+    printed = str(find_best(3, noisy([0.0, 5.0, 1.0], 0.1), budget=60, direction="minimize", **QUIET))
+    assert printed.startswith("Best: 0\n")
+    assert "leads by more than noise explains" in printed
+
+
+def test_without_noise_the_mean_is_exact_and_there_is_nothing_to_confirm():
+    printed = str(find_best(3, float, budget=30, **QUIET))
+    assert "Scores of the same arm never differed, so its mean is exact." in printed
+    assert "confirm" not in printed
+    assert "interval" not in printed
+
+
+def test_with_few_results_nothing_is_said_of_the_noise():
+    printed = str(find_best(50, noisy(range(50), 3.0), budget=5, **QUIET))
+    assert "interval" not in printed
+    assert "  Winners look better than they are:\n  found.confirm(4, pulls=50) measures the best again." in printed
+    assert "4 of 50 arms are in the race: the best of all is among them with probability 8 %." in printed
+
+
+@pytest.mark.parametrize(
+    ("arms", "shown"),
+    [
+        ([{"rate": 0.1, "depth": 3}], "rate=0.1, depth=3 (arm 0)"),
+        ({"mild": {"rate": 0.1, "arm": "mild"}}, "'mild': rate=0.1"),
+        (["plain"], "'plain'"),
+        ([(1, 2)], "(1, 2) (arm 0)"),
+        ({"x": 0.25}, "'x': 0.25"),
+        ([7], "7"),
+        (["long " * 40], "'long long long long long long long long long long long lo…'"),
+        ([{"prompt": "long " * 40, "k": 1}], "prompt='long long long long long long long lon…, k=1 (arm 0)"),
+        ([{f"key {k}": k for k in range(50)}], None),
+        (["two\nlines"], "'two\\nlines'"),
+    ],
+)
+def test_arms_are_shown_as_themselves(arms, shown):
+    first = str(find_best(arms, lambda _: 1.0, budget=2, **QUIET)).splitlines()[0]
+    assert len(first) < 130
+    assert shown is None or first == f"Best: {shown}"
+
+
+def test_arrays_inside_an_arm_are_no_trouble():
+    import numpy as np
+
+    arms = [{"weights": np.arange(1000), "name": "a"}]
+    assert "name='a' (arm 0)" in str(find_best(arms, lambda _: 1.0, budget=2, **QUIET))
+
+
+def test_nothing_found_says_so():
+    found = find_best(3, lambda _: None, budget=4, on_error="withdraw", **QUIET)
+    assert str(found).startswith("Nothing found: no evaluation gave a result\n  Spent 4 of 4 pulls")
+    assert "Nothing found: no evaluation gave a result" in found._repr_html_()
+
+
+# As a page
+
+
+def parsed(html):
+    return ET.fromstring(html)  # noqa: S314  # our own
+
+
+def test_a_page_has_the_curve_the_climb_and_the_runners_up(found):
+    page = parsed(found._repr_html_())
+    text = " ".join(page.itertext())
+    assert "The answer over time" in text
+    assert "Its climb" in text
+    for arm in found.top(4):
+        assert repr(arm.label) in text
+    curve = page.find(".//{http://www.w3.org/2000/svg}svg")
+    dots = curve.findall("{http://www.w3.org/2000/svg}circle")
+    assert len(dots) == len(found.history) + 1
+
+
+def test_a_page_needs_nothing_from_elsewhere_and_no_script(found):
+    html = found._repr_html_().replace('xmlns="http://www.w3.org/2000/svg"', "")
+    assert not re.search(r"https?:|<script|@import|url\(", html)
+
+
+@pytest.mark.parametrize("policy", ["b3auto", "b3", "us"])
+def test_labels_are_text_in_a_page(policy):
+    nasty = ["<script>alert(1)</script>", "a & b", '"><b>']
+    html = find_best(nasty, len, budget=30, policy=policy, **QUIET)._repr_html_()
+    parsed(html)
+    assert "<script" not in html
+
+
+def test_a_curve_of_one_pull_and_one_of_equal_means_are_drawn():
+    for budget in (1, 20):
+        parsed(find_best(2, lambda _: 0.0, budget=budget, **QUIET)._repr_html_())
+
+
+# As a table
+
+
+def test_a_table_has_a_row_for_each_arm_tried(found):
+    table = found.to_dataframe()
+    assert list(table.columns) == ["label", "mean", "pulls", "level", "withdrawn"]
+    assert len(table) == found.session.view().tried
+    assert (table["pulls"].sum(), table["label"][0]) == (600, found.label)
+    assert table["mean"][0] == found.recommendation.mean
+
+
+def test_the_keys_of_arms_are_columns():
+    arms = [{"rate": 0.1 * k, "mean": "theirs"} for k in range(5)]
+    table = find_best(arms, lambda arm: arm["rate"], budget=30, **QUIET).to_dataframe()
+    assert list(table.columns) == ["label", "rate", "arm_mean", "mean", "pulls", "level", "withdrawn"]
+    assert table["rate"][0] == 0.4
+    named = find_best({"a": 1.0, "b": 2.0}, lambda arm: arm, budget=30, **QUIET).to_dataframe()
+    assert list(named["arm"]) == [2.0, 1.0]
+
+
+def test_withdrawn_arms_are_in_the_table():
+    table = find_best(3, lambda arm: 1 / (arm - 1), budget=30, catch=ZeroDivisionError, **QUIET).to_dataframe()
+    assert set(table["label"]) == {0, 2}
+
+
+def without(monkeypatch, package):
+    real = builtins.__import__
+
+    def imports(name, *rest):
+        if name.partition(".")[0] == package:
+            raise ImportError(name)
+        return real(name, *rest)
+
+    for name in [name for name in sys.modules if name.partition(".")[0] == package]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(builtins, "__import__", imports)
+
+
+def test_without_pandas_it_says_what_to_install(found, monkeypatch):
+    without(monkeypatch, "pandas")
+    with pytest.raises(MissingExtra, match=r"to_dataframe needs pandas, .* pip install 'boxthirding\[pandas\]'"):
+        found.to_dataframe()
+
+
+def test_history_has_means(found):
+    assert all(type(answer.mean) is float for answer in found.history)
+    assert found.history[-1].label == found.label
+    pulls, label, mean = found.history[0]
+    assert (pulls, label, mean) == found.history[0]
+
+
+# Pictures
+
+
+@pytest.mark.parametrize("kind", ["answer", "arms", "boxes"])
+def test_axes_in_axes_out(found, kind):
+    figure, axes = plt.subplots()
+    assert found.plot(kind, ax=axes) is axes
+    assert axes.get_xlabel()
+    assert axes.get_ylabel()
+    figure.canvas.draw()
+
+
+@pytest.mark.parametrize("kind", ["answer", "arms", "boxes"])
+def test_sessions_studies_and_results_have_the_same_pictures(kind, tmp_path):
+    means = {f"name {k}": k / 20 for k in range(20)}
+    with b3.open_study(tmp_path / "study.db", arms=list(means), policy="b3") as study:
+        session = b3.Session(list(means), policy="b3")
+        for each in (session, study):
+            found = find_best(None, means.get, budget=100, study=each, **QUIET)
+            axes, theirs = each.plot(kind), found.plot(kind)
+            axes.figure.canvas.draw()
+            assert (axes.get_xlabel(), axes.get_title()) == (theirs.get_xlabel(), theirs.get_title())
+
+
+def test_the_answer_is_drawn_as_it_changed(found):
+    axes = found.plot()
+    line = axes.get_lines()[0]
+    assert list(line.get_xdata()) == [*(answer.pulls for answer in found.history), 600]
+    assert list(line.get_ydata()) == [*(answer.mean for answer in found.history), found.recommendation.mean]
+
+
+def test_every_box_is_drawn_with_its_number_of_arms(found):
+    axes = found.plot("boxes")
+    boxes = [box for box in found.session.view().boxes if box.level is not None]
+    assert len(axes.patches) == len(boxes)
+    assert sorted(text.get_text() for text in axes.texts) == sorted(f"{box.arms:,}" for box in boxes)
+
+
+def test_the_best_arms_have_their_names_in_the_picture(found):
+    names = [text.get_text() for text in found.plot("arms").texts]
+    assert names == [arm.label for arm in found.top(5)]
+
+
+def test_names_are_shortened_and_no_formulas():
+    arms = [f"$cost_{k}$ " + "x" * 50 for k in range(4)]
+    axes = find_best(arms, len, budget=30, **QUIET).plot("arms")
+    axes.figure.canvas.draw()
+    assert axes.texts[0].get_text().startswith("$cost_")
+    assert len(axes.texts[0].get_text()) == 24
+
+
+@pytest.mark.parametrize(
+    ("policy", "kind", "message"),
+    [
+        ("us", "boxes", r"policy us has no boxes to plot: give kind='answer' or kind='arms'"),
+        ("b3", "pie", "kind is 'pie', but must be one of answer, arms, boxes"),
+    ],
+)
+def test_a_picture_that_cannot_be_is_refused(policy, kind, message):
+    with pytest.raises(InvalidInput, match=message):
+        find_best(3, float, budget=9, policy=policy, **QUIET).plot(kind)
+
+
+def test_without_a_result_there_is_nothing_to_plot():
+    with pytest.raises(InvalidInput, match="nothing to plot: no arm has a result yet"):
+        b3.Session(3).plot()
+
+
+def test_without_matplotlib_it_says_what_to_install(found, monkeypatch):
+    without(monkeypatch, "matplotlib")
+    with pytest.raises(MissingExtra, match=r"a plot needs matplotlib, .* pip install 'boxthirding\[plot\]'"):
+        found.plot()
+
+
+def test_a_pickled_result_reads_the_same(found):
+    copy = pickle.loads(pickle.dumps(found))  # noqa: S301  # our own
+    assert str(copy) == str(found)
+    assert copy._repr_html_() == found._repr_html_()
