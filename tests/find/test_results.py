@@ -1,6 +1,7 @@
 """A result as people read it: printed, as a page, as a table, as pictures."""
 
 import builtins
+import itertools
 import pickle
 import random
 import re
@@ -86,6 +87,13 @@ def test_with_few_results_nothing_is_said_of_the_noise():
     assert "interval" not in printed
     assert "  Winners look better than they are:\n  found.confirm(4, pulls=50) measures the best again." in printed
     assert "4 of 50 arms are in the race: the best of all is among them with probability 8 %." in printed
+
+
+def test_arms_without_end_have_no_number():
+    printed = str(find_best(itertools.count(), noisy(range(1000), 3.0), budget=9, **QUIET))
+    assert re.search(
+        r"\n  \d arms are in the race: one of the best 1 % is among them with probability \d\.?\d* %\.", printed
+    )
 
 
 @pytest.mark.parametrize(

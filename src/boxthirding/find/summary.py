@@ -112,12 +112,11 @@ def _screening(study: AskTell) -> str:
     screening = study.screening(_GOOD)
     if screening is None:
         return ""
-    if screening.candidates == screening.arms:
-        return f"all {counted(screening.arms, 'arm')} are in the race" if screening.arms > 1 else ""
-    race = f"{screening.candidates:,} of {screening.arms:,} arms are in the race"
-    good = f"one of the best {100 * _GOOD:g} %"
-    if screening.arms is None:
-        race = f"{counted(screening.candidates, 'arm')} in the race"
-    elif screening.arms < 2 / _GOOD:  # the best hundredth of so few is one arm
-        good = "the best of all"
+    arms, candidates = screening.arms, screening.candidates
+    if arms == candidates:
+        return f"all {counted(candidates, 'arm')} are in the race" if candidates > 1 else ""
+    of = counted(candidates, "arm") if arms is None else f"{candidates:,} of {arms:,} arms"
+    race = f"{of} {'is' if candidates == 1 else 'are'} in the race"
+    is_one = arms is not None and arms < 2 / _GOOD  # the best hundredth of so few
+    good = "the best of all" if is_one else f"one of the best {100 * _GOOD:g} %"
     return f"{race}: {good} is among them with probability {percent(screening.probability)}"
