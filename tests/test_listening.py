@@ -55,7 +55,7 @@ def test_a_terminal_has_one_line_that_is_cut_to_its_width_and_cleared_in_the_end
     tell = listener(progress=True)
     tell(far(1, left=70, note="b3"))
     tell(far(4))
-    assert terminal.getvalue() == "\r 25 % #####........\x1b[K" + "\r\x1b[K"
+    assert terminal.getvalue() == "\r 25 % ##........ 1 \x1b[K" + "\r\x1b[K"
 
 
 def test_a_terminal_is_not_written_to_all_the_time(monkeypatch):
@@ -63,7 +63,7 @@ def test_a_terminal_is_not_written_to_all_the_time(monkeypatch):
     tell = listener(progress=True)
     for done in (1, 2, 3, 4):
         tell(far(done))
-    assert terminal.getvalue() == "\r 25 % #####........\x1b[K" + "\r\x1b[K"
+    assert terminal.getvalue() == "\r 25 % ##........ 1 \x1b[K" + "\r\x1b[K"
 
 
 def test_elsewhere_what_is_short_says_nothing_and_what_is_long_a_line_now_and_then(capsys, monkeypatch):

@@ -17,6 +17,7 @@ CLEAR: Final = "\r\x1b[K"
 
 _PAUSE: Final = 0.1  # seconds between two updates of a line on a terminal
 _BAR: Final = 20  # letters of a bar
+_WIDE: Final = 100  # columns, below which it is half as long
 _MINUTE: Final = 60
 _HOUR: Final = 3600
 
@@ -76,15 +77,16 @@ def fitted(progress: Progress, width: int, full: str = "━", empty: str = "─"
     """Return how far something is as a bar in one line of a screen; what has no room is cut off at its end.
 
     >>> fitted(Progress(3, 4, "pulls", seconds=6.0, seconds_left=2.0, note="best so far 7"), 68)
-    ' 75 % ━━━━━━━━━━━━━━━───── 3 of 4 pulls, 6 s elapsed, about 2 s left'
+    ' 75 % ━━━━━━━━── 3 of 4 pulls, 6 s elapsed, about 2 s left; best so '
     """
     share = progress.share
     if share is None:
         return in_words(progress)[:width]
-    filled = round(_BAR * min(1.0, share))
+    letters = _BAR if width >= _WIDE else _BAR // 2
+    filled = round(letters * min(1.0, share))
     note = f"; {progress.note}" if progress.note else ""
     words = spoken(progress)
-    return f"{100 * share:3.0f} % {full * filled}{empty * (_BAR - filled)} {words}{note}"[:width]
+    return f"{100 * share:3.0f} % {full * filled}{empty * (letters - filled)} {words}{note}"[:width]
 
 
 def spoken(progress: Progress) -> str:

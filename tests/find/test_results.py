@@ -162,6 +162,15 @@ def test_labels_are_text_in_a_page(policy):
     assert "<script" not in html
 
 
+def test_what_a_terminal_would_obey_is_an_escape_everywhere():
+    arms = [{"text": "\x1b[31mred", "\x07": 1}, {"text": "caf\udce9"}]
+    for given in (arms, ["\x1b[31mred", "caf\udce9"]):
+        found = find_best(given, lambda _: 1.0, budget=20, **QUIET)
+        for shown in (str(found), found._repr_html_()):
+            assert shown.encode("utf-8").decode("utf-8").replace("\n", "").isprintable()
+        found.plot("arms").figure.canvas.draw()
+
+
 def test_a_curve_of_one_pull_and_one_of_equal_means_are_drawn():
     for budget in (1, 20):
         parsed(find_best(2, lambda _: 0.0, budget=budget, **QUIET)._repr_html_())

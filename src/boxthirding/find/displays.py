@@ -4,10 +4,15 @@ import sys
 from dataclasses import replace
 from html import escape
 from importlib.util import find_spec
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from boxthirding._progress import CLEAR, Line, in_words, spoken
 from boxthirding.types import Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rich.console import RenderableType
 
 _BLUE = "#3b8eea"  # is seen on white and on black
 
@@ -65,7 +70,7 @@ class Plain:
 
 
 class RichBar:
-    """A bar on the last line of a terminal, drawn by rich; what `evaluate` prints appears above it."""
+    """A bar on the last lines of a terminal, drawn by rich; what `evaluate` prints appears above it."""
 
     pause = 0.1
 
@@ -74,24 +79,27 @@ class RichBar:
         from rich.progress import BarColumn, TextColumn  # noqa: PLC0415
         from rich.progress import Progress as Bar  # noqa: PLC0415
         from rich.table import Column  # noqa: PLC0415
+        from rich.text import Text  # noqa: PLC0415
 
-        self._bar = Bar(
+        class TwoLines(Bar):
+            """A bar, and the note below it."""
+
+            note = ""
+
+            def get_renderables(self) -> "Iterable[RenderableType]":
+                yield from super().get_renderables()
+                yield Text(self.note, style="dim", no_wrap=True, overflow="ellipsis")
+
+        self._bar = TwoLines(
             TextColumn("{task.percentage:>3.0f} %"),
             BarColumn(bar_width=24),
-            TextColumn("{task.fields[words]}", markup=False, table_column=Column(no_wrap=True)),
-            TextColumn(
-                "{task.fields[note]}",
-                markup=False,
-                style="dim",
-                table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1),
-            ),
+            TextColumn("{task.fields[words]}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis")),
             console=Console(stderr=True),
             auto_refresh=False,
             transient=True,
-            expand=True,
             redirect_stdout=sys.stdout is not None and sys.stdout.isatty(),  # what is piped on goes where it went
         )
-        self._task = self._bar.add_task("", total=1.0, words="starting", note="")
+        self._task = self._bar.add_task("", total=1.0, words="starting")
 
     def say(self, *lines: str) -> None:
         """Print sentences above the bar."""
@@ -101,9 +109,8 @@ class RichBar:
     def draw(self, progress: Progress) -> None:
         """Move the bar."""
         self._bar.start()
-        self._bar.update(
-            self._task, completed=progress.share or 0.0, words=spoken(progress), note=progress.note, refresh=True
-        )
+        self._bar.note = progress.note
+        self._bar.update(self._task, completed=progress.share or 0.0, words=spoken(progress), refresh=True)
 
     def close(self, progress: Progress | None) -> None:  # noqa: ARG002  # the same
         """Remove the bar."""

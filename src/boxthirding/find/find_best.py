@@ -155,7 +155,7 @@ async def find_best_async(  # noqa: PLR0913  # the same
     """Do what `find_best` does from a running event loop; a plain function runs in threads, so the loop goes on.
 
     The parameters are those of `find_best`. Cancelling it cancels the evaluations and raises CancelledError, as always.
-    Ctrl-C returns the best so far.
+    Ctrl-C, or interrupting the cell of a notebook, returns the best so far.
     """
     from boxthirding.find.awaiting import carry_out  # noqa: PLC0415  # asyncio takes its time to import
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
+from boxthirding._text import visible
 from boxthirding.find.budget import counted
 from boxthirding.find.noise import Spread
 from boxthirding.find.words import named
@@ -64,7 +65,9 @@ def arm_in_words(label: Label, arm: Any) -> str:
     if is_label(arm, label):
         return named(label)
     if isinstance(arm, Mapping):
-        text = ", ".join(f"{key}={_short(value, _VALUE)}" for key, value in arm.items() if not is_label(value, label))
+        text = ", ".join(
+            f"{visible(key)}={_short(value, _VALUE)}" for key, value in arm.items() if not is_label(value, label)
+        )
         text = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
     else:
         text = _short(arm, _LONGEST)
@@ -77,7 +80,7 @@ def is_label(value: Any, label: Label) -> bool:
 
 
 def _short(value: Any, longest: int) -> str:
-    text = " ".join(repr(value).split())
+    text = visible(" ".join(repr(value).split()))
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 

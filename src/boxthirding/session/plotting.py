@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from boxthirding._text import visible
 from boxthirding.errors import InvalidInput
 from boxthirding.figures import live
 from boxthirding.session.protocol import AskTell, View
@@ -38,17 +39,17 @@ def _draw_answer(study: AskTell, view: View, axes: "Axes", answers: Sequence[liv
     if best is not None:
         steps = [live.Point(max(1, step.pulls), step.mean, step.outcome) for step in study.why(best.label).steps]
         climb = [step for step in steps if step.name != "introduced"]
-        live.draw_answer(axes, answers, climb, live.Point(max(1, view.pulls), best.mean, str(best.label)))
+        live.draw_answer(axes, answers, climb, live.Point(max(1, view.pulls), best.mean, visible(best.label)))
         axes.set_title("The answer over time", loc="left", fontsize=12)
 
 
 def _draw_arms(study: AskTell, view: View, axes: "Axes") -> None:
     dots = [
-        live.Point(arm.pulls, arm.mean, str(arm.label))
+        live.Point(arm.pulls, arm.mean, visible(arm.label))
         for arm in study.arms(0, min(_MOST, max(1, view.tried)))
         if arm.mean is not None and not arm.withdrawn
     ]
-    best = "" if view.recommendation is None else str(view.recommendation.label)
+    best = "" if view.recommendation is None else visible(view.recommendation.label)
     live.draw_arms(axes, dots, best)
     of = f" of {view.arms:,} arms" if view.arms is not None else " arms"
     shown = f", the best {_MOST:,} shown" if view.tried > _MOST else ""
