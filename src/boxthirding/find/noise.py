@@ -1,49 +1,67 @@
 """How much one score of an arm varies, learned from the results of a run."""
 
 import math
+from typing import NamedTuple
 
 from boxthirding.find.confirm import student
+from boxthirding.session import Recommendation
 from boxthirding.types import Label
 
 _ENOUGH = 5  # scores beyond the first of their arm, below which nothing is said of the noise
+_PRIOR = 10  # scores that the spread over all arms counts for, beside an arm's own
+
+
+class _Arm(NamedTuple):
+    """The scores of an arm."""
+
+    scores: int = 0
+    mean: float = 0.0
+    squares: float = 0.0  # of the distances from the mean
+
+
+_NONE = _Arm()
 
 
 class Noise:
-    """The spread of scores around the mean of their own arm, over all arms."""
+    """The spread of scores around the mean of their own arm: each arm's own, and over all arms."""
 
     def __init__(self) -> None:
-        self._arms: dict[Label, tuple[int, float]] = {}  # by label: scores, and their mean
-        self._squares = 0.0  # of the distances from those means
+        self._arms: dict[Label, _Arm] = {}
+        self._squares = 0.0  # of all arms
         self._freedom = 0  # scores beyond the first of their arm
 
     def add(self, label: Label, score: float) -> None:
-        """Take a score in (Welford's recurrence, summed over the arms)."""
-        count, mean = self._arms.get(label, (0, 0.0))
+        """Take a score in (Welford's recurrence)."""
+        count, mean, squares = self._arms.get(label, _NONE)
         distance = score - mean
         mean += distance / (count + 1)
-        self._arms[label] = count + 1, mean
+        added = distance * (score - mean) if count else 0.0
+        self._arms[label] = _Arm(count + 1, mean, squares + added)
         if count:
-            self._squares += distance * (score - mean)
+            self._squares += added
             self._freedom += 1
 
-    def spread(self) -> "Spread | None":
-        """Return the spread; None while too few arms were pulled twice."""
-        if self._freedom < _ENOUGH:
-            return None
-        return Spread(math.sqrt(self._squares / self._freedom), self._freedom)
+    @property
+    def is_known(self) -> bool:
+        """Whether enough arms were pulled more than once to say anything."""
+        return self._freedom >= _ENOUGH
 
+    @property
+    def is_none(self) -> bool:
+        """Whether it is known that scores of an arm never differ."""
+        return self.is_known and self._squares == 0
 
-class Spread:
-    """The standard deviation of one score of an arm, and how many scores it was learned from."""
+    def half_width(self, arm: Recommendation) -> float:
+        """Return half the 95 % interval of an arm's mean.
 
-    def __init__(self, deviation: float, freedom: int) -> None:
-        self.deviation = deviation
-        self._quantile = student(freedom)
+        The variance is that of its own scores, and of ten more with the spread over all arms: ten scores of 1 in a row
+        do not mean that there is no noise.
+        """
+        count, _, squares = self._arms.get(arm.label, _NONE)
+        own = max(0, count - 1)
+        variance = (squares + _PRIOR * self._squares / self._freedom) / (own + _PRIOR)
+        return student(min(self._freedom, own + _PRIOR)) * math.sqrt(variance / arm.pulls)
 
-    def half_width(self, pulls: int) -> float:
-        """Return half the 95 % interval of a mean of so many pulls."""
-        return self._quantile * self.deviation / math.sqrt(pulls)
-
-    def is_ahead(self, lead: float, pulls: int, others: int) -> bool:
-        """Tell whether a mean of so many pulls leads another by more than noise explains."""
-        return lead > math.hypot(self.half_width(pulls), self.half_width(others))
+    def is_ahead(self, lead: float, arm: Recommendation, other: Recommendation) -> bool:
+        """Tell whether an arm leads another by more than noise explains."""
+        return lead > math.hypot(self.half_width(arm), self.half_width(other))

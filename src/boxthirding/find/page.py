@@ -12,6 +12,11 @@ from boxthirding.session import Lineage, Recommendation
 from boxthirding.session.protocol import Step
 
 _LAST: Final = 6  # steps of the climb that are shown
+_OUTCOMES: Final = {
+    "lifted": "first of three, lifted",
+    "shifted": "second of three, stays and waits",
+    "discarded": "third of three, dropped from the boxes",
+}
 _STYLE: Final = """
 .b3-found{max-width:46em;font-size:14px;line-height:1.5;color:inherit;overflow-wrap:anywhere}
 .b3-found .b3-best{font-size:1.35em;font-weight:600;line-height:1.3;margin:.1em 0}
@@ -48,7 +53,7 @@ def page(
     account: Sequence[str],
 ) -> str:
     """Return a result as HTML: what won, how far to trust it, the runners-up, the curve, the climb, what it took."""
-    pictures = [_curve(answers, pulls, best.mean), _climb(story)]
+    pictures = [_curve(answers, pulls, best.mean), _climb(story, best)]
     parts = [
         f'<div class="b3-soft">The best arm</div><div class="b3-best">{escape(sentences.arm)}</div>',
         f"<div>{escape(sentences.mean)}</div>",
@@ -80,7 +85,7 @@ def _table(sentences: Summary, best: Recommendation) -> str:
     return f'<table class="b3-top">{head}{cells}</table>'
 
 
-def _climb(story: Lineage) -> str:
+def _climb(story: Lineage, best: Recommendation) -> str:
     """Return the way of the winner through the levels; nothing, where the policy has none."""
     steps = [step for step in story.steps if step.rivals]
     if not steps:
@@ -90,19 +95,14 @@ def _climb(story: Lineage) -> str:
     rows += [
         f'<li><span class="b3-level">level {step.level}</span>{escape(_told(step))}</li>' for step in steps[-_LAST:]
     ]
-    rows.append(f'<li><span class="b3-level">now</span>{story.mean:.4g} over {counted(story.pulls, "pull")}</li>')
+    rows.append(f'<li><span class="b3-level">now</span>{best.mean:.4g} over {counted(best.pulls, "pull")}</li>')
     return f'<div class="b3-title">Its climb</div><ol class="b3-climb">{"".join(rows)}</ol>'
 
 
 def _told(step: Step) -> str:
     """Say what happened to an arm in a box of three."""
     rivals = " and ".join(f"{rival.mean:.4g}" for rival in step.rivals)
-    outcome = {
-        "lifted": "first of three, lifted",
-        "shifted": "second of three, stays and waits",
-        "discarded": "third of three, dropped from the boxes",
-    }[step.outcome]
-    return f"{step.mean:.4g} against {rivals}: {outcome}"
+    return f"{step.mean:.4g} against {rivals}: {_OUTCOMES.get(step.outcome, step.outcome)}"
 
 
 def _notes(lines: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from boxthirding.figures.live import Point
 from boxthirding.find.budget import Account, Limits, Spending, counted
 from boxthirding.find.confirm import Confirmation, FreshPulls
 from boxthirding.find.engine import Engine
-from boxthirding.find.noise import Spread
+from boxthirding.find.noise import Noise
 from boxthirding.find.search import (
     BUDGET,
     CALLBACK,
@@ -70,7 +70,7 @@ class Found:
         engine: Engine,
         history: list[Answer],
         holders: Mapping[str, int],
-        spread: Spread | None = None,
+        noise: Noise,
     ) -> None:
         self.session = session
         self.recommendation: Recommendation | None = session.recommend()
@@ -91,7 +91,7 @@ class Found:
         """What went wrong in the last evaluation that failed; empty if none did."""
         self._handed = dict(search.handed)  # by label: pulls handed out
         self._engine: Engine | None = engine
-        self._spread = spread
+        self._noise = noise
         self._holders = dict(holders)  # others who have open tickets, and how many
 
     @property
@@ -169,7 +169,7 @@ class Found:
         if self.recommendation is None:
             lines = ["Nothing found: no evaluation gave a result"]
         else:
-            told = summary(self.session, self.recommendation, self._spread)
+            told = summary(self.session, self.recommendation, self._noise)
             lines = [f"Best: {told.arm}", f"  {told.mean}", f"  {told.trust}"]
             if told.advice:
                 lines.append(f"  {told.advice}")
@@ -186,7 +186,7 @@ class Found:
         best = self.recommendation
         if best is None:
             return nothing(self.account())
-        told = summary(self.session, best, self._spread)
+        told = summary(self.session, best, self._noise)
         pulls = self.session.view().pulls
         return page(told, best, self.session.why(best.label), self._answers(), pulls, self.account())
 

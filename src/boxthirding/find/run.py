@@ -69,7 +69,7 @@ class Run:
             source.let_go_quietly()
         try:
             holders = source.holders() if self._opened.is_shared else {}
-            found = Found(self._opened.study, search, self._crew, self._history, holders, self._noise.spread())
+            found = Found(self._opened.study, search, self._crew, self._history, holders, self._noise)
         except TROUBLE as trouble:
             if isinstance(search.error, TROUBLE):
                 raise search.error from trouble

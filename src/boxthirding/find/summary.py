@@ -5,7 +5,7 @@ from typing import Any, Final, NamedTuple
 
 from boxthirding._text import visible
 from boxthirding.find.budget import counted
-from boxthirding.find.noise import Spread
+from boxthirding.find.noise import Noise
 from boxthirding.find.words import named
 from boxthirding.session import AskTell, Recommendation
 from boxthirding.session.protocol import percent
@@ -35,13 +35,13 @@ class Summary(NamedTuple):
     """How likely it is that a good arm is in the race at all; empty, where it is not known."""
 
 
-def summary(study: AskTell, best: Recommendation, spread: Spread | None) -> Summary:
+def summary(study: AskTell, best: Recommendation, noise: Noise) -> Summary:
     """Return what there is to say of the best arm of a study."""
     others = study.top(1 + RUNNERS_UP)[1:]
     return Summary(
         shown(study, best.label),
-        _mean(best, spread),
-        *_trust(best, others, spread, 1 if study.view().direction == "maximize" else -1),
+        _mean(best, noise),
+        *_trust(best, others, noise, 1 if study.view().direction == "maximize" else -1),
         tuple((shown(study, other.label), other) for other in others),
         _screening(study),
     )
@@ -84,21 +84,21 @@ def _short(value: Any, longest: int) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
-def _mean(best: Recommendation, spread: Spread | None) -> str:
+def _mean(best: Recommendation, noise: Noise) -> str:
     told = f"mean {best.mean:.4g} over {counted(best.pulls, 'pull')}"
-    if spread is None or spread.deviation == 0:
+    if noise.is_none or not noise.is_known:
         return told
-    half = spread.half_width(best.pulls)
+    half = noise.half_width(best)
     return f"{told}, 95 % interval {best.mean - half:.4g} to {best.mean + half:.4g}"
 
 
-def _trust(best: Recommendation, others: list[Recommendation], spread: Spread | None, sign: int) -> tuple[str, str]:
+def _trust(best: Recommendation, others: list[Recommendation], noise: Noise, sign: int) -> tuple[str, str]:
     """Say how far to believe it, and what to do; an interval knows nothing of selection, so that is said in words."""
-    if spread is not None and spread.deviation == 0:
+    if noise.is_none:
         return "Scores of the same arm never differed, so its mean is exact.", ""
-    if spread is None:
+    if not noise.is_known:
         return "Winners look better than they are:", _CONFIRM.format(1 + len(others), "the best")
-    close = [other for other in others if not spread.is_ahead(sign * (best.mean - other.mean), best.pulls, other.pulls)]
+    close = [other for other in others if not noise.is_ahead(sign * (best.mean - other.mean), best, other)]
     if not close:
         trust = "Winners look better than they are, but it leads by more than noise explains:"
         return trust, _CONFIRM.format(1, "it")
