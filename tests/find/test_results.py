@@ -270,6 +270,17 @@ def test_sessions_studies_and_results_have_the_same_pictures(kind, tmp_path):
             assert (axes.get_xlabel(), axes.get_title()) == (theirs.get_xlabel(), theirs.get_title())
 
 
+@pytest.mark.parametrize("pulls", [1, 3, 30, 400, 3_000])
+def test_the_axis_of_the_pulls_has_numbers_on_it(pulls):
+    for kind in ("answer", "arms"):
+        axes = find_best(40, noisy(range(40), 9.0), budget=pulls, **QUIET).plot(kind)
+        axes.figure.canvas.draw()
+        low, high = axes.get_xlim()
+        ticks = zip(axes.get_xticks(), axes.get_xticklabels(), strict=True)
+        shown = [label.get_text() for place, label in ticks if low <= place <= high]
+        assert 1 <= len(set(filter(None, shown))) <= 9
+
+
 def test_the_answer_is_drawn_as_it_changed(found):
     axes = found.plot()
     line = axes.get_lines()[0]

@@ -61,8 +61,7 @@ def draw_answer(axes: "Axes", answers: Sequence[Point], climb: Sequence[Point], 
         linewidth=1.2,
         label=f"{short(now.name)}, the best arm now",
     )
-    axes.set_xscale("log")
-    _plain_ticks(axes)
+    _scale_pulls(axes, [point.pulls for point in (*answers, *path)])
     axes.set_xlabel("pulls")
     axes.set_ylabel("mean so far")
     axes.legend(frameon=False)
@@ -84,8 +83,7 @@ def draw_arms(axes: "Axes", arms: Sequence[Point], best: str) -> None:
         is_best = arm.name == best
         axes.scatter([arm.pulls], [arm.mean], s=46 if is_best else 24, color=ORANGE if is_best else BLUE, zorder=3)
     _write_names(axes, ahead, best)
-    axes.set_xscale("log")
-    _plain_ticks(axes)
+    _scale_pulls(axes, [arm.pulls for arm in arms])
     axes.margins(x=0.08, y=0.12)
     axes.set_xlabel("pulls of the arm")
     axes.set_ylabel("mean of the arm")
@@ -144,16 +142,24 @@ def _write_names(axes: "Axes", arms: Sequence[Point], best: str) -> None:
         )
 
 
-def _plain_ticks(axes: "Axes") -> None:
-    """Write pulls as people do, not as powers of ten."""
-    from matplotlib.ticker import FuncFormatter, NullFormatter
+def _scale_pulls(axes: "Axes", pulls: Sequence[int]) -> None:
+    """Give pulls an axis with numbers as people write them: logarithmic, unless they are of one size."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+
+    low, high = min(pulls), max(pulls)
+    if high < _TENFOLD * low:
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
+    else:
+        axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < _TENFOLD**2 * low else (1,)))
+        axes.xaxis.set_minor_formatter(NullFormatter())
 
     def written(value: float, _: Any) -> str:
         return f"{value:,.0f}" if value >= 1 else ""
 
     axes.xaxis.set_major_formatter(FuncFormatter(written))
-    axes.xaxis.set_minor_formatter(NullFormatter())
 
 
+_TENFOLD: Final = 10
 _MANY: Final = 2_000  # dots that are drawn as one picture in a file of lines
 _DARK: Final = 0.5  # from here on, letters are white
