@@ -5,7 +5,10 @@ place that shows one calls `visible`.
 """
 
 import re
+from collections.abc import Iterable
 from typing import Final
+
+_ALIKE = 0.6  # of 1, from which texts are alike
 
 # Control characters, what turns the direction of writing, ends of lines and paragraphs, and halves of characters, which
 # is how Python keeps the bytes of a file name that are not UTF-8.
@@ -29,6 +32,20 @@ def in_one_line(text: object) -> str:
     one two\x07
     """
     return " ".join(map(visible, str(text).splitlines()))
+
+
+def did_you_mean(word: str, words: Iterable[object]) -> str:
+    """Return a question after what is like a word, or nothing.
+
+    >>> did_you_mean("comound 7", ["compound 7", "compound 8", 7])
+    "did you mean 'compound 7'?"
+    >>> did_you_mean("x", ["compound 7"])
+    ''
+    """
+    from difflib import get_close_matches  # noqa: PLC0415  # only where something is wrong
+
+    close = get_close_matches(word, [text for text in words if isinstance(text, str)], n=1, cutoff=_ALIKE)
+    return f"did you mean {close[0]!r}?" if close else ""
 
 
 def in_ascii(text: object) -> str:

@@ -9,9 +9,11 @@ BoxThirdingError
 │   │   └── ArmWithdrawn                   its arm is gone
 │   ├── CannotAmend                        the policy cannot take results that no job of its own asked for
 │   ├── UnreadableData                     a file cannot be read, or does not hold what it must
+│   │   └── NoHeader                       its first line holds data, not the names of columns
 │   ├── ResultsRefused                     a results file cannot be gone on with
 │   ├── UnknownStudy                       there is no study of that name, and no arms to make one with
 │   ├── StudyDiffers                       a study was made with other arms, or with other settings
+│   │   └── StudyChanged                   its arms are other things than before; to continue with them can be forced
 │   └── StudyFinished                      the study has been finished for good
 ├── ArmsUnavailable (also a RuntimeError)  an iterator of arms raised
 ├── EvaluationFailed (also a RuntimeError) an evaluation failed and ended the run; it has the best so far
@@ -85,6 +87,10 @@ class UnreadableData(InvalidInput):
     """A file is missing, empty or not of the form that was asked for."""
 
 
+class NoHeader(UnreadableData):
+    """The first line of a table holds data, where the names of its columns are expected."""
+
+
 class ResultsRefused(InvalidInput):
     """A results file is of another version or of other settings, or in use; it has not been touched."""
 
@@ -95,6 +101,10 @@ class UnknownStudy(InvalidInput):
 
 class StudyDiffers(InvalidInput):
     """A study was made with other arms, or with other settings, than it is opened with; it has not been touched."""
+
+
+class StudyChanged(StudyDiffers):
+    """Arms are other things than before under the same labels, or details differ; `force` continues with the new."""
 
 
 class StudyFinished(InvalidInput):

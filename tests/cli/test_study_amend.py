@@ -9,34 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from invoking import done, refused, study
 
 from boxthirding import open_study
-from boxthirding.cli.commands import cli
 from boxthirding.study.codec import START, encode, read
 
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "80")
-    return tmp_path
-
-
-def study(*arguments):
-    return CliRunner().invoke(cli, ["study", *map(str, arguments)])
-
-
-def done(*arguments):
-    ended = study(*arguments)
-    assert ended.exit_code == 0, ended.output
-    return ended.stdout
-
-
-def refused(*arguments):
-    ended = study(*arguments)
-    assert (ended.exit_code, ended.stdout) == (2, ""), ended.output
-    return ended.stderr
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def made(policy="b3auto", **settings):

@@ -10,34 +10,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from invoking import done, refused, study
 
 from boxthirding import open_study
-from boxthirding.cli.commands import cli
 
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "80")
-    return tmp_path
-
-
-def study(*arguments):
-    return CliRunner().invoke(cli, ["study", *arguments])
-
-
-def done(*arguments):
-    ended = study(*arguments)
-    assert ended.exit_code == 0, ended.output
-    return ended.stdout
-
-
-def refused(*arguments):
-    ended = study(*arguments)
-    assert (ended.exit_code, ended.stdout) == (2, ""), ended.output
-    (line,) = ended.stderr.splitlines()
-    return line
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def made(url="run.db", name="main", *, arms=300, policy="b3", rounds=20, batch=10):
@@ -343,7 +320,8 @@ def test_bad_changes_are_refused_and_change_nothing(case):
     Path("there.txt").write_text("new\nC0001\n", encoding="utf-8")
     before = done("export", "run.db")
     arguments, fragment = BAD_CHANGES[case]
-    assert fragment in refused(*arguments)
+    (line,) = refused(*arguments).splitlines()
+    assert fragment in line
     assert done("export", "run.db") == before
 
 

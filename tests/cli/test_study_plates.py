@@ -6,31 +6,18 @@ import shlex
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from invoking import done, invoke, study
 
 from boxthirding import list_studies, open_study, storage
-from boxthirding.cli.commands import cli
 
 HEADER = ["ticket", "arm", "pull", "reward", "study"]
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    """Start in a folder with arms, on a screen of 80 columns."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "80")
+def folder(folder):
+    """Start in a folder with arms."""
     Path("arms.csv").write_text("compound,mass\n" + "".join(f"C{i:03d},{i}\n" for i in range(200)), encoding="utf-8")
-    return tmp_path
-
-
-def study(*arguments):
-    return CliRunner().invoke(cli, ["study", *arguments])
-
-
-def done(*arguments):
-    ended = study(*arguments)
-    assert ended.exit_code == 0, ended.output
-    return ended.stdout
+    return folder
 
 
 def refused(*arguments):
@@ -161,7 +148,7 @@ def test_the_command_that_is_printed_tells_that_plate_to_that_study(out):
     write(out, [rows[0], *[[*row[:3], "0.5", row[4]] for row in rows[1:]]])
     program, *words = shlex.split(printed.splitlines()[-1])
     assert program == "boxthirding"
-    ended = CliRunner().invoke(cli, words)
+    ended = invoke(*words)
     assert (ended.exit_code, "Study a study: 3 pulls" in ended.stdout) == (0, True)
 
 

@@ -4,33 +4,15 @@ import csv
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from invoking import done, refused
 
 from boxthirding import open_study
-from boxthirding.cli.commands import cli
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def folder(folder):
     Path("arms.txt").write_text("\n".join(f"C{number:03d}" for number in range(50)))
-    return tmp_path
-
-
-def study(*arguments):
-    return CliRunner().invoke(cli, ["study", *map(str, arguments)])
-
-
-def done(*arguments):
-    ended = study(*arguments)
-    assert ended.exit_code == 0, ended.output
-    return ended.stdout
-
-
-def refused(*arguments):
-    ended = study(*arguments)
-    assert (ended.exit_code, ended.stdout) == (2, ""), ended.output
-    return ended.stderr
+    return folder
 
 
 def tickets(plate):

@@ -11,7 +11,8 @@ import pytest
 
 from boxthirding import InvalidInput, StudyDiffers, find_best
 from boxthirding.errors import CommandFailed, UnreadableData
-from boxthirding.runs.programs import Program, Pulls, as_known, digest_of, labelled, read_arms, read_known
+from boxthirding.runs.inputs import as_known, digest_of, labelled, read_arms, read_known
+from boxthirding.runs.programs import Program, Pulls
 
 ECHO = f"{shlex.quote(sys.executable)} -S -c 'import sys; print(sys.argv[1])'"
 

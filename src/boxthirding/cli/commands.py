@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from boxthirding.cli.advice import in_words
 from boxthirding.cli.demo import demo
 from boxthirding.cli.leaderboard import leaderboard
 from boxthirding.cli.output import Failure, Refused, never_fail_to_encode, say
@@ -34,7 +35,7 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except BoxThirdingError as error:
-            raise Refused(error) from error
+            raise Refused(in_words(error)) from error
         except KeyboardInterrupt:  # where a command has nothing to save
             say("Interrupted.", err=True)
             ctx.exit(INTERRUPTED)

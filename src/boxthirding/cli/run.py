@@ -1,31 +1,23 @@
 """`boxthirding run`: the best of many arms, each scored by a program that prints a number."""
 
 import errno
-import json
 import signal
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
-from boxthirding._text import in_one_line, visible
+from boxthirding._text import in_one_line
+from boxthirding.cli.advice import in_words
+from boxthirding.cli.answering import Answer
 from boxthirding.cli.output import say
+from boxthirding.cli.running import Plan
 from boxthirding.cli.simulate import INTERRUPTED, TERMINATED
-from boxthirding.cli.study.opening import check_new, kept
+from boxthirding.cli.study.opening import kept
 from boxthirding.errors import EvaluationFailed, InvalidInput
-
-if TYPE_CHECKING:
-    from boxthirding.find import Found
-    from boxthirding.runs.programs import KnownRow, Program, Row
-    from boxthirding.study import Study
-    from boxthirding.types import Label
-
-_GOOD = 0.01  # the share of arms that the screening speaks of
 
 
 @click.command(
@@ -37,16 +29,18 @@ _GOOD = 0.01  # the share of arms that the screening speaks of
     required=True,
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="A CSV file with a header (its column arm, else the first, is the label), or a text file with one arm per "
-    "line.",
+    help="A table, CSV with a header or JSON lines (its column arm, else the first, is the label), or a text file with "
+    "one arm per line.",
 )
 @click.option(
     "--command",
     required=True,
     metavar="COMMAND",
-    help="What to run, without a shell: {arm}, {example}, {pull} and the columns of the CSV file are filled in. "
-    "The last line it prints must be a number, or a number and its cost.",
+    help="What to run: {arm}, {example}, {pull} and the columns of the table are filled in. The last line it prints "
+    "must be a number, or a number and its cost.",
 )
+@click.option("--shell", is_flag=True, help="Run the command by the shell, for pipes and the like.")
+@click.option("--no-header", is_flag=True, help="The CSV files have no header: --arms has arm, 2, 3 … as its columns.")
 @click.option("--budget", type=int, metavar="T", help="How many times the command may run.")
 @click.option("--cost", type=float, metavar="C", help="Or the total cost, as the command prints it.")
 @click.option("--seconds", type=float, metavar="S", help="How long it may take; alone, or beside one of the others.")
@@ -66,6 +60,13 @@ _GOOD = 0.01  # the share of arms that the screening speaks of
     metavar="FILE.csv",
     help="Results that are there already and need not be paid for: the columns arm and reward (or score), with "
     "--examples also example. Several rows of an arm are several results.",
+)
+@click.option(
+    "--confirm",
+    type=int,
+    metavar="P",
+    help="Then measure the reported arms again, each by P new runs beyond the budget: winners look better than they "
+    "are.",
 )
 @click.option("--policy", "spec", metavar="SPEC", help="What decides which arm is next.  [default: b3auto]")
 @click.option(
@@ -107,6 +108,8 @@ def run(  # noqa: PLR0913  # an argument for each option
     *,
     arms_file: Path,
     command: str,
+    shell: bool,
+    no_header: bool,
     budget: int | None,
     cost: float | None,
     seconds: float | None,
@@ -114,6 +117,7 @@ def run(  # noqa: PLR0913  # an argument for each option
     examples_file: Path | None,
     repeat: bool,
     known_file: Path | None,
+    confirm: int | None,
     spec: str | None,
     seed: int | None,
     direction: str | None,
@@ -131,25 +135,28 @@ def run(  # noqa: PLR0913  # an argument for each option
     """
     from boxthirding._checks import whole
     from boxthirding.find import find_best
-    from boxthirding.runs.programs import Program, Pulls, labelled, read_arms, read_examples, read_known
+    from boxthirding.runs.commands import placeholders
+    from boxthirding.runs.inputs import labelled, read_arms, read_examples, read_known
+    from boxthirding.runs.programs import Program, Pulls
 
     if study is None and (name is not None or force):
         option = "--force" if name is None else f"--name is {name}, but"
         raise InvalidInput(f"{option} belongs to --study: give the database")
     _check_budget(budget, cost, seconds)
     whole("top", top, least=1)
-    rows = read_arms(arms_file)
-    examples = None if examples_file is None else read_examples(examples_file)
+    if confirm is not None:
+        whole("--confirm", confirm, least=2)
+    rows = read_arms(arms_file, header=not no_header, used=placeholders(command))
+    examples = None if examples_file is None else read_examples(examples_file, header=not no_header)
     if repeat and examples is None:
         raise InvalidInput("--repeat is given, but there are no examples: give --examples FILE, or leave it out")
-    known = None if known_file is None else read_known(known_file, examples=examples)
-    problem: str | None = None
+    known = None if known_file is None else read_known(known_file, examples=examples, header=not no_header)
     with (
-        Program(command, rows, examples=examples is not None, timeout=timeout) as program,
+        Program(command, rows, examples=examples is not None, timeout=timeout, shell=shell) as program,
         _sigterm_like_ctrl_c() as terminated,
         ExitStack() as stack,
     ):
-        plan = _Plan(labelled(rows), command, examples, repeat, known, spec, seed, direction, budget)
+        plan = Plan(labelled(rows), command, shell, examples, repeat, known, spec, seed, direction, budget)
         opened = None if study is None else stack.enter_context(plan.opened(study, name, program, force=force))
         try:
             found = find_best(
@@ -168,26 +175,34 @@ def run(  # noqa: PLR0913  # an argument for each option
                 study=opened,
                 progress=sys.stderr.isatty() or opened is not None,  # a study says from where it resumes
             )
+            answer = Answer(found, top, examples is not None, interrupted=found.interrupted)
         except EvaluationFailed as error:
-            found, problem = error.found, in_one_line(error.problem)
-        if found.interrupted:
+            answer = Answer(error.found, top, examples is not None, in_one_line(in_words(error)))
+        if confirm is not None:
+            answer.confirm(confirm)
+        if answer.interrupted:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # the answer is printed, whatever is pressed now
-        answer = json.dumps(_as_json(found, top, problem)) if as_json else _report(found, top)
+        text = answer.written(as_json=as_json)
+    _print(text, answer.problem)
+    if answer.interrupted:
+        if study is not None:
+            say("The same command resumes from here.", err=True)
+        ctx.exit(TERMINATED if terminated else INTERRUPTED)
+    if answer.problem is not None or answer.found.recommendation is None:
+        ctx.exit(1)
+
+
+def _print(text: str, problem: str | None) -> None:
+    """Print an answer: it was paid for, so where standard output fails it is repeated."""
     try:
-        say(answer)
-    except OSError as error:  # it was paid for
+        say(text)
+    except OSError as error:
         if error.errno != errno.EPIPE:
-            say(answer, err=True)
+            say(text, err=True)
         raise
     finally:
         if problem is not None:
             say(f"Error: {problem}", err=True)
-    if found.interrupted:
-        if study is not None:
-            say("The same command resumes from here.", err=True)
-        ctx.exit(TERMINATED if terminated else INTERRUPTED)
-    if problem is not None or found.recommendation is None:
-        ctx.exit(1)
 
 
 def _check_budget(budget: int | None, cost: float | None, seconds: float | None) -> None:
@@ -198,91 +213,6 @@ def _check_budget(budget: int | None, cost: float | None, seconds: float | None)
             f"--budget is {budget} and --cost is {cost:g}, but a run has one budget in one unit: "
             "leave one out (--seconds may stand beside either)"
         )
-
-
-@dataclass(frozen=True)
-class _Plan:
-    """What a run is made of, but for what it may spend."""
-
-    arms: "dict[Label, Row | Label]"
-    command: str
-    examples: list[str] | None
-    repeat: bool
-    known: "list[KnownRow] | None"
-    spec: str | None
-    seed: int | None
-    direction: str | None
-    budget: int | None
-
-    def seed_of(self, study: "Study | None") -> int:
-        """Return what decides the order of the examples."""
-        return study.seed if study is not None else 0 if self.seed is None else self.seed
-
-    def known_results(self) -> "dict[Label, Any] | None":
-        """Return the known results, those with examples by their index."""
-        from boxthirding.runs.programs import as_known
-
-        return None if self.known is None else as_known(self.known)
-
-    def opened(self, url: str, name: str | None, program: "Program", *, force: bool) -> "Study":
-        """Open the study of this run, or make it; refuse one with arms that the program cannot run."""
-        from boxthirding.policies.spec import as_policy
-        from boxthirding.runs.programs import digest_of
-        from boxthirding.storage import open_study
-        from boxthirding.storage.opening import NAME
-        from boxthirding.study import Settings
-
-        details = {"command": self.command}
-        if self.examples is not None:
-            details["examples"] = digest_of(self.examples)
-        settings: dict[str, Any] = {
-            "arms": self.arms,
-            "policy": None if self.spec is None else as_policy(self.spec, budget=self.budget),
-            "seed": self.seed,
-            "direction": self.direction,
-            "examples": None if self.examples is None or self.repeat else len(self.examples),
-            "details": details,
-            "force": force,
-        }
-        wanted = NAME if name is None else name
-        check_new(url, wanted, Settings(**settings, known=self._by_pull(self.seed_of(None))))
-        study = open_study(url, wanted, **settings)
-        try:
-            _check_rows(study, program)
-            study.add_known(self._by_pull(study.seed))
-        except BaseException:
-            study.close()
-            raise
-        return study
-
-    def _by_pull(self, seed: int) -> "dict[Label, Any] | None":
-        """Return the known results, those with examples by the pull that sees it."""
-        from boxthirding.find import Examples
-
-        known = self.known_results()
-        if known is None or self.examples is None:
-            return known
-        order = Examples(self.examples, seed)
-        return {
-            label: {order.pull_of(example): reward for example, reward in rewards.items()}
-            for label, rewards in known.items()
-        }
-
-
-def _check_rows(study: "Study", program: "Program") -> None:
-    """Refuse a study to which arms were added that have no row, if the program needs more of them than the label."""
-    from boxthirding.runs.programs import without_rows
-    from boxthirding.study import ArmsAdded, Entry
-
-    if program.columns <= {"arm"}:
-        return
-    events = (entry.event for entry in study.events() if isinstance(entry, Entry))
-    added = [label for event in events if isinstance(event, ArmsAdded) for label in event.labels]
-    missing = [
-        label for label in added if not program.can_run(study.payload(label)) and study.why(label).place != "withdrawn"
-    ]
-    if missing:
-        raise without_rows(missing)
 
 
 @contextmanager
@@ -305,51 +235,3 @@ def _sigterm_like_ctrl_c() -> Iterator[list[int]]:
     finally:
         if ours:
             signal.signal(signal.SIGTERM, signal.SIG_IGN if received else signal.SIG_DFL)  # the answer is printed
-
-
-def _as_json(found: "Found", top: int, problem: str | None) -> dict[str, Any]:
-    spending = found.spending
-    screening = found.session.screening(_GOOD)
-    best = {"label": None, "mean": None, "pulls": 0, "level": None}
-    if found.recommendation is not None:
-        best = found.recommendation._asdict()
-    return {
-        "best": best.pop("label"),
-        **best,
-        "top": [arm._asdict() for arm in found.top(top)],
-        "stopped": found.stopped,
-        "error": problem,
-        "spending": {
-            "pulls": spending.pulls,
-            "elsewhere": spending.elsewhere,
-            "failures": spending.failures,
-            "abandoned": spending.abandoned,
-            "cost": spending.cost,
-            "seconds": spending.seconds,
-            "unit": spending.unit,
-            "limit": spending.limit,
-            "left": spending.left,
-        },
-        "screening": None if screening is None else asdict(screening),
-        "history": found.history,
-    }
-
-
-def _report(found: "Found", top: int) -> str:
-    """Return the answer, the arms that come next, and what it took."""
-    lines = []
-    if found.recommendation is None:
-        lines.append("No arm has a result.")
-    else:
-        lines += [f"Best arm: {visible(found.label)}", ""]
-        ranked = found.top(top)
-        width = max(len("arm"), *(len(visible(arm.label)) for arm in ranked))
-        lines.append(f"{'arm':{width}}  {'mean':>10}  {'pulls':>7}")
-        lines += [f"{visible(arm.label):{width}}  {arm.mean:>10.4g}  {arm.pulls:>7,}" for arm in ranked]
-        lines.append("")
-    spent, *others = found.account()
-    lines += [f"{sentence[0].upper()}{sentence[1:]}." for sentence in (spent, *others)]
-    screening = found.session.screening(_GOOD)
-    if found.recommendation is not None and screening is not None:
-        lines.append(f"{screening}.")
-    return "\n".join(lines)

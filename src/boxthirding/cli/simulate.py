@@ -44,6 +44,7 @@ class _Ended:
     metavar="FILE.csv",
     help="Arms of a file: a caption-contest summary (columns votes, somewhat_funny, funny), else a column mean.",
 )
+@click.option("--no-header", is_flag=True, help="The file has no header: its columns are the mean, or label and mean.")
 @click.option("--top", type=int, metavar="N", help="Only the file's first N rows.")
 @click.option(
     "--rewards",
@@ -84,6 +85,7 @@ def simulate(  # noqa: PLR0913  # an argument for each option
     instance: str | None,
     arms: int | None,
     means: Path | None,
+    no_header: bool,
     top: int | None,
     rewards: str,
     specs: tuple[str, ...],
@@ -108,7 +110,7 @@ def simulate(  # noqa: PLR0913  # an argument for each option
     from boxthirding.sim.simulate import checked_checkpoints
 
     model = parse_rewards(rewards)
-    chosen = _chosen(instance, arms, means, top, model)
+    chosen = _chosen(instance, arms, means, top, model, header=not no_header)
     shown = checked_checkpoints(checkpoints, whole("budget", budget, least=1)).tolist()
     # Whatever is saved can be drawn later.
     read = tuple(shown if plot is None and results is None else [*shown, *log_spaced(budget)])
@@ -130,8 +132,14 @@ def simulate(  # noqa: PLR0913  # an argument for each option
         ctx.exit(INTERRUPTED)
 
 
-def _chosen(
-    instance: str | None, arms: int | None, means: Path | None, top: int | None, rewards: "RewardModel"
+def _chosen(  # an argument for each option
+    instance: str | None,
+    arms: int | None,
+    means: Path | None,
+    top: int | None,
+    rewards: "RewardModel",
+    *,
+    header: bool,
 ) -> "Instance":
     """Return the arms that the options name."""
     from boxthirding.rewards import Table, from_csv, named
@@ -145,7 +153,7 @@ def _chosen(
     if instance is not None:
         return named(instance, arms)
     if means is not None:
-        return from_csv(means, top)
+        return from_csv(means, top, header=header)
     if isinstance(rewards, Table):
         return rewards.instance()
     raise InvalidInput("there are no arms: give --instance NAME, --means FILE.csv or --rewards table:FILE.csv")

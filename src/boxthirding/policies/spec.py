@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from boxthirding._compile import is_kernel
+from boxthirding._text import did_you_mean
 from boxthirding.errors import InvalidInput
 from boxthirding.policies.adaptive_box_thirding import AdaptiveBoxThirding
 from boxthirding.policies.asha import Asha
@@ -91,7 +92,8 @@ def parse_policy(
             raise InvalidInput(f"policy {spec!r} has {pair!r}, but after the colon come key=value pairs")
         if key not in known:
             exist = f"its keys are {', '.join(known)}" if known else "it has none"
-            raise InvalidInput(f"policy {name} has no key {key!r}: {exist}")
+            close = did_you_mean(key, known)
+            raise InvalidInput(f"policy {name} has no key {key!r}: {exist}{f'; {close}' if close else ''}")
         if key in values:
             raise InvalidInput(f"policy {spec!r} gives {key} twice, but each key counts once")
         values[key] = _value(name, known[key], text)
@@ -126,7 +128,7 @@ def written(policy: Policy) -> str:
     """Return a policy as a SPEC, or refuse one that cannot be read back from it."""
     kind = type(policy)
     name = policy.name if POLICIES.get(policy.name) is kind else f"{kind.__module__}:{kind.__qualname__}"
-    way_out = "run it in a Session"
+    way_out = "run it without a study"
     if not is_dataclass(policy):
         raise InvalidInput(f"policy is {policy!r}, but only a frozen dataclass can be kept as a SPEC: {way_out}")
     if kind.__module__ == "__main__" or "<locals>" in kind.__qualname__:
@@ -168,8 +170,10 @@ def _chosen(spec: str) -> tuple[str, type[Any], str]:
     if cls is None:
         attribute, _, pairs = rest.partition(":")
         if not attribute or "=" in attribute:
+            close = did_you_mean(name, POLICIES)
             raise InvalidInput(
                 f"policy is {name!r}, but must be one of {', '.join(sorted(POLICIES))}, or module:Class for your own"
+                f"{f': {close}' if close else ''}"
             )
         name, rest = f"{name}:{attribute}", pairs
         cls = _imported(*name.split(":"))

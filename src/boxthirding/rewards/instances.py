@@ -17,8 +17,9 @@ import numpy as np
 
 from boxthirding._checks import whole
 from boxthirding._memory import refuse_too_large
+from boxthirding._sheets import Sheet
+from boxthirding._tables import read_sheet
 from boxthirding.errors import InvalidInput, UnreadableData
-from boxthirding.rewards.files import Sheet, read_sheet
 from boxthirding.types import Floats, Ints
 
 ARMS: Final = 5513
@@ -109,14 +110,16 @@ def named(name: str, arms: int | None = None) -> Instance:
     return NAMES[name]() if arms is None else NAMES[name](arms)
 
 
-def from_csv(path: str | PathLike[str], top: int | None = None) -> Instance:
+def from_csv(path: str | PathLike[str], top: int | None = None, *, header: bool = True) -> Instance:
     """Read an instance from a CSV file, in the file's order: its first `top` rows, or all.
 
     With the columns votes, somewhat_funny and funny it is a contest summary, and a mean is the share of the last two in
     the votes (its own column `mean` is another scale). Any other file needs a column `mean`. A column `label` or
-    `caption` names the arms.
+    `caption` names the arms. A file without a `header` has the means in its only column, or labels and means in its
+    first two.
     """
-    sheet = read_sheet(path)
+    sheet = read_sheet(path, header=header)
+    sheet = sheet.named("mean") if len(sheet.columns) == 1 else sheet.named("label", "mean")
     wanted = len(sheet.rows) if top is None else whole("top", top, 1)
     if wanted > len(sheet.rows):
         raise InvalidInput(f"top is {wanted}, but {path} has {len(sheet.rows)} rows: give at most that many")
@@ -128,10 +131,7 @@ def from_csv(path: str | PathLike[str], top: int | None = None) -> Instance:
     elif sheet.has(["mean"]):
         means = np.array([sheet.number(row, "mean") for row in rows])
     else:
-        raise UnreadableData(
-            f"{path} has the columns {sheet.listed}, but must have {', '.join(_CONTEST)} "
-            "(a contest summary) or mean: rename one"
-        )
+        raise sheet.without(f"{', '.join(_CONTEST)} (a contest summary) or mean: rename one")
     labels = next((sheet.column(name)[:wanted] for name in _LABELS if sheet.has([name])), None)
     return Instance(Path(path).stem, means, counts, labels, source=str(path))
 

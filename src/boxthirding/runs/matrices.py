@@ -9,10 +9,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from boxthirding._sheets import Sheet, is_numeric, number
+from boxthirding._tables import read_sheet
 from boxthirding.errors import MissingExtra, UnreadableData
 from boxthirding.rewards import Table
-from boxthirding.rewards.files import read_sheet
-from boxthirding.runs.numbers import number
 from boxthirding.types import Floats
 
 _MISSING: Final = frozenset({"", "na", "n/a", "nan", "null", "none", "-"})
@@ -62,36 +62,36 @@ class Matrix:
         return Table(np.where(there, self.scores, 0.0), chances, f"scores:{self.source}")
 
 
-def read_matrix(path: Path) -> Matrix:
+def read_matrix(path: Path, *, header: bool = True) -> Matrix:
     """Read a matrix: the first column has the labels, every other one the scores on an example."""
-    labels, columns = _from_parquet(path) if path.suffix.lower() in (".parquet", ".pq") else _from_csv(path)
+    is_parquet = path.suffix.lower() in (".parquet", ".pq")
+    labels, columns = _from_parquet(path) if is_parquet else _from_csv(path, header=header)
     if not columns:
         raise UnreadableData(f"{path} has no scores: the first column is the label, and every other one an example")
     return Matrix(path.name, tuple(labels), np.column_stack(columns))
 
 
-def _from_csv(path: Path) -> tuple[list[str], list[Floats]]:
-    sheet = read_sheet(path)
-    scores = np.empty((len(sheet.rows), len(sheet.columns) - 1))
-    for row, (_, *cells) in enumerate(sheet.rows):
-        for place, cell in enumerate(cells):
-            scores[row, place] = _score(cell, f"{sheet.place(row)}: {sheet.columns[place + 1]}")
-    return [cells[0].strip() for cells in sheet.rows], list(scores.T)
+def _from_csv(path: Path, *, header: bool) -> tuple[list[str], list[Floats]]:
+    sheet = read_sheet(path, header=header)
+    if header and any(is_numeric(name) and not name.isdigit() for name in sheet.columns):  # examples may be numbered
+        raise sheet.no_header()
+    label, *examples = sheet.columns
+    scores = [[_score(sheet, row, example) for row in range(len(sheet.rows))] for example in examples]
+    return [cell.strip() for cell in sheet.column(label)], [*map(np.array, scores)]
 
 
-def _score(cell: str, where: str) -> float:
+def _score(sheet: Sheet, row: int, column: str) -> float:
     """Return a score, NaN for an empty cell."""
+    cell = sheet.cell(row, column)
     if cell.strip().lower() in _MISSING:
         return math.nan
-    try:
-        value = number(cell)
-    except ValueError:
-        value = math.inf
-    if not math.isfinite(value):
-        raise UnreadableData(f"{where} is {cell!r}, but must be a finite number, or empty where there is no score")
-    if abs(value) >= _LARGEST:
-        raise UnreadableData(f"{where} is {cell!r}, {_TOO_LARGE}")
-    return value
+    where = f"{sheet.place(row)}: {column} is {cell!r}"
+    text = sheet.plain(row, column)
+    if not is_numeric(text):
+        raise UnreadableData(f"{where}, but must be a finite number, or empty where there is no score")
+    if abs(number(text)) >= _LARGEST:
+        raise UnreadableData(f"{where}, {_TOO_LARGE}")
+    return number(text)
 
 
 def _from_parquet(path: Path) -> tuple[list[str], list[Floats]]:

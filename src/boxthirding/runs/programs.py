@@ -1,53 +1,46 @@
 """Programs that score an arm: how their arguments are filled in, how they are run, and what they must print."""
 
+import errno
 import math
 import os
-import re
-import shlex
-import shutil
 import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from hashlib import sha256
-from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
-from boxthirding._checks import as_reward, is_number
+from boxthirding._checks import is_number
+from boxthirding._sheets import number
 from boxthirding._text import visible
-from boxthirding.errors import CommandFailed, InvalidInput, StudyDiffers, UnreadableData
+from boxthirding.errors import CommandFailed, InvalidInput, StudyDiffers
 from boxthirding.find import Examples
-from boxthirding.rewards.files import read_sheet
-from boxthirding.runs.numbers import number
+from boxthirding.runs.commands import Command
+from boxthirding.runs.inputs import Row
 from boxthirding.runs.tails import KEPT, Tail
 from boxthirding.types import Label
 
-Row = dict[str, str]
-"""An arm: its columns by name, and its label as `arm`."""
-
-_PLACEHOLDER = re.compile(r"\{(\w[\w .-]*)\}")
 _PAIR = 2  # a number and its cost
-_LISTED = 20  # columns that an error names
 _COMMAND, _LINE = 200, 80  # characters that an error repeats
 _LOOK = 0.05  # seconds after which to look whether a process that has not closed its pipes is still there
 _MOMENT = 1.0  # seconds to wait for a pipe whose process has ended: something that it started may have it
-_DIGITS = 16  # of a pull: no arm has more
 
 
 class Program:
-    """A command whose last printed line is a number, or a number and its cost; run without a shell.
+    """A command whose last printed line is a number, or a number and its cost.
 
     Each run is a process group of its own: Ctrl-C reaches only us, and what is still running is killed on leaving.
     """
 
-    def __init__(self, command: str, arms: list[Row], *, examples: bool, timeout: float | None) -> None:
+    def __init__(
+        self, command: str, arms: list[Row], *, examples: bool, timeout: float | None, shell: bool = False
+    ) -> None:
         if timeout is not None and not (is_number(timeout) and timeout > 0):
             raise InvalidInput(f"timeout is {timeout}, but must be a number of seconds above 0")
         self._known = frozenset(arms[0])
-        self._words = _checked(command, set(self._known), examples=examples)
+        self._command = Command(command, self._known, examples=examples, shell=shell)
         self._timeout = timeout
         self._running: set[subprocess.Popen[bytes]] = set()
         self._closed = False
@@ -70,8 +63,8 @@ class Program:
             raise without_rows([arm["arm"] if isinstance(arm, dict) else arm])
         pull, example = paired
         values = {"pull": str(pull), "example": example, **(arm if isinstance(arm, dict) else {"arm": str(arm)})}
-        words = [_PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), word) for word in self._words]
-        shown = f"`{visible(_beginning(shlex.join(words), _COMMAND))}`"
+        words, text = self._command.filled_in(values)
+        shown = f"`{visible(_beginning(text, _COMMAND))}`"
         output, errors, code = self._run(words, shown)
         if code != 0:
             how = f"ended with exit code {code}" if code > 0 else f"was ended by signal {-code}"
@@ -81,7 +74,7 @@ class Program:
     @property
     def columns(self) -> frozenset[str]:
         """What the command must know of an arm."""
-        return frozenset(name for word in self._words for name in _PLACEHOLDER.findall(word)) & self._known
+        return self._command.names & self._known
 
     def can_run(self, arm: Row | Label) -> bool:
         """Tell whether the command can be filled in for an arm."""
@@ -106,7 +99,7 @@ class Program:
             if self._closed:
                 raise CommandFailed(f"{shown} was not started: the run is over")
             try:
-                process = subprocess.Popen(  # noqa: S603  # what the user wrote, without a shell
+                process = subprocess.Popen(  # noqa: S603  # what the user wrote
                     words,
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.PIPE,
@@ -116,6 +109,8 @@ class Program:
                 )
             except (OSError, ValueError) as error:
                 reason = (isinstance(error, OSError) and error.strerror) or str(error)
+                if isinstance(error, OSError) and error.errno == errno.ENOEXEC:
+                    reason += " (is it a script without #! on its first line? Name its interpreter first)"
                 raise CommandFailed(f"{shown} could not be started: {reason}") from error
             self._running.add(process)
             return process
@@ -131,27 +126,6 @@ class Pulls(Examples):
         return pull, super().__getitem__(pull)
 
 
-def read_arms(path: Path) -> list[Row]:
-    """Read arms from a CSV file with a header, or from the lines of any other file."""
-    arms, lines = _read(path, "arm")
-    first: dict[str, int] = {}
-    for arm, line in zip(arms, lines, strict=True):
-        label = arm["arm"]
-        if not label:
-            raise UnreadableData(f"{path}, line {line}: the arm is empty, but must have a label")
-        if label in first:
-            raise UnreadableData(
-                f"{path}, line {line}: arm {label!r} stands on line {first[label]} already, but a label must be unique"
-            )
-        first[label] = line
-    return arms
-
-
-def labelled(rows: Iterable[Row]) -> dict[Label, Row | Label]:
-    """Return arms by their labels: the row of each, or the label alone where the file has no other column."""
-    return {row["arm"]: row if len(row) > 1 else row["arm"] for row in rows}
-
-
 def without_rows(labels: Sequence[Label]) -> StudyDiffers:
     """Return what is wrong when arms were added to a study and not to the file of arms."""
     more = f" and {len(labels) - 1:,} more" if len(labels) > 1 else ""
@@ -159,152 +133,6 @@ def without_rows(labels: Sequence[Label]) -> StudyDiffers:
         f"arm {labels[0]!r}{more} of the study is not in the file of --arms, so there is nothing to fill in: "
         "add its row to the file and give --force, or take the arm out with `boxthirding study withdraw`"
     )
-
-
-def read_examples(path: Path) -> list[str]:
-    """Read examples from the column `example` of a CSV file, else its first, or from the lines of any other file."""
-    return [row["example"] for row in _read(path, "example")[0]]
-
-
-def digest_of(examples: Sequence[str]) -> str:
-    """Return what tells examples from others: how many there are, and a digest of their texts."""
-    digest = sha256("\0".join(examples).encode("utf-8", "surrogatepass")).hexdigest()[:12]
-    return f"{len(examples)} with the digest {digest}"
-
-
-class KnownRow(NamedTuple):
-    """A known result in a file."""
-
-    line: int
-    arm: str
-    reward: float
-    pull: int | None
-    """Which pull, or which example of those given; None where the file need not say."""
-
-
-def read_known(path: Path, *, examples: Sequence[str] | None = None, with_pulls: bool = False) -> list[KnownRow]:
-    """Read known results from a CSV file with the columns arm and reward (or score), several rows for an arm or none.
-
-    With examples it must also have a column example, which names one of them; `with_pulls`, a column pull.
-    """
-    sheet = read_sheet(path)
-    third = "example" if examples is not None else "pull" if with_pulls else None
-    reward = "reward" if sheet.has(["reward"]) else "score"
-    wanted = ["arm", reward, *([third] if third else [])]
-    if not sheet.has(wanted):
-        names = "arm and reward (or score)" if third is None else f"arm, {third} and reward (or score)"
-        raise UnreadableData(f"{path} has the columns {sheet.listed}, but must have {names}")
-    places = [sheet.columns.index(name) for name in wanted]
-    indices: dict[str, list[int]] = {}
-    for index, example in enumerate(examples or ()):
-        indices.setdefault(example, []).append(index)
-    rows = []
-    for line, cells in zip(sheet.lines, sheet.rows, strict=True):
-        if not any(map(str.strip, cells)):  # spreadsheets leave them at the end
-            continue
-        arm, score, *rest = [cells[place].strip() for place in places]
-        where = f"{path}, line {line}"
-        pull = None
-        if rest:
-            pull = _example(where, rest[0], indices) if examples is not None else _pull(where, rest[0])
-        rows.append(KnownRow(line, arm, _reward(where, reward, score), pull))
-    return rows
-
-
-def as_known(rows: Iterable[KnownRow], label: Callable[[str], Label] = str) -> dict[Label, Any]:
-    """Return known results as `find_best` and studies take them: lists of rewards, or rewards by pull."""
-    known: dict[Label, Any] = {}
-    for row in rows:
-        if row.pull is None:
-            known.setdefault(label(row.arm), []).append(row.reward)
-            continue
-        rewards = known.setdefault(label(row.arm), {})
-        if row.pull in rewards:
-            raise InvalidInput(
-                f"line {row.line} has a second result of arm {row.arm!r} on the same example, but each counts once: "
-                "leave one out"
-            )
-        rewards[row.pull] = row.reward
-    return known
-
-
-def _reward(where: str, column: str, cell: str) -> float:
-    try:
-        return as_reward(number(cell))
-    except ValueError:  # InvalidInput is one
-        raise UnreadableData(
-            f"{where}: {column} is {cell!r}, but must be a finite number below 1e150 in size, such as 0.5"
-        ) from None
-
-
-def _example(where: str, cell: str, indices: Mapping[str, Sequence[int]]) -> int:
-    found = indices.get(cell, ())
-    if len(found) != 1:
-        problem = f"stands in --examples {len(found)} times" if found else "is none of --examples"
-        raise UnreadableData(f"{where}: example is {cell!r}, which {problem}, but must be one of them")
-    return found[0]
-
-
-def _pull(where: str, cell: str) -> int:
-    if not (cell.isascii() and cell.isdigit() and len(cell) < _DIGITS):
-        raise UnreadableData(f"{where}: pull is {cell!r}, but must be a whole number from 0: the place of its example")
-    return int(cell)
-
-
-def _read(path: Path, name: str) -> tuple[list[Row], list[int]]:
-    """Return the rows of a file, with one column under this name, and the line on which each ends."""
-    if path.suffix.lower() == ".csv":
-        sheet = read_sheet(path)
-        key = name if sheet.has([name]) else sheet.columns[0]
-        rows = [dict(zip(sheet.columns, cells, strict=True)) for cells in sheet.rows]
-        return [{**row, name: row[key].strip()} for row in rows], sheet.lines
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as problem:
-        raise UnreadableData(f"{path} is not UTF-8 text (byte {problem.start})") from None
-    except (OSError, ValueError) as problem:
-        reason = (isinstance(problem, OSError) and problem.strerror) or str(problem)
-        raise UnreadableData(f"{path} cannot be read ({reason}): give a file with an {name} on each line") from None
-    found = [(line.strip(), number) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
-    if not found:
-        raise UnreadableData(f"{path} is empty, but must have an {name} on each line")
-    return [{name: line} for line, _ in found], [number for _, number in found]
-
-
-def _checked(command: str, columns: set[str], *, examples: bool) -> list[str]:
-    """Split a command into words, once and for all, and check what is to be filled in."""
-    try:
-        words = shlex.split(command)
-    except ValueError as error:
-        raise InvalidInput(
-            f"command {command!r} cannot be split into words ({error}): check its quotation marks"
-        ) from None
-    if not words:
-        raise InvalidInput("command is empty, but must name a program, such as 'python score.py {arm}'")
-    wanted = {name for word in words for name in _PLACEHOLDER.findall(word)}
-    known = columns | {"pull"} | ({"example"} if examples else set())
-    if examples and "example" in columns:
-        raise InvalidInput(
-            "the arms have a column 'example' and there are --examples, but {example} can be only one of them"
-        )
-    if "example" in wanted - known:
-        raise InvalidInput("command has {example}, but there are no examples: give --examples FILE")
-    for name in sorted(wanted - known):
-        raise InvalidInput(f"command has {{{name}}}, but only {_listed(known)} can be filled in")
-    if not wanted & columns:
-        raise InvalidInput(
-            f"command has none of {_listed(columns)}, so every arm would get the same number: put {{arm}} into it"
-        )
-    if examples and "example" not in wanted:
-        raise InvalidInput("there are --examples, but the command has no {example}: put it in, or leave them out")
-    if not _PLACEHOLDER.search(words[0]) and shutil.which(words[0]) is None:
-        raise InvalidInput(f"command starts with {words[0]!r}, but there is no such program")
-    return words
-
-
-def _listed(names: set[str]) -> str:
-    more = f", … ({len(names):,} in all)" if len(names) > _LISTED else ""
-    return ", ".join(f"{{{name}}}" for name in sorted(names)[:_LISTED]) + more
 
 
 def _ended(process: "subprocess.Popen[bytes]", pipes: tuple[Tail, ...], timeout: float | None) -> int:

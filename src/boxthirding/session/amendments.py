@@ -40,8 +40,8 @@ def check_known(core: Core, label: Label, pull: int | None = None) -> None:
         return
     if pull is None:
         raise InvalidInput(
-            f"the result of {label!r} names no example, but must: give pull= 0 to {core.examples - 1}, the place "
-            "of its example in the order of the examples"
+            f"the result of {label!r} names no example, but must: give its pull, 0 to {core.examples - 1}, which is "
+            "the place of its example in the order of the examples"
         )
     if not whole("pull", pull, least=0) < core.examples:
         raise InvalidInput(f"pull is {pull}, but there are {core.examples} examples: give 0 to {core.examples - 1}")
@@ -122,7 +122,7 @@ def check_can_exclude(core: Core, holder: str) -> None:
             f"{', '.join(map(repr, told)) or 'none'}"
         )
     if holder in core.ledger.excluded:
-        raise InvalidInput(f"holder {holder!r} is excluded already: include() lets its results count again")
+        raise InvalidInput(f"holder {holder!r} is excluded already: include it to let its results count again")
 
 
 def check_can_include(core: Core, holder: object) -> None:
@@ -136,8 +136,8 @@ def check_can_amend(core: Core, what: str) -> None:
     """Refuse what the policy cannot take."""
     if core.live is not None and not core.amends:
         raise CannotAmend(
-            f"policy {core.policy.name} cannot {what}, as it only knows the results of its own jobs: go on with "
-            "one that can, by use('b3auto') for example"
+            f"policy {core.policy.name} cannot {what}, as it only knows the results of its own jobs",
+            advice="go on with one that can, by use('b3auto') for example",
         )
 
 

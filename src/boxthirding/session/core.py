@@ -97,7 +97,9 @@ class Core:
     def running(self) -> LiveState:
         """The rule's state."""
         if self.live is None:
-            raise InvalidInput("no policy is at work: the rule that wrote the journal is not here, so call use(policy)")
+            raise InvalidInput(
+                "no policy is at work: the rule that wrote the journal is not here, so let another one decide"
+            )
         return self.live
 
     @property
@@ -115,7 +117,8 @@ class Core:
         if policy.rule.amend is None and (self.ledger.rows or self.tickets.open or self.withdrawn):
             raise CannotAmend(
                 f"policy {policy.name} cannot start from results and open tickets that are there, as it only knows "
-                "results of its own jobs: use one that can, such as b3auto"
+                "results of its own jobs",
+                advice="use one that can, such as b3auto",
             )
 
     def prepared(self, policy: Policy) -> LiveState:

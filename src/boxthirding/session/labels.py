@@ -12,11 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boxthirding._checks import whole
+from boxthirding._text import did_you_mean
 from boxthirding.errors import ArmsUnavailable, InvalidInput, UnknownLabel
 from boxthirding.streams import below
 from boxthirding.types import Ints, Label
 
 _TWO_HALVES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+
+
+_SEARCHED = 20_000  # labels, for one that is like an unknown one
 
 
 class Dry(Exception):  # no error: raised by an iterator of arms that has none now and may have one later
@@ -239,8 +243,13 @@ class Labels:
 
     def _arm(self, label: Label) -> int:
         if not self.knows(label):
-            raise UnknownLabel(f"label {label!r} does not exist; labels are strings or integers, as given in arms")
+            raise UnknownLabel(f"label {label!r} does not exist", advice=self._meant(label))
         return self._index[label] if label in self._index else self._implicit.index(int(label))
+
+    def _meant(self, label: object) -> str:
+        """Say which label may have been meant."""
+        close = did_you_mean(label, self._listed[:_SEARCHED]) if isinstance(label, str) else ""
+        return close or "labels are texts or whole numbers, as the arms were given"
 
     def _label_of(self, arm: int) -> Label:
         implicit = len(self._implicit)

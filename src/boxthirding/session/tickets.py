@@ -149,7 +149,7 @@ class Tickets:
         ticket_id = ticket.id if isinstance(ticket, Ticket) else ticket
         if not (_is_id(ticket_id) and 0 <= ticket_id < self.issued):
             raise UnknownTicket(
-                f"ticket {ticket_id!r} was not issued by this session: give a ticket from ask(), or its id"
+                f"ticket {ticket_id!r} was not issued here", advice="give a ticket from ask(), or its id"
             )
         entry = self.open.get(ticket_id)
         if isinstance(ticket, Ticket) and (entry is None or ticket is not entry.ticket):
@@ -175,7 +175,7 @@ class Tickets:
         if self.ended[ticket_id] == VOID:
             return ArmWithdrawn(f"ticket {ticket_id} is void: its arm was withdrawn")
         return AlreadyTold(
-            f"ticket {ticket_id} was told already and the first answer counts: use correct() to change it"
+            f"ticket {ticket_id} was told already and the first answer counts", advice="use correct() to change it"
         )
 
     def held(self, holder: str) -> list[Ticket]:

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+from boxthirding._text import did_you_mean
 from boxthirding.errors import InvalidInput, UnknownStudy
 from boxthirding.session import Known
 from boxthirding.session.tickets import LONGEST_NAME, check_holder
@@ -99,8 +100,12 @@ def open_study(  # noqa: PLR0913  # where it is, and an option for each thing th
     settings = Settings(arms, policy, seed, direction, patience, lease, examples, details, known, force)
     place = shelf(url, durability, timeout)
     if arms is None and name not in (names := place.names()):  # asked first: a typing error makes no database
+        close = did_you_mean(name, names)
         there = f"the studies there are {', '.join(map(repr, names))}" if names else "it has no studies"
-        raise UnknownStudy(f"there is no study {name!r} here, and {there}: give arms to make it")
+        raise UnknownStudy(
+            f"there is no study {name!r} here{f' ({close})' if close else ''}, and {there}",
+            advice="give arms to make it",
+        )
     journal = place.journal(name)
     try:
         study = Study(

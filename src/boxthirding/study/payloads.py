@@ -23,7 +23,9 @@ def kept(payload: Any) -> dict[str, Any]:
     >>> kept({"rate": 0.1}), kept(len)["digest"] == kept(len)["digest"]
     ({'json': {'rate': 0.1}}, True)
     """
-    return {"json": json.loads(_text(payload))} if is_json(payload) else {"digest": digest(payload)}
+    if not is_json(payload):
+        return {"digest": digest(payload)}
+    return {"json": json.loads(json.dumps(payload, allow_nan=False))}  # a copy, its keys in the order that they have
 
 
 def kept_all(pairs: Iterable[tuple[Any, Any]]) -> Payloads | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from boxthirding._checks import is_number, whole
-from boxthirding.errors import StudyDiffers
+from boxthirding.errors import StudyChanged, StudyDiffers
 from boxthirding.policies.spec import as_policy, written
 from boxthirding.session.known import check_details
 from boxthirding.session.labels import sort_out
@@ -114,8 +114,8 @@ def check_same(name: str, state: StudyState, settings: Settings, arms: GivenArms
         differences += _other_labels(state, arms)
     if differences:
         raise StudyDiffers(
-            f"study {name!r} was made with {'; with '.join(differences)}: "
-            "leave out what the study knows itself, or choose another name"
+            f"study {name!r} was made with {'; with '.join(differences)}",
+            advice="leave out what the study knows itself, add new arms with add(), or choose another name",
         )
     if not settings.force:
         _refuse_other_things(name, state, settings, arms)
@@ -130,28 +130,38 @@ def changed(state: StudyState, settings: Settings, arms: GivenArms) -> tuple[dic
 
 def _refuse_other_things(name: str, state: StudyState, settings: Settings, arms: GivenArms) -> None:
     """Refuse other arms under the same labels, and other details."""
-    way = "give what it was made with, choose another name, or pass force=True (--force) to continue with the new one"
+    way = "give what it was made with, choose another name, or pass force=True to continue with the new one"
     for label, payload in arms.payloads.items():
         if not _is_as_stored(state, label, payload):
             stored = state.stored.get(label)
-            raise StudyDiffers(
+            raise StudyChanged(
                 f"arm {label!r} of study {name!r} {_difference(label, stored, payload)}, so its results would be mixed "
-                f"with those of another arm: {way}"
+                "with those of another arm",
+                advice=way,
             )
     if arms.labels is not None and len(state.stored) > len(arms.payloads):
         is_given = _in_range(arms.labels) if isinstance(arms.labels, range) else frozenset(arms.labels).__contains__
         for label in state.stored:
             if label not in arms.payloads and is_given(label):
-                raise StudyDiffers(f"arm {label!r} of study {name!r} is not just its label, as now given: {way}")
+                raise StudyChanged(f"arm {label!r} of study {name!r} is not just its label, as now given", advice=way)
     if settings.details is not None:
         details = check_details(settings.details)
         theirs = state.details or {}
         for key in [*details, *theirs]:
             if details.get(key) != theirs.get(key):
-                raise StudyDiffers(
-                    f"study {name!r} was made with {key} {_short(repr(theirs.get(key)))}, not "
-                    f"{_short(repr(details.get(key)))}, so results of two kinds would be mixed: {way}"
+                raise StudyChanged(
+                    f"study {name!r} was made {_other_detail(key, theirs, details)}, so results of two kinds would be "
+                    "mixed",
+                    advice=way,
                 )
+
+
+def _other_detail(key: str, theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> str:
+    """Say in what details differ."""
+    if key not in theirs:
+        return f"without {key}, not with {key} {_short(repr(ours[key]))}"
+    given_now = _short(repr(ours[key])) if key in ours else "without it"
+    return f"with {key} {_short(repr(theirs[key]))}, not {given_now}"
 
 
 def _difference(label: Label, stored: dict[str, Any] | None, payload: Any) -> str:
@@ -192,8 +202,7 @@ def _other_labels(state: StudyState, arms: GivenArms) -> Iterator[str]:
     new = [label for label in theirs if not is_first(label) and not knows(label)]
     if new and known == [*made]:
         more = f" and {len(new) - 1:,} more" if len(new) > 1 else ""
-        way = "with Study.add or `boxthirding study add`"
-        yield f"{len(made):,} arms, not {len(made) + len(new):,} ({new[0]!r}{more} must be added first, {way})"
+        yield f"{len(made):,} arms, not {len(made) + len(new):,} ({new[0]!r}{more} must be added first)"
         return
     begun = [label for label in theirs if is_first(label) or not knows(label)]
     for position, (mine, yours) in enumerate(zip(made, begun, strict=False)):
@@ -214,9 +223,7 @@ def _ranged(labels: range) -> str:
 
 def _way_to_add(made: range, theirs: range) -> str:
     if len(theirs) > len(made) and theirs[: len(made)] == made:
-        return (
-            f" ({theirs[len(made)]!r} and what follows must be added first, with Study.add or `boxthirding study add`)"
-        )
+        return f" ({theirs[len(made)]!r} and what follows must be added first)"
     return ""
 
 

@@ -111,7 +111,9 @@ class Study:
         self._trouble: BoxThirdingError | None = None  # to be raised by the next ask
         if not journal.read(0, 1):
             if settings.arms is None:
-                raise UnknownStudy(f"there is no study {name!r} here: give arms to make it, or the name of another")
+                raise UnknownStudy(
+                    f"there is no study {name!r} here", advice="give arms to make it, or the name of another"
+                )
             self._create(journal, settings, arms)
         self._created, self._first_check = self._first_event()
         while behind := self._transactions.look(lambda state: self._check(state, settings, arms)):

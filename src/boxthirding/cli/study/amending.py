@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from boxthirding.cli.drawing import counted
-from boxthirding.cli.study.opening import json_option, label_of, of_a_study, opened, report
+from boxthirding.cli.study.opening import json_option, label_of, no_header_option, of_a_study, opened, report
 from boxthirding.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -19,17 +19,18 @@ if TYPE_CHECKING:
 @click.command(epilog="For example: boxthirding study observe screen.db last-year.csv")
 @of_a_study
 @click.argument("file", type=click.Path(path_type=Path))
+@no_header_option
 @json_option
-def observe(*, url: str, name: str | None, file: Path, as_json: bool) -> None:
-    """Give STUDY the known results in FILE, a CSV file with the columns arm and reward.
+def observe(*, url: str, name: str | None, file: Path, no_header: bool, as_json: bool) -> None:
+    """Give STUDY the known results in FILE, a table with the columns arm and reward.
 
     They count like any other result, and are not paid for. Several rows of an arm are several results. Where the study
     has examples, a column pull says which: the place of the example in their order. If a row is bad, none is taken.
     """
-    from boxthirding.runs.programs import as_known, read_known
+    from boxthirding.runs.inputs import as_known, read_known
 
     with opened(url, name) as study:
-        rows = read_known(file, with_pulls=study.examples is not None)
+        rows = read_known(file, with_pulls=study.examples is not None, header=not no_header)
         labels: dict[str, Label] = {}
 
         def label(text: str) -> "Label":
@@ -55,7 +56,7 @@ def observe(*, url: str, name: str | None, file: Path, as_json: bool) -> None:
 def correct(*, url: str, name: str | None, ticket: int, reward: str, as_json: bool) -> None:
     """Replace the reward of TICKET, which was told to STUDY, by REWARD."""
     from boxthirding._checks import as_reward
-    from boxthirding.runs.numbers import number
+    from boxthirding._sheets import number
 
     try:
         value = as_reward(number(reward))

@@ -10,7 +10,8 @@ import click
 
 from boxthirding.cli.drawing import counted
 from boxthirding.cli.output import Failure, Output, say
-from boxthirding.cli.study.opening import check_new, chosen, json_option, of_a_study, opened
+from boxthirding.cli.study.opening import check_new, chosen, json_option, no_header_option, of_a_study, opened
+from boxthirding.cli.study.wells import check_wells, wells_of, wells_option
 from boxthirding.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 
 @click.command(epilog="For example: boxthirding study ask screen.db --arms compounds.csv -n 96 --out plate-1.csv")
 @of_a_study
-@click.option("-n", "--tickets", "number", type=int, default=1, show_default=True, metavar="N", help="How many.")
+@click.option("-n", "--tickets", "number", type=int, metavar="N", help="How many.  [default: 1, or a full plate]")
+@wells_option
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="The first time: the arms, as for run. Later it may be left out.",
 )
+@no_header_option
 @click.option(
     "--policy", "spec", metavar="SPEC", help="The first time: what decides which arm is next.  [default: b3auto]"
 )
@@ -61,9 +64,11 @@ def ask(  # noqa: PLR0913  # an argument for each option
     *,
     url: str,
     name: str | None,
-    number: int,
+    number: int | None,
+    wells: int | None,
     out: Path | None,
     arms: Path | None,
+    no_header: bool,
     spec: str | None,
     seed: int | None,
     direction: str | None,
@@ -81,14 +86,15 @@ def ask(  # noqa: PLR0913  # an argument for each option
     """
     from boxthirding._checks import whole
     from boxthirding.cli.study.plates import holder_of
-    from boxthirding.runs.programs import labelled, read_arms
+    from boxthirding.runs.inputs import labelled, read_arms
     from boxthirding.storage import open_study
 
-    whole("-n", number, least=1)
+    number = wells or 1 if number is None else whole("-n", number, least=1)
+    check_wells(number, wells)
     _check_out(out, url, as_json=as_json)
     if unseen and holder is None:
         raise InvalidInput("--unseen is given, but not who must not see an arm twice: give --holder NAME")
-    rows = None if arms is None else labelled(read_arms(arms))
+    rows = None if arms is None else labelled(read_arms(arms, header=not no_header))
     made_with: dict[str, Any] = {
         "arms": rows,
         "policy": spec,
@@ -111,7 +117,8 @@ def ask(  # noqa: PLR0913  # an argument for each option
             before = study.view().open
             tickets = study.ask(number, unseen=unseen)
             again = max(0, len(tickets) - (study.view().open - before))
-        _hand_out(study, tickets, out, as_json=as_json, url=url)
+        places = None if wells is None else wells_of(study, study.holder, wells)
+        _hand_out(study, tickets, out, as_json=as_json, url=url, wells=places)
         if again:
             say(_handed_out_before(again, len(tickets)), err=True)
         if len(tickets) < number:
@@ -128,8 +135,9 @@ def ask(  # noqa: PLR0913  # an argument for each option
     metavar="FILE.csv",
     help="Where the tickets go, with an empty column reward.  [default: standard output]",
 )
+@wells_option
 @json_option
-def held(*, url: str, name: str | None, holder: str, out: Path | None, as_json: bool) -> None:
+def held(*, url: str, name: str | None, holder: str, out: Path | None, wells: int | None, as_json: bool) -> None:
     """Print the open tickets of HOLDER: those it was given, and has not told.
 
     HOLDER is a worker, a rater, or a plate by its path; `study show` names those who have open tickets.
@@ -143,7 +151,8 @@ def held(*, url: str, name: str | None, holder: str, out: Path | None, as_json: 
         if not tickets and not as_json:
             others = ", ".join(study.view().holders) or "none"
             say(f"{who} has no open tickets; holders who have some: {others}", err=True)
-        _hand_out(study, tickets, out, as_json=as_json, url=url)
+        places = None if wells is None else wells_of(study, who, wells)
+        _hand_out(study, tickets, out, as_json=as_json, url=url, wells=places)
 
 
 def _check_out(out: Path | None, url: str, *, as_json: bool) -> None:
@@ -154,6 +163,8 @@ def _check_out(out: Path | None, url: str, *, as_json: bool) -> None:
         raise InvalidInput(f"--out is {out} and --json prints the tickets instead: leave one out")
     if out is not None:
         refuse_to_destroy(out, url)
+        if out.suffix.lower() != ".csv":
+            raise InvalidInput(f"--out is {out}, but a plate is a CSV file: give a name that ends in .csv")
         refuse_to_overwrite(out, "tell it first, then move it, or give another name")
 
 
@@ -175,21 +186,29 @@ def _to_be_made(url: str, name: str | None, made_with: dict[str, Any]) -> str:
     return wanted
 
 
-def _hand_out(study: "Study", tickets: "list[Ticket]", out: Path | None, *, as_json: bool, url: str) -> None:
+def _hand_out(  # what, where to and how
+    study: "Study",
+    tickets: "list[Ticket]",
+    out: Path | None,
+    *,
+    as_json: bool,
+    url: str,
+    wells: dict[int, str] | None,
+) -> None:
     """Print tickets, or write them and say what comes next."""
     from boxthirding.cli.study.plates import plate_of
     from boxthirding.cli.study.writing import whole_file
 
     if as_json:
         for ticket in tickets:
-            click.echo(json.dumps(_as_json(ticket)))
+            click.echo(json.dumps(_as_json(ticket, wells)))
     elif tickets and out is None:
-        Output().write(plate_of(study, tickets))
+        Output().write(plate_of(study, tickets, wells))
         sys.stdout.flush()
     elif tickets and out is not None:
         try:
             with whole_file(out) as file:
-                file.write(plate_of(study, tickets))
+                file.write(plate_of(study, tickets, wells))
         except OSError as problem:
             raise Failure(
                 f"{out} could not be written ({problem.strerror or problem}); its tickets are open: "
@@ -209,9 +228,11 @@ def _next_command(study: "Study", out: Path, url: str) -> str:
     return shlex.join(["boxthirding", "study", "tell", without_password(url), file, *named])
 
 
-def _as_json(ticket: "Ticket") -> dict[str, Any]:
-    """Return a ticket as JSON, with the row of its arm where the study has one."""
-    row = {"ticket": ticket.id, "arm": ticket.label, "pull": ticket.pull}
+def _as_json(ticket: "Ticket", wells: dict[int, str] | None) -> dict[str, Any]:
+    """Return a ticket as JSON, with its well, and with the row of its arm where the study has one."""
+    row: dict[str, Any] = {"ticket": ticket.id, "arm": ticket.label, "pull": ticket.pull}
+    if wells is not None:
+        row["well"] = wells[ticket.id]
     return {**row, "row": ticket.payload} if isinstance(ticket.payload, dict) else row
 
 

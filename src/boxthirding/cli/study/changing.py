@@ -6,21 +6,22 @@ import click
 
 from boxthirding.cli.drawing import counted
 from boxthirding.cli.output import say
-from boxthirding.cli.study.opening import json_option, label_of, of_a_study, opened, report, summary
+from boxthirding.cli.study.opening import json_option, label_of, no_header_option, of_a_study, opened, report, summary
 
 
 @click.command()
 @of_a_study
 @click.argument("file", type=click.Path(path_type=Path))
-def add(*, url: str, name: str | None, file: Path) -> None:
+@no_header_option
+def add(*, url: str, name: str | None, file: Path, no_header: bool) -> None:
     """Add the arms in FILE to STUDY, all or none of them.
 
-    FILE is a CSV file with a header (its column arm, else the first, is the label), or a text file with one arm per
-    line.
+    FILE is a table, CSV with a header or JSON lines (its column arm, else the first, is the label), or a text file with
+    one arm per line.
     """
-    from boxthirding.runs.programs import labelled, read_arms
+    from boxthirding.runs.inputs import labelled, read_arms
 
-    arms = labelled(read_arms(file))
+    arms = labelled(read_arms(file, header=not no_header))
     with opened(url, name) as study:
         study.add(arms)
         say(f"{counted(len(arms), 'arm')} added.\n{summary(study.view())}")

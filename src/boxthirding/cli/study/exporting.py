@@ -12,11 +12,12 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 import click
 
+from boxthirding._text import did_you_mean
 from boxthirding.cli.drawing import counted
 from boxthirding.cli.output import Failure, Output, say
 from boxthirding.cli.study.opening import chosen, of_a_study
-from boxthirding.cli.study.writing import refuse_to_destroy, refuse_to_overwrite, whole_file
-from boxthirding.errors import UnknownStudy
+from boxthirding.cli.study.writing import form_of, refuse_to_destroy, refuse_to_overwrite, whole_file
+from boxthirding.errors import InvalidInput, UnknownStudy
 
 if TYPE_CHECKING:
     from boxthirding.study import Damaged, Entry, Event
@@ -40,14 +41,14 @@ _LONG: Final = frozenset({"arms", "payloads", "drawn", "drawn_payloads", "met"})
     "--format",
     "form",
     type=click.Choice(["csv", "jsonl"]),
-    help="csv: a row for each ticket or arm that an event is about. jsonl: a JSON object for each event.  "
-    "[default: by the name of the file, else csv]",
+    help="On standard output: csv, a row for each ticket or arm that an event is about, or jsonl, a JSON object for "
+    "each event. A file has what its name says.  [default: csv]",
 )
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Where it goes.  [default: standard output]",
+    help="Where it goes: .csv or .jsonl.  [default: standard output]",
 )
 @click.option("--force", is_flag=True, help="Replace the file if it is there.")
 @click.pass_context
@@ -63,14 +64,17 @@ def export(ctx: click.Context, *, url: str, name: str | None, form: str | None, 
 
     if out is not None:
         refuse_to_destroy(out, url)
+        if form not in (None, form_of(out)):
+            raise InvalidInput(f"--format is {form} and --out is {out}, which says otherwise: leave --format out")
+        form = form_of(out)
         if not force:
             refuse_to_overwrite(out, "give --force to replace it, or another name")
-    if form is None:
-        form = "jsonl" if out is not None and out.suffix in (".jsonl", ".json", ".ndjson") else "csv"
-    write = {"csv": _write_csv, "jsonl": _write_json_lines}[form]
+    write = _write_json_lines if form == "jsonl" else _write_csv
     wanted = chosen(url, name)
     if wanted not in (names := list_studies(url)):
-        raise UnknownStudy(f"there is no study {wanted!r} here: the studies there are {', '.join(map(repr, names))}")
+        close = did_you_mean(wanted, names)
+        there = f"the studies there are {', '.join(map(repr, names))}"
+        raise UnknownStudy(f"there is no study {wanted!r} here{f' ({close})' if close else ''}: {there}")
     damaged: list[Damaged] = []
     with closing(open_journal(url, wanted)) as journal, _writing(out) as file:
         write(_noted(read_journal(journal, damaged=True), damaged), file)

@@ -3,10 +3,12 @@
 import re
 import shlex
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from boxthirding._text import did_you_mean
 from boxthirding.cli.drawing import counted
 from boxthirding.cli.output import say
 from boxthirding.errors import InvalidInput, UnknownLabel, UnknownStudy
@@ -22,6 +24,7 @@ _WHOLE: Final = re.compile(r"-?[0-9]{1,4000}")  # Python reads no longer ones
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+no_header_option = click.option("--no-header", is_flag=True, help="The CSV file has no header.")
 
 
 def kept(_: click.Context, __: click.Parameter, url: str | None) -> str | None:
@@ -58,12 +61,26 @@ def chosen(url: str, name: str | None) -> str:
     if not names:
         word = shlex.quote(place)
         raise UnknownStudy(
-            f"{place} has no studies: is that the right place? "
+            f"{place} has no studies: {_file_like(url) or 'is that the right place?'} "
             f"`boxthirding study ask {word} --arms FILE` makes one, and so does `boxthirding run --study {word}`"
         )
     if len(names) == 1 or NAME in names:
         return names[0] if len(names) == 1 else NAME
     raise InvalidInput(f"{place} has {len(names)} studies: say which with --name ({', '.join(names)})")
+
+
+def _file_like(url: str) -> str:
+    """Ask whether another file of the same folder is meant, where there is none of that name."""
+    from boxthirding.storage.opening import file_of
+
+    path = file_of(url)
+    if path is None or Path(path).exists():
+        return ""
+    try:
+        beside = sorted(file.name for file in Path(path).parent.iterdir() if file.is_file())
+    except OSError:
+        return ""
+    return did_you_mean(Path(path).name, beside)
 
 
 def check_new(url: str, name: str, settings: "Settings") -> None:

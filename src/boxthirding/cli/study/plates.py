@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from boxthirding._checks import as_reward
+from boxthirding._sheets import Sheet, number, shown
+from boxthirding._tables import read_sheet
 from boxthirding._text import in_ascii
-from boxthirding.errors import UnreadableData
-from boxthirding.rewards.files import Sheet, read_sheet
-from boxthirding.runs.numbers import number
+from boxthirding.cli.study.columns import Columns
 from boxthirding.study import ArmWithdrawn, Asked, Corrected, Created, Entry, Told
 
 if TYPE_CHECKING:
@@ -21,19 +21,22 @@ if TYPE_CHECKING:
     from boxthirding.study import Study
 
 COLUMNS: Final = ("ticket", "arm", "pull", "reward", "study")
+"""Of every plate; those of its arms follow, and wells come first."""
 
 _MARK = 6  # digits by which studies of one name are told apart
 _HOLDER = 200  # characters that the name of a holder may have
-_SHOWN = 40  # characters of a cell that a reason repeats
 _DIGITS = 18  # of a ticket at most: no study has handed out more
 
 
-def plate_of(study: "Study", tickets: "Iterable[Ticket]") -> str:
-    """Return tickets of a study as CSV, with a column of rewards to be filled in."""
+def plate_of(study: "Study", tickets: "Sequence[Ticket]", wells: Mapping[int, str] | None = None) -> str:
+    """Return tickets of a study as CSV, with a column of rewards to be filled in, and their wells if they have any."""
     text, mark = io.StringIO(), mark_of(study)
+    columns = Columns([(ticket.label, ticket.payload) for ticket in tickets], (*COLUMNS, "well"))
     sheet = csv.writer(text, lineterminator="\n")
-    sheet.writerow(COLUMNS)
-    sheet.writerows((ticket.id, ticket.label, ticket.pull, "", mark) for ticket in tickets)
+    sheet.writerow([*(["well"] if wells else []), *COLUMNS, *columns.headings])
+    for ticket in tickets:
+        row = [ticket.id, ticket.label, ticket.pull, "", mark, *columns.cells(ticket.label)]
+        sheet.writerow([wells[ticket.id], *row] if wells else row)
     return text.getvalue()
 
 
@@ -75,17 +78,15 @@ class Readings:
     """Rows without a reward: their tickets stay open."""
 
 
-def read_plate(path: Path, study: "Study") -> Readings:
+def read_plate(path: Path, study: "Study", *, header: bool = True) -> Readings:
     """Read a plate and hold every row against the study; nothing is told."""
-    sheet = read_sheet(path)
+    sheet = read_sheet(path, header=header).named("ticket", "reward")
     if not sheet.has(("ticket", "reward")):
-        raise UnreadableData(
-            f"{path} has the columns {sheet.listed}, but must have ticket and reward, as the file that ask wrote"
-        )
-    expected = _Expected(study)
+        raise sheet.without("ticket and reward, as the file that ask wrote")
+    expected = Expected(study)
     good, bad, empty = [], [], 0
     for row in _rows(sheet):
-        if not row.reward.strip():
+        if not row.reward:
             empty += 1
         elif reason := expected.problem(row):
             bad.append(Bad(row.line, row.ticket, reason))
@@ -98,21 +99,26 @@ class _Row(NamedTuple):
     line: int
     ticket: str
     reward: str
-    arm: str | None
-    """None, if there is no such column."""
+    unclear: str
+    """Why it is not clear which number the reward is; empty, if it is."""
+    arms: tuple[str, ...]
+    """What may be the label; none, if there is no such column."""
     study: str
     """Empty, if there is no such column."""
 
 
 def _rows(sheet: Sheet) -> Iterator[_Row]:
     """Return the rows of a plate, but for empty ones, which spreadsheets leave at the end."""
-    for line, cells in zip(sheet.lines, sheet.rows, strict=True):
+    for row, (line, cells) in enumerate(zip(sheet.lines, sheet.rows, strict=True)):
         if any(map(str.strip, cells)):
-            row = dict(zip(sheet.columns, cells, strict=True))
-            yield _Row(line, row["ticket"], row["reward"], row.get("arm"), row.get("study", ""))
+            texts = sheet.texts(row)
+            unclear = sheet.problem(row, "reward")
+            reward = sheet.cell(row, "reward").strip() if unclear else sheet.plain(row, "reward")
+            arms = (sheet.cell(row, "arm"), texts["arm"]) if sheet.has(["arm"]) else ()
+            yield _Row(line, texts["ticket"], reward, unclear, arms, texts.get("study", ""))
 
 
-class _Expected:
+class Expected:
     """The tickets whose results a study expects."""
 
     def __init__(self, study: "Study") -> None:
@@ -126,6 +132,15 @@ class _Expected:
     def _past(self) -> "_Past":
         return _Past(self._study)
 
+    def label(self, ticket: int) -> str | None:
+        """Return the label of an open ticket, or None."""
+        label = self._labels.get(ticket)
+        return self._past.open.get(ticket) if label is None else label  # it has no holder, or is not open
+
+    def refusal(self, ticket: int) -> str:
+        """Say why a ticket is not expected; nothing, if it is."""
+        return "" if self.label(ticket) is not None else self._past.why_not(ticket)
+
     def problem(self, row: _Row) -> str:
         """Say what is wrong with a row, or nothing."""
         if row.study.strip() not in ("", self._mark.strip()):
@@ -133,26 +148,26 @@ class _Expected:
             return f"the row is of study {theirs!r}, but this is {self._mark!r}: tell it to the study that it came from"
         cell = row.ticket.strip()
         if not (cell.isascii() and cell.isdigit()):
-            return f"the ticket is {_shown(row.ticket)}, but must be a whole number"
+            return f"the ticket is {shown(row.ticket)}, but must be a whole number"
         if len(cell) > _DIGITS:
-            return f"the ticket is {_shown(row.ticket)}, which was never handed out by this study"
+            return f"the ticket is {shown(row.ticket)}, which was never handed out by this study"
         return self._about(int(cell), row)
 
     def _about(self, ticket: int, row: _Row) -> str:
         """Say what is wrong with a row that has a number for a ticket, or nothing."""
         if self._lines.setdefault(ticket, row.line) != row.line:
             return f"ticket {ticket} stands on line {self._lines[ticket]} already"
-        label = self._labels.get(ticket)
-        if label is None:  # it has no holder, or is not open
-            label = self._past.open.get(ticket)
+        label = self.label(ticket)
         if label is None:
             return self._past.why_not(ticket)
-        if row.arm is not None and in_ascii(row.arm.strip()) != in_ascii(label.strip()):
-            return f"ticket {ticket} is for {label!r}, not {row.arm!r}: is this the file of another study?"
+        if row.arms and in_ascii(label.strip()) not in [in_ascii(arm.strip()) for arm in row.arms]:
+            return f"ticket {ticket} is for {label!r}, not {row.arms[0]!r}: is this the file of another study?"
+        if row.unclear:
+            return f"the reward is {shown(row.reward)}, {row.unclear}"
         try:
             as_reward(number(row.reward))
         except ValueError:
-            return f"the reward is {_shown(row.reward)}, but must be a finite number below 1e150 in size, such as 0.5"
+            return f"the reward is {shown(row.reward)}, but must be a finite number below 1e150 in size, such as 0.5"
         return ""
 
 
@@ -184,11 +199,6 @@ class _Past:
         if 0 <= ticket < self._issued:
             return f"ticket {ticket} is void: its arm was withdrawn"
         return f"ticket {ticket} was never handed out by this study"
-
-
-def _shown(cell: str) -> str:
-    """Return a cell as a reason repeats it: its beginning, if it is long."""
-    return repr(cell if len(cell) <= _SHOWN else cell[: _SHOWN - 1] + "…")
 
 
 def in_ranges(lines: Sequence[int]) -> str:

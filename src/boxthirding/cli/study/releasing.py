@@ -1,4 +1,4 @@
-"""`boxthirding study release`: a way out when a plate, or a holder of tickets, is lost for good."""
+"""`boxthirding study release` and `fail`: tickets that are lost for good, or could not be evaluated."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -7,7 +7,8 @@ import click
 
 from boxthirding.cli.drawing import counted
 from boxthirding.cli.output import say
-from boxthirding.cli.study.opening import of_a_study, opened, summary
+from boxthirding.cli.study.opening import json_option, of_a_study, opened, report, summary
+from boxthirding.errors import InvalidInput
 
 if TYPE_CHECKING:
     from boxthirding.study import Study
@@ -28,6 +29,38 @@ def release(*, url: str, name: str | None, tickets: tuple[int, ...], holder: str
         them = "it" if len(released) == 1 else "them"
         say(f"{counted(len(released), 'ticket')} released: the next to ask is given {them}.")
         say(summary(study.view()))
+
+
+@click.command(epilog="For example: boxthirding study fail screen.db 17 23")
+@of_a_study
+@click.argument("tickets", metavar="TICKET...", nargs=-1, required=True, type=int)
+@json_option
+def fail(*, url: str, name: str | None, tickets: tuple[int, ...], as_json: bool) -> None:
+    """Say that tickets of STUDY could not be evaluated, such as wells that could not be read: all or none of them.
+
+    The next to ask is given them. An arm that fails three times in a row is withdrawn.
+    """
+    from boxthirding.cli.study.plates import Expected
+
+    with opened(url, name) as study:
+        expected = Expected(study)
+        labels = {ticket: expected.label(ticket) for ticket in tickets}
+        if refusal := next(filter(None, map(expected.refusal, labels)), None):
+            raise InvalidInput(f"{refusal}; nothing was changed")
+        before = study.view()
+        withdrawn: list[str] = []
+        for ticket, label in labels.items():
+            if label not in withdrawn:  # else its tickets are void
+                study.fail(ticket)
+                if study.view().withdrawn > before.withdrawn + len(withdrawn):
+                    withdrawn.append(str(label))
+        again = [ticket for ticket, label in labels.items() if label not in withdrawn]
+        what = f"{counted(len(labels), 'ticket')} failed"
+        if again:
+            what += f": the next to ask is given {'it' if len(again) == 1 else 'them'}"
+        for label in withdrawn:
+            what += f"; {label} failed {study.patience} times in a row and is withdrawn"
+        report(f"{what}.", before, study.view(), as_json=as_json, failed=list(labels), withdrawn=withdrawn)
 
 
 def holder_meant(study: "Study", name: str) -> str:

@@ -8,7 +8,7 @@ import click
 from boxthirding.cli.drawing import counted
 from boxthirding.cli.output import Failure, say
 from boxthirding.cli.simulate import INTERRUPTED
-from boxthirding.cli.study.opening import json_option
+from boxthirding.cli.study.opening import json_option, no_header_option
 from boxthirding.errors import SimulationFailed
 
 
@@ -29,6 +29,7 @@ from boxthirding.errors import SimulationFailed
     metavar="S",
     help="How much of the cost may be spent, such as 0.1; may be repeated.  [default: 0.01, 0.05, 0.1, 0.25]",
 )
+@no_header_option
 @click.option("--replicates", type=int, default=200, show_default=True, metavar="R", help="Random orders of each.")
 @click.option(
     "--seed", type=int, default=0, show_default=True, metavar="S", help="The same seed gives the same orders."
@@ -42,6 +43,7 @@ def replay(
     file: Path,
     specs: tuple[str, ...],
     shares: tuple[float, ...],
+    no_header: bool,
     replicates: int,
     seed: int,
     threads: int | None,
@@ -49,9 +51,9 @@ def replay(
 ) -> None:
     """Say what each policy would have picked from FILE, a matrix of scores, for a part of its cost.
 
-    FILE is CSV with a header, or Parquet: a row for each arm, its label in the first column, its scores on the examples
-    in the others. A pull of an arm is the score of a random example of its row; the truth is the mean of the row, and
-    the cost that of all scores.
+    FILE is CSV with a header, JSON lines or Parquet: a row for each arm, its label in the first column, its scores on
+    the examples in the others. A pull of an arm is the score of a random example of its row; the truth is the mean of
+    the row, and the cost that of all scores.
     """
     from boxthirding import _compile
     from boxthirding.cli.watching import watched
@@ -59,7 +61,7 @@ def replay(
     from boxthirding.runs.replay import COMPARED, SHARES, Replay
     from boxthirding.sim import Interrupted
 
-    matrix = read_matrix(file)
+    matrix = read_matrix(file, header=not no_header)
     planned = Replay(matrix, specs or COMPARED, shares or SHARES, replicates=replicates, seed=seed)
     for note in planned.left_out:
         say(f"Note: {note}", err=True)

@@ -1,10 +1,12 @@
 """`boxthirding study show`: the boxes, the best arms and the screening chance of a study."""
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from boxthirding._checks import whole
 from boxthirding.cli.drawing import counted
 from boxthirding.cli.study.boxes import SEATS
 from boxthirding.cli.study.opening import json_option, of_a_study, opened
@@ -16,22 +18,27 @@ if TYPE_CHECKING:
 
     from boxthirding.session import Box, View
 
-_TOP = 5
+_TOP = 5  # arms that are shown
 _HOLDERS = 5  # that are named
 _NUMBERS = 36  # columns beside a label
 
 
 @click.command()
 @of_a_study
+@click.option("--top", type=int, metavar="N", help=f"How many of the best arms to show.  [default: {_TOP}]")
 @json_option
-def show(*, url: str, name: str | None, as_json: bool) -> None:
+def show(*, url: str, name: str | None, top: int | None, as_json: bool) -> None:
     """Show STUDY: its boxes, what it recommends now, and the chance that a good arm is still in the race."""
+    if top is not None:
+        whole("--top", top, least=1)
     with opened(url, name) as study:
         view, boxes = study.view(), study.boxes(count=SEATS)
+        if top is not None:
+            view = replace(view, top=tuple(study.top(top)))
     if as_json:
         click.echo(json.dumps(_as_json(view, boxes)))
     else:
-        _print(view, boxes)
+        _print(replace(view, top=view.top[: _TOP if top is None else top]), boxes)
 
 
 def _as_json(view: "View", boxes: "Sequence[Box]") -> dict[str, Any]:
@@ -91,7 +98,7 @@ def _print_top(view: "View", console: "Console") -> None:
 
     from boxthirding.cli.study.boxes import Names, dots_of, one_line
 
-    top = view.top[:_TOP]
+    top = view.top
     names = Names([arm.label for arm in top], max(20, console.width - _NUMBERS), dots_of(console))
     table = Table.grid(padding=(0, 2, 0, 0))
     table.show_header = True

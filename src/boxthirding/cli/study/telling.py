@@ -8,7 +8,7 @@ import click
 
 from boxthirding.cli.drawing import counted
 from boxthirding.cli.output import say
-from boxthirding.cli.study.opening import json_option, of_a_study, opened, summary
+from boxthirding.cli.study.opening import json_option, no_header_option, of_a_study, opened, summary
 from boxthirding.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -20,10 +20,11 @@ _SHOWN = 20  # bad rows that are named one by one
 @click.command(epilog="For example: boxthirding study tell screen.db plate-1.csv")
 @of_a_study
 @click.argument("file", type=click.Path(path_type=Path))
+@no_header_option
 @click.option("--skip-bad", is_flag=True, help="Tell the good rows although others are bad.")
 @json_option
-def tell(*, url: str, name: str | None, file: Path, skip_bad: bool, as_json: bool) -> None:
-    """Tell STUDY the results in FILE, a CSV file with the columns ticket and reward, as `ask` writes it.
+def tell(*, url: str, name: str | None, file: Path, no_header: bool, skip_bad: bool, as_json: bool) -> None:
+    """Tell STUDY the results in FILE, a table with the columns ticket and reward, as `ask` writes it.
 
     Rows without a reward are left open. If a row is bad (a ticket that is unknown or told already, a reward that is no
     number), nothing at all is told: every bad row is named with its reason.
@@ -31,7 +32,7 @@ def tell(*, url: str, name: str | None, file: Path, skip_bad: bool, as_json: boo
     from boxthirding.cli.study.plates import read_plate
 
     with opened(url, name) as study:
-        readings = read_plate(file, study)
+        readings = read_plate(file, study, header=not no_header)
         refused = bool(readings.bad) and not skip_bad
         if not refused:
             study.tell_all((ticket, reward) for _, ticket, reward in readings.good)

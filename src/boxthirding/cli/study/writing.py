@@ -4,13 +4,25 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Final
 
 from boxthirding.errors import InvalidInput
 
 _DATABASE = re.compile(
     r"(-wal|-shm|-journal|-lock|-read|-saved|-worker-.*)?", re.DOTALL
 )  # what the files of an SQLite database end in
+
+
+FORMS: Final = {".csv": "csv", ".jsonl": "jsonl"}
+"""By what the name of a file ends in: what is written to it."""
+
+
+def form_of(out: Path) -> str:
+    """Return what is to be written to a file, by its name; refuse any other name."""
+    form = FORMS.get(out.suffix.lower())
+    if form is None:
+        raise InvalidInput(f"--out is {out}, but must end in .csv or .jsonl: what is written depends on it")
+    return form
 
 
 @contextmanager

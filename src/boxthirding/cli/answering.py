@@ -1,0 +1,132 @@
+"""The answer of a run, as a person or a program reads it, and its best arms measured again."""
+
+import json
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from boxthirding._text import in_one_line, visible
+from boxthirding.cli.advice import in_words
+from boxthirding.cli.drawing import counted
+from boxthirding.errors import EvaluationFailed
+
+if TYPE_CHECKING:
+    from boxthirding.find import Confirmation, Confirmed, Found
+
+_GOOD = 0.01  # the share of arms that the screening speaks of
+
+
+@dataclass
+class Answer:
+    """What was found, and what went wrong on the way."""
+
+    found: "Found"
+    top: int
+    paired: bool
+    """Whether there are examples, which all arms share."""
+    problem: str | None = None
+    confirmed: "Confirmation | None" = None
+    interrupted: bool = False
+
+    def confirm(self, pulls: int) -> None:
+        """Measure the reported arms again, unless something has ended the run before its time."""
+        if self.problem is not None or self.interrupted or self.found.recommendation is None:
+            return
+        try:
+            self.confirmed = self.found.confirm(self.top, pulls)
+            missing = sum(pulls - arm.pulls for arm in self.confirmed.arms)
+            self.interrupted = missing > self.confirmed.failures  # by Ctrl-C, which returns what there is
+        except EvaluationFailed as error:
+            self.confirmed, self.problem = error.confirmation, in_one_line(in_words(error))
+
+    def written(self, *, as_json: bool) -> str:
+        """Return the answer as text, or as one JSON object."""
+        return json.dumps(self._as_dict()) if as_json else self._report()
+
+    def _as_dict(self) -> dict[str, Any]:
+        found = self.found
+        spending = found.spending
+        screening = found.session.screening(_GOOD)
+        best = {"label": None, "mean": None, "pulls": 0, "level": None}
+        if found.recommendation is not None:
+            best = found.recommendation._asdict()
+        return {
+            "best": best.pop("label"),
+            **best,
+            "top": [arm._asdict() for arm in found.top(self.top)],
+            "stopped": found.stopped,
+            "error": self.problem,
+            "spending": {
+                "pulls": spending.pulls,
+                "elsewhere": spending.elsewhere,
+                "failures": spending.failures,
+                "abandoned": spending.abandoned,
+                "cost": spending.cost,
+                "seconds": spending.seconds,
+                "unit": spending.unit,
+                "limit": spending.limit,
+                "left": spending.left,
+            },
+            "screening": None if screening is None else asdict(screening),
+            "history": found.history,
+            "confirmed": None if self.confirmed is None else [*map(self._again_as_dict, self.confirmed.arms)],
+        }
+
+    def _report(self) -> str:
+        """Return the answer, the arms that come next, and what it took."""
+        found, lines = self.found, []
+        if found.recommendation is None:
+            lines.append("No arm has a result.")
+        else:
+            lines += [f"Best arm: {visible(found.label)}", ""]
+            ranked = found.top(self.top)
+            width = max(len("arm"), *(len(visible(arm.label)) for arm in ranked))
+            lines.append(f"{'arm':{width}}  {'mean':>10}  {'pulls':>7}")
+            lines += [f"{visible(arm.label):{width}}  {arm.mean:>10.4g}  {arm.pulls:>7,}" for arm in ranked]
+            lines.append("")
+        spent, *others = found.account()
+        lines += [f"{sentence[0].upper()}{sentence[1:]}." for sentence in (spent, *others)]
+        screening = found.session.screening(_GOOD)
+        if found.recommendation is not None and screening is not None:
+            lines.append(f"{screening}.")
+        if self.confirmed is not None:
+            lines += ["", *self._again(self.confirmed)]
+        elif found.recommendation is not None:
+            lines.append("Winners look better than they are: --confirm 50 measures them again.")
+        return "\n".join(lines)
+
+    def _again(self, confirmed: "Confirmation") -> list[str]:
+        """Return what the new runs say, arm by arm in the order of the search, so that no mean is a selected one."""
+        rows = [("arm", "new mean", "95 % interval", "runs")]
+        for arm in confirmed.arms:
+            mean = "no result" if arm.mean is None else f"{arm.mean:.4g}"
+            rows.append((visible(arm.label), mean, _interval(arm.low, arm.high), f"{arm.pulls:,}"))
+        first, *others = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+        lines = ["Measured again, by new runs only:"]
+        for label, *cells in rows:
+            right = "  ".join(f"{cell:>{width}}" for cell, width in zip(cells, others, strict=True))
+            lines.append(f"{label:{first}}  {right}")
+        if self.paired and len(confirmed.arms) > 1:
+            lines += ["On the same examples, less the first arm:", *map(_difference, confirmed.arms[1:])]
+        if confirmed.failures:
+            are = "is" if confirmed.failures == 1 else "are"
+            lines.append(f"{counted(confirmed.failures, 'run')} failed and {are} left out.")
+        if self.paired and confirmed.seen:
+            examples = counted(confirmed.seen, "example")
+            lines.append(f"{examples} of each arm may have been seen in the search: there were no others.")
+        return lines
+
+    def _again_as_dict(self, arm: "Confirmed") -> dict[str, Any]:
+        less = arm.difference if self.paired else None
+        return {**vars(arm), "difference": None if less is None else less._asdict()}
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f"{low:.4g} to {high:.4g}"
+
+
+def _difference(arm: "Confirmed") -> str:
+    less = arm.difference
+    if less is None or less.mean is None:
+        return f"  {visible(arm.label)}: no result"
+    within = _interval(less.low, less.high)
+    return f"  {visible(arm.label)}: {less.mean:.4g}{f' ({within})' if within else ''}"

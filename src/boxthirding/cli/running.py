@@ -1,0 +1,104 @@
+"""What a run is made of, and the study that it is kept in: all is checked before anything is written."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from boxthirding.cli.study.opening import check_new
+from boxthirding.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from boxthirding.runs.inputs import KnownRow, Row
+    from boxthirding.runs.programs import Program
+    from boxthirding.study import Study
+    from boxthirding.types import Label
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run is made of, but for what it may spend."""
+
+    arms: "dict[Label, Row | Label]"
+    command: str
+    shell: bool
+    examples: list[str] | None
+    repeat: bool
+    known: "list[KnownRow] | None"
+    spec: str | None
+    seed: int | None
+    direction: str | None
+    budget: int | None
+
+    def seed_of(self, study: "Study | None") -> int:
+        """Return what decides the order of the examples."""
+        return study.seed if study is not None else 0 if self.seed is None else self.seed
+
+    def known_results(self) -> "dict[Label, Any] | None":
+        """Return the known results, those with examples by their index."""
+        from boxthirding.runs.inputs import as_known
+
+        return None if self.known is None else as_known(self.known)
+
+    def opened(self, url: str, name: str | None, program: "Program", *, force: bool) -> "Study":
+        """Open the study of this run, or make it; refuse one with arms that the program cannot run."""
+        from boxthirding.policies.spec import as_policy
+        from boxthirding.runs.inputs import digest_of
+        from boxthirding.storage import list_studies, open_study
+        from boxthirding.storage.opening import NAME
+        from boxthirding.study import Settings
+
+        details: dict[str, Any] = {"command": self.command}
+        if self.shell:
+            details["shell"] = "sh"
+        if self.examples is not None:
+            details["examples"] = digest_of(self.examples)
+        settings: dict[str, Any] = {
+            "arms": self.arms,
+            "policy": None if self.spec is None else as_policy(self.spec, budget=self.budget),
+            "seed": self.seed,
+            "direction": self.direction,
+            "examples": None if self.examples is None or self.repeat else len(self.examples),
+            "details": details,
+            "force": force,
+        }
+        wanted = NAME if name is None else name
+        seed = self.seed_of(None)
+        if wanted in list_studies(url):
+            with open_study(url, wanted) as there:  # all is checked before anything is written, which --force does
+                seed = there.seed
+                self._check_rows(there, program)
+                if there.examples is not None and self.examples is None:
+                    raise InvalidInput(f"study {wanted!r} was made with examples, and none are given: give --examples")
+        else:
+            check_new(url, wanted, Settings(**settings, known=self._by_pull(seed)))
+        return open_study(url, wanted, **settings, known=self._by_pull(seed))
+
+    def _check_rows(self, study: "Study", program: "Program") -> None:
+        """Refuse a study to which arms were added that have no row, if the program needs more than their labels."""
+        from boxthirding.runs.programs import without_rows
+        from boxthirding.study import ArmsAdded, Entry
+
+        if program.columns <= {"arm"}:
+            return
+        events = (entry.event for entry in study.events() if isinstance(entry, Entry))
+        added = [label for event in events if isinstance(event, ArmsAdded) for label in event.labels]
+        missing = [
+            label
+            for label in added
+            if not program.can_run(self.arms[label] if label in self.arms else study.payload(label))
+            and study.why(label).place != "withdrawn"
+        ]
+        if missing:
+            raise without_rows(missing)
+
+    def _by_pull(self, seed: int) -> "dict[Label, Any] | None":
+        """Return the known results, those with examples by the pull that sees it."""
+        from boxthirding.find import Examples
+
+        known = self.known_results()
+        if known is None or self.examples is None:
+            return known
+        order = Examples(self.examples, seed)
+        return {
+            label: {order.pull_of(example): reward for example, reward in rewards.items()}
+            for label, rewards in known.items()
+        }

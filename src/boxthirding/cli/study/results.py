@@ -1,0 +1,150 @@
+"""`boxthirding study results`: a row for each arm that was tried, on the screen or as a file."""
+
+import csv
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from boxthirding._sheets import is_numeric
+from boxthirding.cli.drawing import counted
+from boxthirding.cli.output import Failure, say
+from boxthirding.cli.study.columns import Columns
+from boxthirding.cli.study.opening import json_option, of_a_study, opened
+from boxthirding.cli.study.writing import form_of, refuse_to_destroy, refuse_to_overwrite, whole_file
+
+if TYPE_CHECKING:
+    from boxthirding.session import ArmSummary
+    from boxthirding.study import Study
+
+COLUMNS: Final = ("arm", "mean", "pulls", "level", "withdrawn")
+
+_SHOWN = 20  # rows on a screen
+_LABEL, _CELL = 24, 14  # columns of the screen that a label, or a cell of another column, may have
+
+
+@click.command(epilog="For example: boxthirding study results screen.db --out results.csv")
+@of_a_study
+@click.option("--top", type=int, metavar="N", help="Only the N best.  [default: 20 on the screen, all in a file]")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write them to a file, .csv or .jsonl.  [default: a table on the screen]",
+)
+@click.option("--force", is_flag=True, help="Replace the file if it is there.")
+@json_option
+def results(*, url: str, name: str | None, top: int | None, out: Path | None, force: bool, as_json: bool) -> None:
+    """Print the results of STUDY, a row for each arm that was tried: the best first, with the columns of its arms."""
+    from boxthirding._checks import MOST, whole
+
+    if top is not None:
+        whole("--top", top, least=1)
+    if out is not None:
+        refuse_to_destroy(out, url)
+        form_of(out)
+        if not force:
+            refuse_to_overwrite(out, "give --force to replace it, or another name")
+    with opened(url, name) as study:
+        everything = out is not None or as_json
+        arms = study.arms(count=top or (MOST if everything else _SHOWN))
+        columns = Columns([(arm.label, study.payload(arm.label)) for arm in arms], COLUMNS)
+        tried = study.view().tried
+        if out is not None:
+            _write(out, arms, columns)
+            say(f"{out}: {counted(len(arms), 'arm')}.")
+        elif as_json:
+            for arm in arms:
+                click.echo(json.dumps(_as_json(arm, columns)))
+        else:
+            _print(study, arms, columns, tried)
+
+
+def _as_json(arm: "ArmSummary", columns: Columns) -> dict[str, Any]:
+    row = dict(zip(columns.headings, columns.cells(arm.label), strict=True))
+    return {
+        "arm": arm.label,
+        "mean": arm.mean,
+        "pulls": arm.pulls,
+        "level": arm.level,
+        "withdrawn": arm.withdrawn,
+    } | row
+
+
+def _write(out: Path, arms: "list[ArmSummary]", columns: Columns) -> None:
+    try:
+        with whole_file(out) as file:
+            if form_of(out) == "jsonl":
+                file.writelines(json.dumps(_as_json(arm, columns)) + "\n" for arm in arms)
+                return
+            sheet = csv.writer(file, lineterminator="\n")
+            sheet.writerow([*COLUMNS, *columns.headings])
+            for arm in arms:
+                level = "" if arm.level is None else arm.level
+                withdrawn = "yes" if arm.withdrawn else ""
+                sheet.writerow([arm.label, arm.mean, arm.pulls, level, withdrawn, *columns.cells(arm.label)])
+    except OSError as problem:
+        raise Failure(f"{out} could not be written: {problem.strerror or problem}") from problem
+
+
+def _print(study: "Study", arms: "list[ArmSummary]", columns: Columns, tried: int) -> None:
+    """Print a table no wider than the screen: as many columns of the arms as there is room for."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from boxthirding.cli.study.boxes import Names, dots_of, shortened
+
+    console = Console(highlight=False, markup=False)
+    if not arms:
+        console.print("No result yet." if study.spent == 0 else "No result counts: their holders are excluded.")
+        return
+    dots = dots_of(console)
+    names = Names([arm.label for arm in arms], max(10, min(_LABEL, console.width - 24)), dots)
+    rows = [_cells(arm, names) for arm in arms]
+    headings = ["arm", "mean", "pulls", "level"]
+    if not any(row[-1] for row in rows):  # the policy has no levels
+        headings, rows = headings[:-1], [row[:-1] for row in rows]
+    cells = [[shortened(cell, _CELL, dots) for cell in columns.cells(arm.label)] for arm in arms]
+    left_out = []
+    for place, heading in enumerate(columns.headings):
+        wider = [*rows, *[[*row, more[place]] for row, more in zip(rows, cells, strict=True)]]
+        short = shortened(heading, _CELL, dots)
+        if _width([[*headings, short], *wider[len(rows) :]]) > console.width:
+            left_out.append(heading)
+            continue
+        headings, rows = [*headings, short], wider[len(rows) :]
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.show_header = True
+    for place, heading in enumerate(headings):
+        is_right = place > 0 and all(is_numeric(row[place].replace(",", "")) for row in rows if row[place])
+        table.add_column(Text(heading, "dim"), justify="right" if is_right else "left", no_wrap=True)
+    for row in rows:
+        table.add_row(*map(Text, row))
+    console.print(table)
+    _print_rest(console, tried - len(arms), left_out)
+
+
+def _cells(arm: "ArmSummary", names: Any) -> list[str]:
+    """Return the cells of an arm on a screen; one that was withdrawn is marked."""
+    label = names.short(arm.label)
+    mean = "" if arm.mean is None else f"{arm.mean:.4g}"
+    level = "withdrawn" if arm.withdrawn else "" if arm.level is None else str(arm.level)
+    return [label, mean, f"{arm.pulls:,}", level]
+
+
+def _width(rows: list[list[str]]) -> int:
+    """Return how wide a table is on the screen."""
+    from rich.cells import cell_len
+
+    return sum(max(map(cell_len, column)) + 2 for column in zip(*rows, strict=True)) - 2
+
+
+def _print_rest(console: Any, more: int, left_out: list[str]) -> None:
+    if more > 0 or left_out:
+        console.print()
+    if more > 0:
+        console.print(f"{counted(more, 'arm')} more: --top N shows more, --out FILE.csv writes all.")
+    if left_out:
+        console.print(f"No room for {', '.join(left_out)}: --out FILE.csv has all columns.")

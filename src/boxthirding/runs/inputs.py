@@ -1,0 +1,168 @@
+"""Arms, examples and known results, as files give them: tables, or texts with one on each line."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from boxthirding._checks import as_reward
+from boxthirding._sheets import Sheet, number
+from boxthirding._tables import TABLES, read_bytes, read_sheet, text_of
+from boxthirding.errors import InvalidInput, UnreadableData
+from boxthirding.types import Label
+
+Row = dict[str, str]
+"""An arm: its columns by name, and its label as `arm`."""
+
+_DIGITS = 16  # of a pull: no arm has more
+
+
+def read_arms(path: Path, *, header: bool = True, used: Iterable[str] = ()) -> list[Row]:
+    """Read arms from a table, or from the lines of any other file.
+
+    Without a header, the first column of a table is `arm`, and the others are 2, 3 and so on. The columns that are
+    `used` must hold text, or numbers that can be read in one way only.
+    """
+    arms, lines = _read(path, "arm", header=header, used=used)
+    first: dict[str, int] = {}
+    for arm, line in zip(arms, lines, strict=True):
+        label = arm["arm"]
+        if not label:
+            raise UnreadableData(f"{path}, line {line}: the arm is empty, but must have a label")
+        if label in first:
+            raise UnreadableData(
+                f"{path}, line {line}: arm {label!r} stands on line {first[label]} already, but a label must be unique"
+            )
+        first[label] = line
+    return arms
+
+
+def labelled(rows: Iterable[Row]) -> dict[Label, Row | Label]:
+    """Return arms by their labels: the row of each, or the label alone where the file has no other column."""
+    return {row["arm"]: row if len(row) > 1 else row["arm"] for row in rows}
+
+
+def read_examples(path: Path, *, header: bool = True) -> list[str]:
+    """Read examples from the column `example` of a table, else its first, or from the lines of any other file."""
+    return [row["example"] for row in _read(path, "example", header=header, used=["example"])[0]]
+
+
+def digest_of(examples: Sequence[str]) -> str:
+    """Return what tells examples from others: how many there are, and a digest of their texts."""
+    digest = sha256("\0".join(examples).encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    return f"{len(examples)} with the digest {digest}"
+
+
+class KnownRow(NamedTuple):
+    """A known result in a file."""
+
+    line: int
+    arm: str
+    reward: float
+    pull: int | None
+    """Which pull, or which example of those given; None where the file need not say."""
+
+
+def read_known(
+    path: Path, *, examples: Sequence[str] | None = None, with_pulls: bool = False, header: bool = True
+) -> list[KnownRow]:
+    """Read known results from a table with the columns arm and reward (or score), several rows for an arm or none.
+
+    With examples it must also have a column example, which names one of them; `with_pulls`, a column pull.
+    """
+    third = "example" if examples is not None else "pull" if with_pulls else None
+    sheet = read_sheet(path, header=header).named("arm", *([third] if third else []), "reward")
+    reward = "reward" if sheet.has(["reward"]) else "score"
+    if not sheet.has(["arm", reward, *([third] if third else [])]):
+        raise sheet.without("arm and reward (or score)" if third is None else f"arm, {third} and reward (or score)")
+    indices: dict[str, list[int]] = {}
+    for index, example in enumerate(examples or ()):
+        indices.setdefault(example, []).append(index)
+    rows = []
+    for row, (line, cells) in enumerate(zip(sheet.lines, sheet.rows, strict=True)):
+        if not any(map(str.strip, cells)):  # spreadsheets leave them at the end
+            continue
+        texts = sheet.texts(row)
+        where = f"{path}, line {line}"
+        pull = None
+        if third is not None:
+            cell = texts[third].strip()
+            pull = _example(where, cell, indices) if examples is not None else _pull(where, cell)
+        rows.append(KnownRow(line, texts["arm"].strip(), _reward(sheet, row, reward), pull))
+    return rows
+
+
+def as_known(rows: Iterable[KnownRow], label: Callable[[str], Label] = str) -> dict[Label, Any]:
+    """Return known results as `find_best` and studies take them: lists of rewards, or rewards by pull."""
+    known: dict[Label, Any] = {}
+    for row in rows:
+        if row.pull is None:
+            known.setdefault(label(row.arm), []).append(row.reward)
+            continue
+        rewards = known.setdefault(label(row.arm), {})
+        if row.pull in rewards:
+            raise InvalidInput(
+                f"line {row.line} has a second result of arm {row.arm!r} on the same example, but each counts once: "
+                "leave one out"
+            )
+        rewards[row.pull] = row.reward
+    return known
+
+
+def _reward(sheet: Sheet, row: int, column: str) -> float:
+    cell = sheet.plain(row, column)
+    try:
+        return as_reward(number(cell))
+    except ValueError:  # InvalidInput is one
+        raise UnreadableData(
+            f"{sheet.path}, line {sheet.lines[row]}: {column} is {cell!r}, but must be a finite number below 1e150 in "
+            "size, such as 0.5"
+        ) from None
+
+
+def _example(where: str, cell: str, indices: Mapping[str, Sequence[int]]) -> int:
+    found = indices.get(cell, ())
+    if len(found) != 1:
+        problem = f"stands in --examples {len(found)} times" if found else "is none of --examples"
+        raise UnreadableData(f"{where}: example is {cell!r}, which {problem}, but must be one of them")
+    return found[0]
+
+
+def _pull(where: str, cell: str) -> int:
+    if not (cell.isascii() and cell.isdigit() and len(cell) < _DIGITS):
+        raise UnreadableData(f"{where}: pull is {cell!r}, but must be a whole number from 0: the place of its example")
+    return int(cell)
+
+
+def _read(path: Path, name: str, *, header: bool, used: Iterable[str] = ()) -> tuple[list[Row], list[int]]:
+    """Return the rows of a file, with one column under this name, and the line on which each ends.
+
+    The columns that are `used` must hold text, or numbers that can be read in one way only.
+    """
+    if path.suffix.lower() not in TABLES:
+        return _lines(path, name)
+    sheet = read_sheet(path, header=header).named(name, more=True)
+    key = name if sheet.has([name]) else sheet.columns[0]
+    if key != name and sheet.seems_headless:
+        raise sheet.no_header()
+    for column in {key if column == name else column for column in used}.intersection(sheet.columns):
+        if problem := sheet.unclear(column):
+            raise UnreadableData(problem)
+    rows = [sheet.texts(row) for row in range(len(sheet.rows))]
+    return [{**row, name: row[key].strip()} for row in rows], sheet.lines
+
+
+def _lines(path: Path, name: str) -> tuple[list[Row], list[int]]:
+    """Return the lines of a text, each an arm or an example."""
+    text = text_of(read_bytes(path, f"give a file with an {name} on each line"), str(path))
+    found = [(line.strip(), number) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
+    if not found:
+        raise UnreadableData(f"{path} is empty, but must have an {name} on each line")
+    tabs = Counter(line.count("\t") for line, _ in found)
+    if len(tabs) == 1 and 0 not in tabs and len(found) > 1:
+        raise UnreadableData(
+            f"{path} has tabs on every line, as a table has, but is no {name} on each line: if it is a table, name it "
+            f"{path.stem}.tsv"
+        )
+    return [{name: line} for line, _ in found], [number for _, number in found]
