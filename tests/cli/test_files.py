@@ -85,7 +85,7 @@ def test_examples_and_known_results_are_read_in_the_same_way():
         "arms.csv", "--examples", "examples.csv", "--known", "known.csv", command="sh say.sh {rate} {example}"
     )
     assert (found["best"], found["mean"]) == ("ann", 100.0)
-    assert set(Path("seen").read_text().split()) == {"0.5", "0.25"}
+    assert {"0.5"} <= set(Path("seen").read_text().split()) <= {"0.5", "0.25"}
     write("known.jsonl", '{"arm": "zoe", "score": 7.5}\n')
     found = answer("arms.csv", "--known", "known.jsonl", budget=3)
     assert max((arm["mean"], arm["label"]) for arm in found["top"])[1] == "zoe"

@@ -73,13 +73,14 @@ def test_the_arm_with_the_largest_number_is_found():
     printed = run("--arms", "arms.txt", "--command", f"{PYTHON} score.py {{arm}}", "--budget", "9", "--top", "2")
     assert printed.exit_code == 0
     assert printed.stderr == ""
-    best, empty, head, first, second, gap, spent, screening = printed.stdout.splitlines()
+    best, empty, head, first, second, gap, spent, screening, confirm = printed.stdout.splitlines()
     assert (best, empty, head.split(), gap) == ("Best arm: zoe", "", ["arm", "mean", "pulls"], "")
     assert first.split()[:2] == ["zoe", "3.34"]
     assert second.split()[:2] == ["ann", "3.17"]
     assert spent.startswith("Spent 9 of 9 pulls, 0 left, in ")
     assert spent.endswith(" s; the budget is spent.")
     assert screening.startswith("3 of 3 arms could still be returned; ")
+    assert confirm == "Winners look better than they are: --confirm 50 measures them again."
     assert set(calls()) == {"ann", "bob", "zoe"}
     assert len(calls()) == 9
 
@@ -88,6 +89,7 @@ def test_json_is_one_object_with_these_keys():
     printed = result("--arms", "arms.txt", "--command", f"{PYTHON} score.py {{arm}}", "--budget", "6", "--workers", "2")
     assert list(printed) == [
         *("best", "mean", "pulls", "level", "top", "stopped", "error", "spending", "screening", "history"),
+        "confirmed",
     ]
     assert (printed["best"], printed["stopped"], printed["error"]) == ("zoe", "budget", None)
     assert printed["mean"] == pytest.approx(3.34)
@@ -292,7 +294,7 @@ REFUSED = {
     "a label twice in CSV": ({"--arms": "twice.csv"}, ["twice.csv, line 4", "arm 'a' stands on line 2 already"]),
     "an arm without a label": ({"--arms": "blank.csv"}, ["blank.csv, line 3", "the arm is empty"]),
     "a ragged CSV file": ({"--arms": "ragged.csv"}, ["3 cells", "2"]),
-    "a file that is not text": ({"--arms": "binary.txt"}, ["binary.txt is not UTF-8"]),
+    "a file that is not text": ({"--arms": "binary.txt"}, ["binary.txt is marked as UTF-16, but byte 2 is not"]),
     "an empty command": ({"--command": " "}, ["command is empty"]),
     "a command with an open quotation": ({"--command": "python3 'x {arm}"}, ["cannot be split", "quotation"]),
     "a command without the arm": ({"--command": "python3 score.py"}, ["none of {arm}", "same number"]),
@@ -306,7 +308,10 @@ REFUSED = {
         ["column 'example'", "only one"],
     ),
     "a program that is not there": ({"--command": "no-such-program {arm}"}, ["'no-such-program'", "no such program"]),
-    "a program that may not be run": ({"--command": "./score.py {arm}"}, ["'./score.py'", "no such program"]),
+    "a program that may not be run": (
+        {"--command": "./score.py {arm}"},
+        ["'./score.py'", "which is not executable", "chmod +x"],
+    ),
 }
 
 
@@ -598,7 +603,8 @@ def test_an_arm_that_was_added_is_run_when_its_row_is_in_the_file_wherever_it_st
     Path("arms.csv").write_text("\n".join([first, rest[0], "zzz,9,", *rest[1:], "yyy,1,"]), encoding="utf-8")
     done = run("--arms", "arms.csv", *command, "--budget", "40")
     assert (done.exit_code, done.stdout) == (2, "")
-    assert "3 arms, not 4 ('yyy' must be added first, with Study.add or `boxthirding study add`)" in done.stderr
+    assert "3 arms, not 4 ('yyy' must be added first); " in done.stderr
+    assert "add new arms with `boxthirding study add`" in done.stderr
     assert len(calls()) == 30
 
 
@@ -677,6 +683,33 @@ def test_force_continues_with_the_new_ones_for_good(folder, case):
     assert result(*options, "--budget", "9")["spending"]["elsewhere"] == 8
     assert run("--arms", "arms.csv", *command, "--budget", "10").exit_code == 2
     assert "redefined" in journal()
+
+
+def test_nothing_is_forced_when_the_known_results_are_refused(folder):
+    command = ["--command", f"{PYTHON} score.py {{name}}", "--study", "run.db"]
+    result("--arms", "arms.csv", *command, "--budget", "3")
+    before = journal()
+    text = (folder / "arms.csv").read_text(encoding="utf-8")
+    (folder / "changed.csv").write_text(text.replace("0.9", "0.8"), encoding="utf-8")
+    for known, fragment in (("eve,1", "label 'eve' does not exist"), ("ann,high", "reward is 'high'")):
+        (folder / "known.csv").write_text(f"arm,reward\n{known}\n", encoding="utf-8")
+        done = run("--arms", "changed.csv", *command, "--budget", "9", "--known", "known.csv", "--force")
+        assert (done.exit_code, done.stdout) == (2, "")
+        assert fragment in done.stderr
+        assert (journal(), len(calls())) == (before, 3)
+
+
+def test_nothing_is_forced_when_an_arm_has_no_row(folder):
+    command = ["--command", f"{PYTHON} score.py {{rate}}", "--study", "run.db"]
+    result("--arms", "arms.csv", *command, "--budget", "3")
+    with boxthirding.open_study("run.db") as study:
+        study.add(["eve"])
+    before = journal()
+    text = (folder / "arms.csv").read_text(encoding="utf-8")
+    (folder / "changed.csv").write_text(text.replace("0.9", "0.8"), encoding="utf-8")
+    done = run("--arms", "changed.csv", *command, "--budget", "9", "--force")
+    assert (done.exit_code, "arm 'eve' of the study is not in the file of --arms" in done.stderr) == (2, True)
+    assert journal() == before
 
 
 def journal():
@@ -816,3 +849,84 @@ def test_a_policy_of_your_own_decides(folder):
         patch.syspath_prepend(str(folder))
         with boxthirding.open_study("run.db") as study:
             assert (study.view().policy, study.pulls) == ("my_policies:Mine", 6)
+
+
+# Measured again
+
+
+def test_the_best_are_measured_again_by_new_runs():
+    command = ["--arms", "arms.txt", "--command", f"{PYTHON} score.py {{arm}} {{pull}}", "--budget", "6", "--top", "2"]
+    printed = run(*command, "--confirm", "3")
+    assert printed.exit_code == 0
+    lines = printed.stdout.splitlines()
+    again = lines.index("Measured again, by new runs only:")
+    assert lines[again + 1].split() == ["arm", "new", "mean", "95", "%", "interval", "runs"]
+    assert lines[again + 2].split() == ["zoe", "3.34", "3.34", "to", "3.34", "3"]
+    assert lines[again + 3].split() == ["ann", "3.17", "3.17", "to", "3.17", "3"]
+    assert len(lines) == again + 4
+    assert "--confirm" not in printed.stdout
+    made = calls()
+    assert len(made) == 6 + 2 * 3
+    assert len(set(made)) == len(made)  # no pull comes twice
+
+
+def test_the_best_are_measured_again_for_a_program_and_no_study_is_told():
+    command = ["--arms", "arms.txt", "--command", f"{PYTHON} score.py {{arm}}", "--budget", "4", "--study", "run.db"]
+    printed = result(*command, "--top", "2", "--confirm", "2")
+    assert [(arm["label"], arm["pulls"], arm["difference"]) for arm in printed["confirmed"]] == [
+        *[("zoe", 2, None), ("ann", 2, None)],
+    ]
+    assert printed["confirmed"][0]["low"] == pytest.approx(3.34)
+    with boxthirding.open_study("run.db") as study:
+        assert study.pulls == 4
+
+
+def test_arms_are_compared_on_the_same_examples():
+    command = [
+        "--arms",
+        "arms.txt",
+        "--command",
+        f"{PYTHON} score.py {{arm}} {{example}}",
+        "--examples",
+        "examples.txt",
+    ]
+    lines = run(*command, "--budget", "3", "--top", "2", "--confirm", "2").stdout.splitlines()
+    less = lines.index("On the same examples, less the first arm:")
+    assert lines[less + 1] == "  ann: -0.17 (-0.17 to -0.17)"
+    assert lines[less + 2].endswith("of each arm may have been seen in the search: there were no others.")
+
+
+def test_a_failure_while_measuring_again_keeps_the_answer(folder):
+    code = "import pathlib, sys\nn = len(list(pathlib.Path().glob('run-*')))\npathlib.Path(f'run-{n}').touch()\n"
+    (folder / "once.py").write_text(f"{code}sys.exit('broken') if n >= 5 else print(ord(sys.argv[1][0]))\n")
+    done = run("--arms", "arms.txt", "--command", f"{PYTHON} once.py {{arm}}", "--budget", "4", "--confirm", "3")
+    assert done.exit_code == 1
+    assert "Best arm: zoe" in done.stdout
+    assert "Measured again, by new runs only:" in done.stdout
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("Error: arm ")
+    assert "'broken'" in line
+    assert "confirmation" not in line
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_measuring_again_can_be_interrupted(folder, sent):
+    (folder / "slow.py").write_text(
+        "import pathlib, sys, time\nn = len(list(pathlib.Path().glob('run-*')))\npathlib.Path(f'run-{n}').touch()\n"
+        "time.sleep(60 if n >= 4 else 0)\nprint(1)\n"
+    )
+    options = ["run", "--arms", "arms.txt", "--command", f"{PYTHON} slow.py {{arm}}", "--budget", "4", "--confirm", "3"]
+    process = subprocess.Popen([sys.executable, "-m", "boxthirding", *options], stdout=subprocess.PIPE, text=True)
+    while not (folder / "run-4").exists():
+        assert process.poll() is None
+    process.send_signal(sent)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 128 + sent
+    assert "Best arm: " in output
+    assert "no result" in output
+
+
+def test_one_new_run_is_too_few():
+    done = run("--arms", "arms.txt", "--command", f"{PYTHON} score.py {{arm}}", "--budget", "4", "--confirm", "1")
+    assert (done.exit_code, "--confirm is 1, but must be at least 2" in done.stderr) == (2, True)
+    assert not Path("calls").exists()

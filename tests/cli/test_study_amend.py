@@ -219,7 +219,7 @@ def test_a_policy_that_cannot_amend_names_the_way_out(arguments):
     command, *rest = arguments
     said = refused(command, "run.db", *rest)
     assert "policy bsh cannot " in said
-    assert said.endswith("; on the command line: `boxthirding study use STUDY b3auto`\n")
+    assert said.endswith("; `boxthirding study use STUDY b3auto` lets a policy decide that can\n")
     assert done("export", "run.db") == before
     done("use", "run.db", "b3auto")
     done(command, "run.db", *rest)

@@ -10,7 +10,7 @@ from invoking import done, invoke, study
 
 from boxthirding import list_studies, open_study, storage
 
-HEADER = ["ticket", "arm", "pull", "reward", "study"]
+HEADER = ["ticket", "arm", "pull", "reward", "study", "mass"]
 
 
 @pytest.fixture(autouse=True)
@@ -68,7 +68,7 @@ def test_the_first_plate_makes_the_study_and_later_ones_go_on(folder):
     rows = read("plate-1.csv")
     assert rows[0] == HEADER
     assert [row[0] for row in rows[1:]] == [str(number) for number in range(96)]
-    assert all(row[1].startswith("C") and row[2:] == ["0", "", mark()] for row in rows[1:])
+    assert all(row[1].startswith("C") and row[2:] == ["0", "", mark(), str(int(row[1][1:]))] for row in rows[1:])
     done("ask", "screen.db", "-n", "4", "--out", "plate-2.csv")
     assert [row[0] for row in read("plate-2.csv")[1:]] == ["96", "97", "98", "99"]
     with open_study("screen.db", "main") as opened:
@@ -145,7 +145,7 @@ def test_the_command_that_is_printed_tells_that_plate_to_that_study(out):
     plate()
     printed = done("ask", "my screen.db", "--arms", "arms.csv", "-n", "3", "--name", "a study", f"--out={out}")
     rows = read(out)
-    write(out, [rows[0], *[[*row[:3], "0.5", row[4]] for row in rows[1:]]])
+    write(out, [rows[0], *[[*row[:3], "0.5", *row[4:]] for row in rows[1:]]])
     program, *words = shlex.split(printed.splitlines()[-1])
     assert program == "boxthirding"
     ended = invoke(*words)
@@ -322,8 +322,8 @@ def test_one_bad_row_keeps_all_from_being_told(case):
         opened.withdraw(arms["1"])
     ticket, arm, reward, reason = BAD_ROWS[case]
     good = [row for row in rows[1:] if row[0] in "345"]
-    bad = [ticket, arm or arms[ticket], "0", reward, ""]
-    write("plate.csv", [HEADER, *[["2", arms["2"], "0", "", ""]] * 3, *good, bad])
+    bad = [ticket, arm or arms[ticket], "0", reward, "", ""]
+    write("plate.csv", [HEADER, *[["2", arms["2"], "0", "", "", ""]] * 3, *good, bad])
     before = events()
     said, line = refused("tell", "screen.db", "plate.csv")
     (where,) = [text for text in said.splitlines() if reason in text]
@@ -352,7 +352,7 @@ def test_a_plate_of_another_study_with_the_same_name_arms_and_seed_is_refused():
 
 def test_a_plate_made_by_hand_need_not_say_of_which_study_it_is():
     rows = plate()
-    write("plate.csv", [HEADER, [*rows[1][:4], ""], *rows[2:]])
+    write("plate.csv", [HEADER, [*rows[1][:4], "", ""], *rows[2:]])
     write("hand.csv", [["ticket", "reward"], ["0", "0.5"]])
     assert "1 result told" in done("tell", "screen.db", "hand.csv")
     assert "5 results told" in done("tell", "screen.db", "plate.csv", "--skip-bad")
@@ -360,7 +360,7 @@ def test_a_plate_made_by_hand_need_not_say_of_which_study_it_is():
 
 def test_empty_rows_are_nothing():
     rows = plate(row1="")
-    write("plate.csv", [*rows, [""] * 5, ["", " ", "", "", ""]])
+    write("plate.csv", [*rows, [""] * 6, ["", " ", "", "", "", ""]])
     assert done("tell", "screen.db", "plate.csv").startswith(
         "plate.csv: 5 results told; 1 row without a reward left open."
     )
@@ -380,7 +380,7 @@ def test_a_plate_told_twice_is_refused_the_second_time():
 
 BAD_FILES = {
     "other columns": ("well,value\nA1,3\n", ["has the columns well, value", "must have ticket and reward"]),
-    "semicolons": ("ticket;arm;pull;reward\n0;a;0;1\n", ["must have ticket and reward"]),
+    "another separator": ("ticket|arm|pull|reward\n0|a|0|1\n", ["must have ticket and reward"]),
     "no rows": ("ticket,reward\n", ["no rows"]),
     "nothing": ("", ["is empty"]),
     "a ragged row": ("ticket,reward\n0,1,2\n", ["3 cells"]),
@@ -402,7 +402,7 @@ def test_a_file_that_is_no_plate_is_refused(case):
 
 def test_many_bad_rows_are_counted():
     rows = plate(number=40)
-    write("plate.csv", [HEADER, *[[str(1000 + place), "x", "0", "1", ""] for place in range(len(rows))]])
+    write("plate.csv", [HEADER, *[[str(1000 + place), "x", "0", "1", "", ""] for place in range(len(rows))]])
     said, _ = refused("tell", "screen.db", "plate.csv")
     assert (len(said.splitlines()), "and 21 more bad rows; --json names them all" in said) == (21, True)
 

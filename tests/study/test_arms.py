@@ -346,7 +346,7 @@ class TestWhatDiffers:
             ({"arms": ["a", "b"]}, "3 arms, not 2"),
             (
                 {"arms": ["a", "d", "b", "c", "e"]},
-                "3 arms, not 5 ('d' and 1 more must be added first, with Study.add or `boxthirding study add`)",
+                "3 arms, not 5 ('d' and 1 more must be added first); leave out what the study knows itself, add new arms",
             ),
             ({"arms": 3}, "arm 'a' at position 0, not 0"),
             ({"arms": iter("abc")}, "a sequence or a number of arms, not an iterator"),
@@ -386,7 +386,7 @@ class TestWhatDiffers:
         assert place.open(arms=range(4)).ask()
 
     def test_without_arms_there_must_be_a_study(self, place):
-        with pytest.raises(UnknownStudy, match="there is no study 'study' here: give arms to make it"):
+        with pytest.raises(UnknownStudy, match="there is no study 'study' here; give arms to make it"):
             place.open()
 
     @pytest.mark.parametrize(

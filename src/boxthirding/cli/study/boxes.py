@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from boxthirding.session import Box
     from boxthirding.types import Label
 
-_LABEL = 12  # letters of a label that are shown
+_LABEL, _FEWEST = 12, 4  # letters of a label that are shown, at most and at least
+_AROUND = 10  # columns of a box that are no labels
 SEATS = 3  # arms of a box that are shown
 _BESIDE = 24  # columns beside the boxes
 
@@ -27,12 +28,13 @@ def drawn(boxes: "Sequence[Box]", best: "Label | None", console: "Console") -> "
     from rich.text import Text
 
     labels = [arm.label for box in boxes for arm in box.arms]
-    names = Names(labels, _LABEL, dots_of(console), best=best)
+    width = max(20, console.width - _BESIDE)
+    letters = min(_LABEL, max(_FEWEST, (width - _AROUND) // SEATS))
+    names = Names(labels, letters, dots_of(console), best=best)
     table = Table.grid(padding=(0, 2, 0, 0))
     table.show_header = True
     for heading, justify in (("level", "right"), ("boxes", "left"), ("dropped", "right")):
         table.add_column(Text(heading, "dim"), justify=justify, no_wrap=True)  # type: ignore[arg-type]  # one of the words that rich knows
-    width = max(20, console.width - _BESIDE)
     final = next((box for box in boxes if box.level is None), None)
     if final is not None:
         table.add_row("final", _row([final], names, width), "")

@@ -43,17 +43,19 @@ def fail(*, url: str, name: str | None, tickets: tuple[int, ...], as_json: bool)
     from boxthirding.cli.study.plates import Expected
 
     with opened(url, name) as study:
-        expected = Expected(study)
-        labels = {ticket: expected.label(ticket) for ticket in tickets}
-        if refusal := next(filter(None, map(expected.refusal, labels)), None):
-            raise InvalidInput(f"{refusal}; nothing was changed")
         before = study.view()
+        held = {ticket.id: str(ticket.label) for holder in before.holders for ticket in study.held(holder)}
+        for ticket in tickets:
+            if ticket not in held:
+                why = Expected(study).refusal(ticket) or f"ticket {ticket} has no holder: the next to ask is given it"
+                raise InvalidInput(f"{why}; nothing was changed")
+        labels = {ticket: held[ticket] for ticket in tickets}
         withdrawn: list[str] = []
         for ticket, label in labels.items():
             if label not in withdrawn:  # else its tickets are void
                 study.fail(ticket)
                 if study.view().withdrawn > before.withdrawn + len(withdrawn):
-                    withdrawn.append(str(label))
+                    withdrawn.append(label)
         again = [ticket for ticket, label in labels.items() if label not in withdrawn]
         what = f"{counted(len(labels), 'ticket')} failed"
         if again:

@@ -54,7 +54,8 @@ def _print(view: "View", boxes: "Sequence[Box]") -> None:
     console = Console(highlight=False, markup=False)
     arms = "arms from an iterator" if view.arms is None else counted(view.arms, "arm")
     console.print(f"Study {view.name}: {view.status}", style="bold")
-    console.print(f"policy {view.policy}, seed {view.seed}, {view.direction}; {arms}", soft_wrap=True)
+    policy = f"policy {view.policy}, seed {view.seed}, {view.direction}; {arms}"
+    console.print(_folded(policy, console.width), soft_wrap=True)
     console.print(_progress(view, console.width), soft_wrap=True)
     if view.excluded:
         console.print(f"excluded: {', '.join(view.excluded)}", soft_wrap=True)
@@ -75,7 +76,7 @@ def _progress(view: "View", width: int) -> str:
     """Say how many results count, and who has open tickets: in one line, or in a line for each holder."""
     text = counted(view.pulls, "pull")
     if view.per_minute is not None:
-        text += f", {view.per_minute:,.3g} a minute"
+        text += f", {_rate(view.per_minute)} a minute"
     free = view.open - sum(view.holders.values())
     parts = [f"{name} has {number:,}" for name, number in list(view.holders.items())[:_HOLDERS]]
     others = list(view.holders.values())[_HOLDERS:]
@@ -86,10 +87,19 @@ def _progress(view: "View", width: int) -> str:
         have = "has" if free == 1 else "have"
         parts.append(f"{free:,} {have} no holder: the next to ask is given {'it' if free == 1 else 'them'}")
     if not parts:
-        return f"{text}; no ticket is open"
+        return _folded(f"{text}; no ticket is open", width)
     head = f"{text}; {counted(view.open, 'ticket')} open:"
     line = f"{head} {', '.join(parts)}"
     return line if len(line) <= width else "\n  ".join([head, *parts])
+
+
+def _folded(text: str, width: int) -> str:
+    """Break a line that is too long for the screen where a part of its sentence ends."""
+    return text if len(text) <= width else text.replace("; ", ";\n  ")
+
+
+def _rate(number: float) -> str:
+    return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"  # noqa: PLR2004  # then digits say nothing
 
 
 def _print_top(view: "View", console: "Console") -> None:
