@@ -249,10 +249,10 @@ def test_a_command_that_takes_too_long_is_stopped_and_has_failed(folder):
 
 def test_a_command_that_cannot_be_started_has_failed(folder):
     (folder / "programs.txt").write_text("./nowhere\n", encoding="utf-8")
-    (folder / "words.txt").write_text("nul\0byte\n", encoding="utf-8")
+    (folder / "words.jsonl").write_text('{"arm": "nul\\u0000byte"}\n', encoding="utf-8")
     done = run("--arms", "programs.txt", "--command", "{arm} 1", "--budget", "9")
     assert (done.exit_code, "could not be started: No such file" in done.stderr) == (1, True)
-    done = run("--arms", "words.txt", "--command", f"{PYTHON} {{arm}}", "--budget", "9")
+    done = run("--arms", "words.jsonl", "--command", f"{PYTHON} {{arm}}", "--budget", "9")
     assert (done.exit_code, "could not be started: embedded null byte" in done.stderr) == (1, True)
 
 
@@ -649,8 +649,8 @@ OTHERS = {
     "another column": (["--arms", "column.csv"], "has nothing as its size, not '1'", "mixed"),
     "other examples": (
         [*("--command", f"{PYTHON} score.py {{name}} {{example}}"), "--examples", "examples.txt"],
-        "examples",
-        "leave out what the study knows itself, or choose another name",
+        "study 'main' was made with no examples, not 3",
+        "leave out what the study knows itself",
     ),
 }
 
@@ -890,7 +890,7 @@ def test_arms_are_compared_on_the_same_examples():
         "--examples",
         "examples.txt",
     ]
-    lines = run(*command, "--budget", "3", "--top", "2", "--confirm", "2").stdout.splitlines()
+    lines = run(*command, "--budget", "8", "--top", "2", "--confirm", "2").stdout.splitlines()
     less = lines.index("On the same examples, less the first arm:")
     assert lines[less + 1] == "  ann: -0.17 (-0.17 to -0.17)"
     assert lines[less + 2].endswith("of each arm may have been seen in the search: there were no others.")

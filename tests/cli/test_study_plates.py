@@ -244,7 +244,7 @@ BAD_ASKS = {
     "another policy": (["screen.db", "--policy", "us"], ["policy b3auto, not us"]),
     "another seed": (["screen.db", "--seed", "5"], ["seed 0, not 5"]),
     "another direction": (["screen.db", "--direction", "minimize"], ["direction maximize, not minimize"]),
-    "another lease": (["screen.db", "--lease", "60"], ["lease None, not 60"]),
+    "another lease": (["screen.db", "--lease", "60"], ["made with no lease, not 60"]),
     "a lease of 0": (["new.db", "--arms", "few.txt", "--lease", "0"], ["lease is 0", "above 0"]),
     "no tickets": (["screen.db", "-n", "0"], ["-n is 0", "at least 1"]),
     "two outputs": (["screen.db", "--out", "x.csv", "--json"], ["leave one out"]),

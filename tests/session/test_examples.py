@@ -136,7 +136,7 @@ class TestKnownExamples:
         session = Session(["a", "b"], "us", examples=4, known={"a": {2: 0.5}})
         session.ask()
         label = session.held()[0].label
-        refused(session, lambda: session.observe("a", 0.5), r"'a' names no example, but must: give pull= 0 to 3")
+        refused(session, lambda: session.observe("a", 0.5), r"'a' names no example, but must: give its pull, 0 to 3")
         refused(session, lambda: session.observe_all({"a": [0.5]}), "names no example")
         refused(session, lambda: session.observe_all([("a", 0.5)]), "names no example")
         refused(session, lambda: session.observe("a", 0.5, pull=2), "pull 2 of 'a' is told or handed out already")

@@ -128,7 +128,7 @@ def written(policy: Policy) -> str:
     """Return a policy as a SPEC, or refuse one that cannot be read back from it."""
     kind = type(policy)
     name = policy.name if POLICIES.get(policy.name) is kind else f"{kind.__module__}:{kind.__qualname__}"
-    way_out = "run it without a study"
+    way_out = "run it in a Session"
     if not is_dataclass(policy):
         raise InvalidInput(f"policy is {policy!r}, but only a frozen dataclass can be kept as a SPEC: {way_out}")
     if kind.__module__ == "__main__" or "<locals>" in kind.__qualname__:

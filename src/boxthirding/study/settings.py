@@ -99,7 +99,7 @@ def check_same(name: str, state: StudyState, settings: Settings, arms: GivenArms
     created = state.created
     policy = None if settings.policy is None else written(as_policy(settings.policy))
     differences = [
-        f"{what} {ours}, not {theirs}"
+        f"{what} {ours}, not {theirs}" if ours is not None else f"no {what}, not {theirs}"
         for what, theirs, ours in (
             ("policy", policy, state.chosen.spec),
             ("seed", settings.seed, created.seed),
