@@ -5,6 +5,7 @@ import pytest
 from boxthirding import NoHeader, UnreadableData
 from boxthirding._sheets import first_repeated
 from boxthirding._tables import read_sheet, sheet_of
+from boxthirding.runs.inputs import arms_of
 
 
 class Counted(str):
@@ -126,6 +127,12 @@ def test_a_file_without_a_header_has_its_columns_named_by_the_reader():
     assert sheet.columns == ["1", "2", "3"]
     assert sheet.named("arm", more=True).columns == ["arm", "2", "3"]
     assert sheet.named("arm", more=True).number(0, "2") == 0.5
+
+
+def test_arms_need_no_file():
+    arms = arms_of("arm;rate\nann;1,5\n".encode("utf-16"), "upload.csv")
+    assert arms == [{"arm": "ann", "rate": "1.5"}]
+    assert arms_of(b"ann\nbob\n", "upload.txt") == [{"arm": "ann"}, {"arm": "bob"}]
 
 
 # What is refused, and by which cause

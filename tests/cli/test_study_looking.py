@@ -168,6 +168,14 @@ def test_the_columns_of_arms_are_on_their_plates_also_when_the_file_of_arms_is_g
     assert "4 results told" in done("tell", "s.db", "first.csv")
 
 
+def test_columns_stay_in_the_order_of_the_file():
+    Path("odd.csv").write_text("arm,zeta,alpha\na,1,x\nb,2,y\n", encoding="utf-8")
+    done("ask", "o.db", "--arms", "odd.csv", "-n", 1, "--out", "first.csv")
+    done("ask", "o.db", "-n", 1, "--out", "second.csv")
+    for name in ("first.csv", "second.csv"):
+        assert list(read(name)[0])[5:] == ["zeta", "alpha"]
+
+
 def test_a_column_of_a_name_that_a_plate_has_is_told_apart():
     Path("odd.csv").write_text("arm,reward,well\na,1,x\nb,2,y\n", encoding="utf-8")
     done("ask", "o.db", "--arms", "odd.csv", "-n", 2, "--out", "plate.csv")

@@ -26,12 +26,15 @@ class Answer:
     problem: str | None = None
     confirmed: "Confirmation | None" = None
     interrupted: bool = False
+    pulls: int = 0
+    """New runs of each arm, that were wanted."""
 
     def confirm(self, pulls: int) -> None:
         """Measure the reported arms again, unless something has ended the run before its time."""
         if self.problem is not None or self.interrupted or self.found.recommendation is None:
             return
         try:
+            self.pulls = pulls
             self.confirmed = self.found.confirm(self.top, pulls)
             missing = sum(pulls - arm.pulls for arm in self.confirmed.arms)
             self.interrupted = missing > self.confirmed.failures  # by Ctrl-C, which returns what there is
@@ -96,12 +99,15 @@ class Answer:
 
     def _again(self, confirmed: "Confirmation") -> list[str]:
         """Return what the new runs say, arm by arm in the order of the search, so that no mean is a selected one."""
-        rows = [("arm", "new mean", "95 % interval", "runs")]
+        rows = [["arm", "new mean", "95 % interval"]]
         for arm in confirmed.arms:
             mean = "no result" if arm.mean is None else f"{arm.mean:.4g}"
-            rows.append((visible(arm.label), mean, _interval(arm.low, arm.high), f"{arm.pulls:,}"))
+            rows.append([visible(arm.label), mean, _interval(arm.low, arm.high)])
+        if any(arm.pulls != self.pulls for arm in confirmed.arms):
+            runs = ["runs", *(f"{arm.pulls:,}" for arm in confirmed.arms)]
+            rows = [[*row, cell] for row, cell in zip(rows, runs, strict=True)]
         first, *others = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
-        lines = ["Measured again, by new runs only:"]
+        lines = [f"Measured again, by {counted(self.pulls, 'new run')} each:"]
         for label, *cells in rows:
             right = "  ".join(f"{cell:>{width}}" for cell, width in zip(cells, others, strict=True))
             lines.append(f"{label:{first}}  {right}")

@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 from boxthirding._checks import as_reward
 from boxthirding._sheets import Sheet, number
-from boxthirding._tables import TABLES, read_bytes, read_sheet, text_of
+from boxthirding._tables import TABLES, read_bytes, read_sheet, sheet_of, text_of
 from boxthirding.errors import InvalidInput, UnreadableData
 from boxthirding.types import Label
 
@@ -24,7 +24,12 @@ def read_arms(path: Path, *, header: bool = True, used: Iterable[str] = ()) -> l
     Without a header, the first column of a table is `arm`, and the others are 2, 3 and so on. The columns that are
     `used` must hold text, or numbers that can be read in one way only.
     """
-    arms, lines = _read(path, "arm", header=header, used=used)
+    return arms_of(_bytes_of(path, "arm"), str(path), header=header, used=used)
+
+
+def arms_of(data: bytes, path: str, *, header: bool = True, used: Iterable[str] = ()) -> list[Row]:
+    """Return the arms that the content of a file has, which need not be on a disk."""
+    arms, lines = _read(data, path, "arm", header=header, used=used)
     first: dict[str, int] = {}
     for arm, line in zip(arms, lines, strict=True):
         label = arm["arm"]
@@ -45,7 +50,8 @@ def labelled(rows: Iterable[Row]) -> dict[Label, Row | Label]:
 
 def read_examples(path: Path, *, header: bool = True) -> list[str]:
     """Read examples from the column `example` of a table, else its first, or from the lines of any other file."""
-    return [row["example"] for row in _read(path, "example", header=header, used=["example"])[0]]
+    rows, _ = _read(_bytes_of(path, "example"), str(path), "example", header=header, used=["example"])
+    return [row["example"] for row in rows]
 
 
 def digest_of(examples: Sequence[str]) -> str:
@@ -135,14 +141,19 @@ def _pull(where: str, cell: str) -> int:
     return int(cell)
 
 
-def _read(path: Path, name: str, *, header: bool, used: Iterable[str] = ()) -> tuple[list[Row], list[int]]:
+def _bytes_of(path: Path, name: str) -> bytes:
+    is_table = path.suffix.lower() in TABLES
+    return read_bytes(path, "give a CSV file with a header" if is_table else f"give a file with an {name} on each line")
+
+
+def _read(data: bytes, path: str, name: str, *, header: bool, used: Iterable[str] = ()) -> tuple[list[Row], list[int]]:
     """Return the rows of a file, with one column under this name, and the line on which each ends.
 
     The columns that are `used` must hold text, or numbers that can be read in one way only.
     """
-    if path.suffix.lower() not in TABLES:
-        return _lines(path, name)
-    sheet = read_sheet(path, header=header).named(name, more=True)
+    if PurePath(path).suffix.lower() not in TABLES:
+        return _lines(text_of(data, path), path, name)
+    sheet = sheet_of(data, path, header=header).named(name, more=True)
     key = name if sheet.has([name]) else sheet.columns[0]
     if key != name and sheet.seems_headless:
         raise sheet.no_header()
@@ -153,9 +164,8 @@ def _read(path: Path, name: str, *, header: bool, used: Iterable[str] = ()) -> t
     return [{**row, name: row[key].strip()} for row in rows], sheet.lines
 
 
-def _lines(path: Path, name: str) -> tuple[list[Row], list[int]]:
+def _lines(text: str, path: str, name: str) -> tuple[list[Row], list[int]]:
     """Return the lines of a text, each an arm or an example."""
-    text = text_of(read_bytes(path, f"give a file with an {name} on each line"), str(path))
     found = [(line.strip(), number) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
     if not found:
         raise UnreadableData(f"{path} is empty, but must have an {name} on each line")
@@ -163,6 +173,6 @@ def _lines(path: Path, name: str) -> tuple[list[Row], list[int]]:
     if len(tabs) == 1 and 0 not in tabs and len(found) > 1:
         raise UnreadableData(
             f"{path} has tabs on every line, as a table has, but is no {name} on each line: if it is a table, name it "
-            f"{path.stem}.tsv"
+            f"{PurePath(path).stem}.tsv"
         )
     return [{name: line} for line, _ in found], [number for _, number in found]
