@@ -270,6 +270,7 @@ FILES = {
     "binary.txt": b"\xff\xfe\x00",
     "example.csv": b"arm,example\na,1\n",
 }
+BUDGET = ["--budget", "3", "--confirm", "2"]
 GOOD = {"--arms": "arms.txt", "--command": "python3 score.py {arm}", "--budget": "9"}
 
 REFUSED = {
@@ -849,6 +850,20 @@ def test_a_policy_of_your_own_decides(folder):
         patch.syspath_prepend(str(folder))
         with boxthirding.open_study("run.db") as study:
             assert (study.view().policy, study.pulls) == ("my_policies:Mine", 6)
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+def test_long_labels_fit_the_screen_and_the_best_is_named_in_full(folder, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    labels = [f"a prompt that begins like all others and ends with the number {number}" for number in range(3)]
+    (folder / "long.jsonl").write_text("".join(json.dumps({"arm": label}) + "\n" for label in labels))
+    printed = run("--arms", "long.jsonl", "--command", "printf %s {arm} | tail -c 1", "--shell", *BUDGET)
+    lines = printed.stdout.splitlines()
+    assert lines[0] == f"Best arm: {labels[2]}"
+    assert max(map(len, lines[1:6])) <= columns
+    assert [line.split()[0] for line in lines[3:6]] == ["…2", "…1", "…0"]
+    again = lines.index("Measured again, by 2 new runs each:")
+    assert max(map(len, lines[again:])) <= columns
 
 
 # Measured again

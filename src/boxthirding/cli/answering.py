@@ -10,7 +10,10 @@ from boxthirding.cli.drawing import counted
 from boxthirding.errors import EvaluationFailed
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from boxthirding.find import Confirmation, Confirmed, Found
+    from boxthirding.types import Label
 
 _GOOD = 0.01  # the share of arms that the screening speaks of
 
@@ -82,9 +85,11 @@ class Answer:
         else:
             lines += [f"Best arm: {visible(found.label)}", ""]
             ranked = found.top(self.top)
-            width = max(len("arm"), *(len(visible(arm.label)) for arm in ranked))
+            labels = _short([arm.label for arm in ranked], beside=21)
+            width = max(map(len, ("arm", *labels)))
             lines.append(f"{'arm':{width}}  {'mean':>10}  {'pulls':>7}")
-            lines += [f"{visible(arm.label):{width}}  {arm.mean:>10.4g}  {arm.pulls:>7,}" for arm in ranked]
+            for label, arm in zip(labels, ranked, strict=True):
+                lines.append(f"{label:{width}}  {arm.mean:>10.4g}  {arm.pulls:>7,}")
             lines.append("")
         spent, *others = found.account()
         lines += [f"{sentence[0].upper()}{sentence[1:]}." for sentence in (spent, *others)]
@@ -100,9 +105,10 @@ class Answer:
     def _again(self, confirmed: "Confirmation") -> list[str]:
         """Return what the new runs say, arm by arm in the order of the search, so that no mean is a selected one."""
         rows = [["arm", "new mean", "95 % interval"]]
-        for arm in confirmed.arms:
+        labels = _short([arm.label for arm in confirmed.arms], beside=32)
+        for label, arm in zip(labels, confirmed.arms, strict=True):
             mean = "no result" if arm.mean is None else f"{arm.mean:.4g}"
-            rows.append([visible(arm.label), mean, _interval(arm.low, arm.high)])
+            rows.append([label, mean, _interval(arm.low, arm.high)])
         if any(arm.pulls != self.pulls for arm in confirmed.arms):
             runs = ["runs", *(f"{arm.pulls:,}" for arm in confirmed.arms)]
             rows = [[*row, cell] for row, cell in zip(rows, runs, strict=True)]
@@ -124,6 +130,17 @@ class Answer:
     def _again_as_dict(self, arm: "Confirmed") -> dict[str, Any]:
         less = arm.difference if self.paired else None
         return {**vars(arm), "difference": None if less is None else less._asdict()}
+
+
+def _short(labels: "Sequence[Label]", beside: int) -> list[str]:
+    """Return labels as there is room for them, with so many columns of the screen beside them."""
+    from rich.console import Console
+
+    from boxthirding.cli.study.boxes import Names, dots_of
+
+    console = Console()
+    names = Names(labels, max(8, console.width - beside), dots_of(console))
+    return [*map(names.short, labels)]
 
 
 def _interval(low: float | None, high: float | None) -> str:

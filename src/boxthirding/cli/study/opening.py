@@ -4,6 +4,7 @@ import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
@@ -135,7 +136,7 @@ def report(what: str, before: "View", after: "View", *, as_json: bool, **facts: 
         say(f"Best, as before: {_answer(after.recommendation)}")
     else:
         line = f"Best: {_answer(before.recommendation)} → {_answer(after.recommendation)}"
-        is_short = len(line) <= 80  # noqa: PLR2004  # columns
+        is_short = len(line) <= get_terminal_size().columns
         say(line if is_short else line.replace(" → ", "\n   →  ", 1))
     say(f"{_counts(after)}.")
 
