@@ -1,14 +1,19 @@
 """How Sphinx builds the documentation: `make docs`."""
 
+import sys
+from pathlib import Path
+
 from sphinx.application import Sphinx
 
 import boxthirding
+
+sys.path.insert(0, str(Path(__file__).parent))  # where pictures.py is
 
 project = "boxthirding"
 author = "the boxthirding authors"
 version = release = boxthirding.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 3
 default_role = "literal"  # docstrings say `name`
@@ -23,6 +28,7 @@ html_theme = "furo"
 html_title = "boxthirding"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["copy.js"]
 html_copy_source = False
 html_show_copyright = False
 pygments_style = "tango"
@@ -30,5 +36,8 @@ pygments_dark_style = "monokai"
 
 
 def setup(app: Sphinx) -> None:
-    """Leave out the signature of a protocol: nobody calls it."""
+    """Draw the pictures first, and leave out the signature of a protocol: it is never called."""
+    import pictures  # noqa: PLC0415  # beside this file
+
+    app.connect("builder-inited", lambda _: pictures.draw_all())
     app.connect("autodoc-process-signature", lambda *event: ("", event[6]) if event[5] == "(*args, **kwargs)" else None)

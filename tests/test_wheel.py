@@ -1,13 +1,16 @@
 """The wheel that users install: built from a copy of the tree, run where neither `src` nor this repository is found."""
 
+import doctest
 import os
 import shutil
 import subprocess
 import sys
 import sysconfig
+import venv
 from pathlib import Path
 
 import pytest
+from pages import blocks
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "boxthirding"
@@ -80,11 +83,49 @@ def test_nothing_else_is_installed(installed):
     assert names <= {"boxthirding", "bin", "Scripts"}
 
 
-def test_the_example_of_the_readme_runs(run):
-    _, _, example = (ROOT / "README.md").read_text(encoding="utf-8").partition("```python\n")
-    example, _, _ = example.partition("```")
-    assert "budget=2_000" in example
-    assert printed(run("-c", example.replace("budget=2_000", "budget=60"))).startswith("Best: ")
+# What a new user does, in the order of the README
+
+
+@pytest.fixture(scope="module")
+def fresh(installed, tmp_path_factory):
+    """Return the Python of a new environment that has the wheel and NumPy, and nothing else: not even pip."""
+    folder = tmp_path_factory.mktemp("fresh")
+    venv.create(folder, with_pip=False, symlinks=True)
+    packages = Path(sysconfig.get_path("purelib", vars={"base": str(folder)}))
+    for part in [*installed.iterdir(), *Path(sysconfig.get_path("platlib")).glob("numpy*")]:
+        (packages / part.name).symlink_to(part)
+    return Path(sysconfig.get_path("scripts", vars={"base": str(folder)})) / "python"
+
+
+def alone(python, *arguments, folder):
+    """Run a Python of a new environment, without a variable that could lead it elsewhere."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "BOXTHIRDING"))}
+    return subprocess.run(
+        [python, *arguments], cwd=folder, env=environment, check=False, capture_output=True, text=True
+    )
+
+
+def test_the_new_environment_has_numpy_and_nothing_else(fresh, tmp_path):
+    for missing in ("click", "rich", "matplotlib", "numba", "pip", "pytest"):
+        assert f"No module named '{missing}'" in alone(fresh, "-c", f"import {missing}", folder=tmp_path).stderr
+
+
+def test_the_example_of_the_readme_prints_what_the_readme_says(fresh, tmp_path):
+    example = next(block for block in blocks(ROOT / "README.md") if block.kind == "python")
+    (tmp_path / "example.py").write_text(example.text, encoding="utf-8")
+    shown = printed(alone(fresh, "example.py", folder=tmp_path))
+    assert doctest.OutputChecker().check_output(example.output, shown, doctest.ELLIPSIS), shown
+
+
+def test_make_demo_names_b3auto_as_the_best_and_draws_its_picture():
+    environment = Path(sys.prefix)
+    here = ["make", "--no-print-directory", "demo", f"VENV={environment}", "--old-file", str(environment / ".runtime")]
+    (ROOT / "build" / "demo.png").unlink(missing_ok=True)
+    shown = printed(subprocess.run(here, cwd=ROOT, check=False, capture_output=True, text=True))
+    assert "* lowest mean regret after 10,000 pulls: b3auto\n" in shown
+    assert "The picture, regret against pulls: build/demo.png\n" in shown
+    assert "Three commands to try next:" in shown
+    assert (ROOT / "build" / "demo.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize(

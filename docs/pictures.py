@@ -1,0 +1,149 @@
+"""The pictures of the documentation, drawn by the commands that the pages show: `make docs` calls `draw_all`.
+
+They are drawn again when the code has changed. `python docs/pictures.py README` draws the one that the README shows.
+"""
+
+import contextlib
+import hashlib
+import io
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+
+import boxthirding as b3
+from boxthirding.report import log_spaced, plot_regret
+from boxthirding.rewards import Gaussian, captions
+from boxthirding.sim import Setting, sweep
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+mpl.use("agg")  # no window
+
+DOCS = Path(__file__).parent
+FOLDER = DOCS / "_pictures"
+STAMP = FOLDER / "drawn-by.txt"
+SIX = ("b3auto", "b3", "us", "sh", "prose", "asha")
+
+
+def draw_all() -> None:
+    """Draw every picture, unless they were drawn by the code that is here now."""
+    if STAMP.exists() and STAMP.read_text(encoding="utf-8") == _stamp():
+        return
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    FOLDER.mkdir()
+    for draw in (quiet, crowd, comparison, leaderboard, reproduction, prompt, plate, timing, study):
+        draw()
+    STAMP.write_text(_stamp(), encoding="utf-8")
+
+
+def _stamp() -> str:
+    """Return a digest of all that decides what the pictures show."""
+    files = [Path(__file__), *sorted(Path(b3.__file__).parent.rglob("*.py"))]
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+
+
+def _run(*arguments: str) -> None:
+    """Run a command of ours in the folder of the pictures."""
+    command = [sys.executable, "-m", "boxthirding", *arguments]
+    subprocess.run(command, cwd=FOLDER, check=True, capture_output=True)  # noqa: S603  # our own
+
+
+def readme() -> None:
+    """Draw the picture of the README and of the front page: six policies, 200 replicates."""
+    policies = [word for spec in SIX for word in ("--policy", spec)]
+    problem = ["--instance", "captions", "--rewards", "gaussian:0.25", "--budget", "10000"]
+    FOLDER.mkdir(exist_ok=True)
+    _run("simulate", *problem, *policies, "--replicates", "200", "--seed", "1", "--plot", str(DOCS / "regret.png"))
+
+
+def quiet() -> None:
+    """Draw what the default policy does without noise."""
+    policies = [word for spec in ("b3auto", "b3", "us") for word in ("--policy", spec)]
+    problem = ["--instance", "captions", "--rewards", "none", "--budget", "5000"]
+    _run("simulate", *problem, *policies, "--replicates", "100", "--seed", "1", "--plot", "quiet.png")
+
+
+def crowd() -> None:
+    """Draw regret with 1, 8, 64 and 256 workers."""
+    workers = (1, 8, 64, 256)
+    settings = [
+        Setting(captions(), Gaussian(0.25), "b3auto", 2_000, tuple(log_spaced(2_000)), 100, seed=1, workers=count)
+        for count in workers
+    ]
+    names = [f"b3auto, {count} worker{'s' if count > 1 else ''}" for count in workers]
+    runs = dict(zip(names, sweep(settings), strict=True))
+    plot_regret(
+        FOLDER / "workers.png",
+        runs,
+        title="How much many workers cost",
+        subtitle="captions, noise 0.25, 100 replicates",
+    )
+
+
+def comparison() -> None:
+    """Draw what the page on long comparisons saves."""
+    policies = [word for spec in ("b3", "us", "sh", "bsh") for word in ("--policy", spec)]
+    problem = ["--instance", "captions", "--arms", "500", "--rewards", "gaussian:0.25", "--budget", "1000"]
+    _run("simulate", *problem, *policies, "--replicates", "150", "--results", "comparison.jsonl", "--json")
+    _run("plot", "comparison.jsonl", "--out", "comparison.png")
+
+
+def leaderboard() -> None:
+    """Draw the leaderboard with few replicates."""
+    _run("leaderboard", "--replicates", "20", "--out", "leaderboard")
+
+
+def reproduction() -> None:
+    """Draw the figures of the reproduction with few replicates."""
+    _run("reproduce", "--replicates", "20", "--out", "reproduction")
+
+
+def prompt() -> None:
+    """Draw how the answer came about on the page on prompts."""
+    _save("prompt", _after("howto/prompt.md", "print(found)")["found"].plot())
+
+
+def plate() -> None:
+    """Draw the compounds of the page on plates by pulls and mean."""
+    _save("plate", _after("howto/plate-of-96.md", "session.recommend()")["session"].plot("arms"))
+
+
+def timing() -> None:
+    """Draw the settings that the page on timings tried."""
+    _save("timing", _after("howto/time-configurations.md", "b3.find_best(")["found"].plot("arms"))
+
+
+def study() -> None:
+    """Draw the boxes of the study that the page on studies keeps."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        _after("howto/durable-studies.md", "b3.open_study(")
+        with b3.open_study("contest.db", "captions") as kept:
+            _save("study", kept.plot("boxes"))
+
+
+def _after(page: str, words: str) -> dict[str, Any]:
+    """Run the Python of a page up to the block that has these words, and return its names."""
+    names: dict[str, Any] = {}
+    for code in re.findall(
+        r"^```python\n(.*?)^```$", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+    ):
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            exec(compile(code, page, "exec"), names)  # noqa: S102  # our own pages, which the tests run as well
+        if words in code:
+            return names
+    raise LookupError(f"{page} has no Python with {words!r}")
+
+
+def _save(name: str, axes: "Axes") -> None:
+    axes.get_figure().savefig(FOLDER / f"{name}.png", dpi=150)
+
+
+if __name__ == "__main__":
+    readme() if sys.argv[1:] == ["README"] else draw_all()
