@@ -11,14 +11,14 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv demo test check bench soak docs pins clean
+.PHONY: help venv demo test check bench soak matrix docs pins clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 venv: $(FULL) ## build the full environment
 
-demo: $(RUNTIME) ## watch a live session, then compare three policies: a table, and build/demo.png
+demo: $(RUNTIME) ## watch a live session, then compare four policies: a table, and build/demo.png
 	@mkdir -p build
 	$(BIN)/boxthirding demo --out build/demo.png
 
@@ -37,11 +37,14 @@ bench: $(FULL) ## measure speed, as ratios within one run, printed as JSON; fail
 soak: $(FULL) ## run the tests that take long: kills, races, load
 	$(BIN)/pytest -m soak tests
 
+matrix: $(RUNTIME) ## test the built wheel on Python 3.11 to 3.13, with the newest and the oldest NumPy and Numba
+	$(BIN)/python tests/matrix.py
+
 docs: $(FULL) ## build the documentation into build/docs
 	$(BIN)/sphinx-build -W --keep-going -b html docs build/docs
 
 clean: ## remove everything that make made, the environment too
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) build dist docs/_pictures .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 $(VENV)/pyvenv.cfg:
