@@ -145,7 +145,7 @@ def cache_folder() -> Path:
 
 @lru_cache(maxsize=1)
 def _own_folder() -> Path:
-    """Return a folder that is this process's alone: what lies there is run, so nobody else may write to it."""
+    """Return a folder that is this process's alone: its contents are run, so no other user may write to it."""
     folder = Path(tempfile.mkdtemp(prefix="boxthirding-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder

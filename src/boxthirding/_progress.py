@@ -23,7 +23,7 @@ _HOUR: Final = 3600
 
 
 def listener(*, progress: bool | Callable[[Progress], None]) -> Callable[[Progress], None] | None:
-    """Return the function that hears of progress; None, if nobody wants to.
+    """Return the function that is told of progress; None without one.
 
     >>> listener(progress=False) is None, listener(progress=print) is print
     (True, True)

@@ -10,7 +10,7 @@ BoxThirdingError
 │   ├── CannotAmend                        the policy cannot take results that no job of its own asked for
 │   ├── UnreadableData                     a file cannot be read, or does not hold what it must
 │   │   └── NoHeader                       its first line holds data, not the names of columns
-│   ├── ResultsRefused                     a results file cannot be gone on with
+│   ├── ResultsRefused                     a results file cannot be resumed
 │   ├── UnknownStudy                       there is no study of that name, and no arms to make one with
 │   ├── StudyDiffers                       a study was made with other arms, or with other settings
 │   │   └── StudyChanged                   its arms are other things than before; to continue with them can be forced

@@ -59,7 +59,7 @@ class Rule(NamedTuple):
     """(state, job, times, total, squares): `times` pulls of a job gave this sum and sum of squares."""
 
     drop: Callable[[Any, int], None]
-    """(state, arm): the arm is withdrawn, wherever it stands; its open jobs end, and nobody tells them."""
+    """(state, arm): the arm is withdrawn, wherever it stands; its open jobs end, and are never told."""
 
     recommend: Callable[[Any], int]
     """(state) -> arm or NONE. Once there is one, it changes only when a job ends, inside `ask` if it needed no pull, or
@@ -121,17 +121,17 @@ class Progress:
 
     done: float
     total: float | None
-    """None: nobody knows."""
+    """None if unknown."""
     unit: str
     """What is counted: "pulls", "replicates", …"""
     seconds: float
     """Since the beginning."""
     seconds_left: float | None
-    """About; None: nobody knows yet."""
+    """An estimate; None if not known yet."""
     note: str = ""
     """What is being done now."""
 
     @property
     def share(self) -> float | None:
-        """How much is done, from 0 to 1; None, if nobody knows how much there is."""
+        """How much is done, from 0 to 1; None if the total is unknown."""
         return None if self.total is None else self.done / self.total if self.total else 1.0

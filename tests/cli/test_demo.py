@@ -1,6 +1,8 @@
 """`boxthirding demo`: what a person sees, at 80 by 24, in a pipe, and when they press Ctrl-C."""
 
 import io
+import re
+import subprocess
 
 import pytest
 from click.testing import CliRunner
@@ -21,18 +23,30 @@ def run(*arguments):
     return CliRunner().invoke(cli, ["demo", "--fast", *arguments])
 
 
-def test_it_shows_the_boxes_compares_three_policies_draws_and_says_what_to_try_next(tmp_path):
+def test_it_shows_the_boxes_compares_four_policies_draws_and_says_what_to_try_next(tmp_path):
     result = run()
     assert result.exit_code == 0, result.stderr
     assert result.stdout.count("Box Thirding, live") == 3
     assert "pull 500 of 500" in result.stdout
-    assert [line.split()[0] for line in result.stdout.splitlines() if line.startswith(("b3 ", "us ", "sh "))][-3:] == [
-        "b3",
-        "us",
-        "sh",
-    ]
-    assert "boxthirding.find_best(" in result.stdout
+    table = result.stdout.partition("policy ")[2].splitlines()[2:6]
+    assert [line.split()[0] for line in table] == ["b3auto", "b3", "us", "sh"]
+    assert "The picture, regret against pulls: boxthirding-demo.png" in result.stdout
     assert (tmp_path / "boxthirding-demo.png").read_bytes().startswith(b"\x89PNG")
+
+
+def next_commands(printed):
+    """Return the three commands to try next, each as a shell reads it."""
+    commands = printed.partition("Three commands to try next:\n\n")[2].partition("\n\n")[0]
+    return [f"{command}\n" for command in re.split(r"\n(?=  \S)", commands)]
+
+
+def test_what_to_try_next_works_as_it_is_printed():
+    function, program, board = next_commands(run("--out", "demo.svg").stdout)
+    for command in (function, program):
+        ended = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)  # noqa: S602  # as a reader does
+        assert ended.returncode == 0, ended.stderr
+        assert "Best arm" in ended.stdout or "Found" in ended.stdout
+    assert board.split() == [demo._program(), "leaderboard", "--quick"]
 
 
 def test_no_line_of_a_pipe_is_wider_than_80(monkeypatch):
@@ -58,6 +72,17 @@ def test_a_bad_seed_is_refused_before_anything_runs():
     result = run("--seed", "-1")
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr == "Error: seed is -1, but must be at least 0\n"
+
+
+def test_a_program_is_named_as_it_is_found_here(monkeypatch, tmp_path):
+    inside = tmp_path / ".venv" / "bin"
+    inside.mkdir(parents=True)
+    (inside / "boxthirding").write_text("#!/bin/sh\n")
+    (inside / "boxthirding").chmod(0o755)
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert demo._called("boxthirding", inside / "boxthirding") == ".venv/bin/boxthirding"
+    monkeypatch.setenv("PATH", str(inside))
+    assert demo._called("boxthirding", inside / "boxthirding") == "boxthirding"
 
 
 def test_ctrl_c_ends_it_politely(monkeypatch):

@@ -3,7 +3,7 @@ import time
 import pytest
 
 from boxthirding.report import ahead
-from boxthirding.report.ahead import compiled_ahead
+from boxthirding.report.ahead import compiled_ahead, compiled_beside
 from boxthirding.rewards import Gaussian, equal
 from boxthirding.sim import Setting
 
@@ -24,6 +24,15 @@ def test_the_last_policies_are_compiled_in_another_process():
         while not ahead._is_compiled(SETTINGS[1]):
             time.sleep(0.05)
     assert not ahead._is_compiled(SETTINGS[0])  # the first ones are this process's own
+
+
+@pytest.mark.usefixtures("cold")
+def test_beside_something_else_all_are_compiled_by_its_end():
+    with compiled_beside(SETTINGS) as left:
+        assert left()
+    assert all(map(ahead._is_compiled, SETTINGS))
+    with compiled_beside(SETTINGS) as left:
+        assert not left()
 
 
 @pytest.mark.usefixtures("cold")

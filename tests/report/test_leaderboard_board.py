@@ -137,16 +137,15 @@ def test_only_marks_that_occur_are_explained():
 def test_the_legend_looks_as_what_is_drawn():
     (legend,) = draw(board(), FACTS).legends
     looks = {
-        line.get_label(): (line.get_marker(), line.get_color(), line.get_markerfacecolor())
-        for line in legend.legend_handles
+        line.get_label(): (line.get_marker(), line.get_markerfacecolor() == "white") for line in legend.legend_handles
     }
     points = {
-        (line.get_marker(), line.get_color(), line.get_markerfacecolor())
+        (line.get_marker(), line.get_markerfacecolor() == "white")
         for axes in draw(board(), FACTS).axes
         for line in axes.lines
         if line.get_marker() in ("o", "D")
     }
-    assert list(looks) == ["told nothing", "told T or σ", "cannot run in every cell"]
+    assert list(looks) == ["told nothing", "told the budget (T) or the noise (σ)", "cannot run in every cell"]
     assert set(looks.values()) == points
 
 
@@ -177,7 +176,8 @@ def test_the_picture_has_a_row_for_each_policy_and_a_panel_for_each_group():
     svg = rendered(draw(board(), FACTS), "svg")
     ET.fromstring(svg)  # noqa: S314  # our own text: is it well-formed?
     text = svg.decode()
-    for words in ("b3", "prose  [σ]", "sh  [T]", "all (3)", "noisy (2)", "quiet (1)", "told nothing", "suite tiny"):
+    names = ("Box Thirding (b3)", "PROSE (prose), told σ", "Sequential Halving (sh), told T")
+    for words in (*names, "all 3 cells", "noisy: 2 cells", "quiet: 1 cell", "told nothing", "suite tiny"):
         assert words in text
     assert "data-rich" not in text
     assert rendered(draw(board(), FACTS), "svg") == svg

@@ -2,8 +2,11 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
-from boxthirding.report.reproduction.claims import Claim, Finding, Measurement, Verdict
+from synthetic import evidence
+
+from boxthirding.report.reproduction.claims import CLAIMS, Claim, Finding, Measurement, Verdict
 from boxthirding.report.reproduction.estimates import Estimate
+from boxthirding.report.reproduction.figures import BESIDE, sections
 from boxthirding.report.reproduction.figures.picture import Picture, Reading
 from boxthirding.report.reproduction.page import Page
 
@@ -67,6 +70,29 @@ def test_the_page_is_whole_its_links_lead_somewhere_and_nothing_is_fetched():
     assert page.links <= page.ids
     assert not re.search(r"""(src|href)=["'](?!data:|\#)""", PAGE.html())
     assert "url(" not in PAGE.html()
+
+
+def test_a_figure_stands_beside_the_first_claim_it_decides_and_later_ones_link_to_it():
+    findings = [claim("candidate-orders", Verdict.HOLDS), claim("candidate-bounds", Verdict.HOLDS)]
+    sections = {"A part": [replace(PICTURE, key="candidates")], "Another": [PICTURE]}
+    page = replace(PAGE, findings=findings, sections=sections, drawn=dict.fromkeys(("candidates", "levels"), b""))
+    first, second = page.html().split("<article")[1:]
+    assert '<figure id="candidates">' in first
+    assert '<a href="#candidates">A title</a>' in second
+    assert page.html().count("<figure") == 2
+    assert "A part" not in page.html()  # nothing is left to stand there
+
+
+def test_figures_are_named_for_claims_that_exist_and_exist_themselves():
+    assert set(BESIDE) <= {one.key for one in CLAIMS}
+    known = {one.key for part in sections(evidence()).values() for one in part}
+    assert {key for keys in BESIDE.values() for key in keys} <= known
+
+
+def test_the_contents_list_every_claim_with_its_verdict_and_stay_in_view():
+    contents = PAGE.html().partition("<nav")[2].partition("</nav>")[0]
+    assert '<a href="#three"><span class="fails">✗</span> Title &lt;three&gt;</a>' in contents
+    assert "nav { position: sticky; top: 0;" in PAGE.html()
 
 
 def test_the_summary_counts_verdicts():

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from boxthirding.errors import InvalidInput, MissingExtra
-from boxthirding.figures.style import COLOURS, DASHES
 from boxthirding.policies import Uniform
 from boxthirding.report import check_plot_file, log_spaced, plot_regret
+from boxthirding.report.curves import Curve, regret_figure
 from boxthirding.rewards import Deterministic, equal
 from boxthirding.sim import simulate
 
@@ -50,7 +50,14 @@ def test_a_picture_names_its_policies_and_axes_in_plain_words(tmp_path):
     plot_regret(file, {"b3": run(FALLING), "sh:growth=1.7": run(FALLING)}, title="3 arms at $5 & $6", subtitle="seed 0")
     ET.parse(file)  # noqa: S314  # our own file: is it well-formed?
     svg = file.read_text(encoding="utf-8")
-    for text in ("b3", "sh:growth=1.7", "pulls", "simple regret: how far the", "3 arms at $5", "seed 0"):
+    for text in (
+        "Box Thirding (b3)",
+        "Sequential Halving (sh:growth=1.7)",
+        "pulls",
+        "simple regret: how far the",
+        "3 arms at $5",
+        "seed 0",
+    ):
         assert f"<!-- {text}" in svg
     assert "lower edge" not in svg
 
@@ -82,9 +89,30 @@ def test_a_single_checkpoint_can_be_drawn(tmp_path):
     assert (tmp_path / "regret.png").exists()
 
 
-def test_seven_colours_and_four_kinds_of_line_make_28_different_policies():
-    looks = {(COLOURS[k % len(COLOURS)], DASHES[k % len(DASHES)]) for k in range(28)}
-    assert len(looks) == 28
+def test_a_few_policies_have_bands_and_more_have_bars(tmp_path):
+    def words(count):
+        file = tmp_path / f"{count}.svg"
+        plot_regret(file, {f"b3:effort={k + 1}": run(FALLING) for k in range(count)})
+        return file.read_text(encoding="utf-8")
+
+    assert "band: their middle half" in words(3)
+    assert "bar: their middle half" in words(4)
+
+
+def test_bars_of_six_policies_never_stand_on_each_other():
+    checkpoints = log_spaced(10_000)
+    rows = [np.geomspace(0.5, 0.1, len(checkpoints))]
+    names = ("b3auto", "b3", "us", "sh", "prose", "asha")
+    figure = regret_figure([Curve.of(name, run(rows, checkpoints)) for name in names], title="", subtitle="")
+    places = [segment[0][0] for bars in figure.axes[0].collections for segment in bars.get_segments()]
+    assert len(places) == len(set(places)) > 40
+
+
+def test_the_legend_has_the_best_policy_first():
+    worse = [[0.6, 0.5, 0.4]]
+    figure = regret_figure([Curve.of("us", run(worse)), Curve.of("b3", run(FALLING))], title="", subtitle="")
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["Box Thirding (b3)", "Uniform sampling (us)"]
 
 
 def test_nothing_is_written_without_a_complete_replicate(tmp_path):

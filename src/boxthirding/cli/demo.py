@@ -1,7 +1,11 @@
-"""`boxthirding demo`: a live session whose boxes can be watched, then B3 beside uniform sampling and halving."""
+"""`boxthirding demo`: a live session whose boxes can be watched, then the default policy beside three others."""
 
+import os
+import shutil
+import sys
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -41,22 +45,30 @@ _RANKS: Final = (  # up to which share of all arms, by true mean; what for; how 
     (1.00, "the rest", "·", ".", "bright_black"),
 )
 
+_COMPARED: Final = ("b3auto", "b3", "us", "sh")
+
 _COMPARISON = """
-One run may be lucky. Now many runs with the same noise, of three policies:
-b3 is Box Thirding; us pulls the captions in turn; sh is Sequential Halving,
-which must be told the budget. Regret is how far the answer is from the best.
+One run may be lucky. Now many runs with the same noise, of four policies:
+
+  b3auto  Adaptive Box Thirding, the default, which you have just watched
+  b3      Box Thirding as the paper has it
+  us      uniform sampling: every caption in turn
+  sh      Sequential Halving, which must be told the budget
+
+Regret is how far the answer is from the best: lower is better.
 """
 
 _NEXT = """\
-What to try next
+Three commands to try next:
 
-Your own function, from Python:
-  boxthirding.find_best(options, score, budget=2_000)
-Any program that prints a number:
-  boxthirding run --arms arms.csv --budget 500 --command 'python score.py {arm}'
-Votes of yes or no instead of scores, and samples used again:
-  boxthirding simulate --instance captions --rewards bernoulli --policy b3 \\
-      --policy b3:reuse=topup --policy us --budget 10000 --replicates 200
+  {python} -c "import random, boxthirding as b3; print(b3.find_best(
+      range(500), lambda x: random.gauss(-abs(x - 321), 50), budget=2_000))"
+  seq 500 > arms.txt; {boxthirding} run --arms arms.txt --budget 300 \\
+      --command 'expr {{arm}} % 97 + 1'
+  {boxthirding} leaderboard --quick
+
+The first is your own function, the second any program that prints a number,
+the third compares all policies on 52 problems, in about a minute.
 """
 
 
@@ -85,7 +97,7 @@ class _Scene:
 @click.option("--no-animation", is_flag=True, help="Print a few snapshots of the boxes instead of moving ones.")
 @click.pass_context
 def demo(ctx: click.Context, *, out: Path | None, seed: int, fast: bool, no_animation: bool) -> None:
-    """Watch Box Thirding find a good caption among 5,513, then compare it with two other policies.
+    """Watch Box Thirding find a good caption among 5,513, then compare it with three other policies.
 
     It takes less than a minute. The captions are the embedded ones, so the truth is known.
     """
@@ -98,7 +110,8 @@ def demo(ctx: click.Context, *, out: Path | None, seed: int, fast: bool, no_anim
     plot = _plot_file(out)
     console = Console(highlight=False, markup=False)
     animated = console.is_terminal and not no_animation
-    _show(console, _session(500 if fast else 2_000, seed, animated=animated), animated=animated)
+    with _compiled_meanwhile(console):
+        _show(console, _session(500 if fast else 2_000, seed, animated=animated), animated=animated)
     replicates = 20 if fast or not _compile.available() else 200
     budget = 1_000 if fast else 10_000
     console.print(_COMPARISON, soft_wrap=True)
@@ -106,16 +119,46 @@ def demo(ctx: click.Context, *, out: Path | None, seed: int, fast: bool, no_anim
         simulate,
         instance="captions",
         rewards=f"gaussian:{NOISE}",
-        specs=("b3", "us", "sh"),
+        specs=_COMPARED,
         budget=budget,
         replicates=replicates,
         seed=seed,
         plot=plot,
     )
     if plot is not None:
-        console.print(f"\nRegret against pulls is drawn in {plot}", soft_wrap=True)
+        console.print(f"\nThe picture, regret against pulls: {plot}", soft_wrap=True)
     console.print()
-    console.print(_NEXT, soft_wrap=True, end="")
+    console.print(_NEXT.format(python=_python(), boxthirding=_program()), soft_wrap=True, end="")
+
+
+@contextmanager
+def _compiled_meanwhile(console: "Console") -> Iterator[None]:
+    """Compile what the comparison runs while the session is shown, and wait for what is left of that."""
+    from boxthirding.report.ahead import compiled_beside
+    from boxthirding.rewards import Gaussian, captions
+    from boxthirding.sim import Setting
+
+    settings = [Setting(captions(), Gaussian(NOISE), spec, budget=1_000, replicates=1) for spec in _COMPARED]
+    with compiled_beside(settings) as left:
+        yield
+        if left():
+            console.print("\nCompiling the policies for the comparison, once on this machine …", soft_wrap=True)
+
+
+def _python() -> str:
+    """Return how this Python is called where we are: by its name, or by its path if another one has that name."""
+    return _called("python", Path(sys.executable))
+
+
+def _program() -> str:
+    return _called("boxthirding", Path(sys.executable).with_name("boxthirding"))
+
+
+def _called(name: str, path: Path) -> str:
+    known = shutil.which(name)
+    if known is not None and Path(known).resolve() == path.resolve() and Path(known).parent == path.parent:
+        return name
+    return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)
 
 
 def _plot_file(out: Path | None) -> Path | None:

@@ -235,7 +235,10 @@ def _print_table(runs: "Sequence[tuple[Description, Run]]", shown: Sequence[int]
     console.print()
     console.print("error rate: runs whose answer is not a best arm")
     if len(runs) > 1:
-        console.print(f"* lowest mean regret after {counted(one.budget, 'pull')}")
+        lowest = [spec for spec, rows in summaries.items() if rows[-1]["regret_mean"] == best]
+        console.print(
+            f"* lowest mean regret after {counted(one.budget, 'pull')}: {' and '.join(lowest)}", soft_wrap=True
+        )
 
 
 def _empty_table() -> "Table":

@@ -9,7 +9,10 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -24,6 +27,8 @@ MARKERS: Final = ("o", "s", "^", "D", "v")
 GREY: Final = "#555555"
 
 _GRID = "#DDDDDD"
+_THOUSANDTH = 0.000_999
+_RAISED: Final = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _BESIDE = 1.0  # inches of a picture that stand beside the axes
 _LETTERS_AN_INCH = 13.6  # of the lines below a title
 _STAMPS: Final[dict[str, dict[str, None] | None]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": None}
@@ -35,8 +40,17 @@ def pale(colour: str, strength: float = 0.4) -> str:
     >>> pale("#000000", 0.2)
     '#cccccc'
     """
-    mixed = (round(255 - strength * (255 - int(colour[k : k + 2], 16))) for k in (1, 3, 5))
-    return "#" + "".join(f"{part:02x}" for part in mixed)
+    return mixed(colour, "#FFFFFF", 1 - strength)
+
+
+def mixed(colour: str, other: str, share: float) -> str:
+    """Return a colour with a share of another one in it.
+
+    >>> mixed("#000000", "#FF0000", 0.2), mixed("#D55E00", "#000000", 0)
+    ('#330000', '#d55e00')
+    """
+    pairs = ((int(colour[k : k + 2], 16), int(other[k : k + 2], 16)) for k in (1, 3, 5))
+    return "#" + "".join(f"{round(one + share * (two - one)):02x}" for one, two in pairs)
 
 
 def canvas(width: float, height: float) -> "Figure":
@@ -52,6 +66,28 @@ def plain(axes: "Axes") -> None:
     axes.grid(visible=True, which="major", color=_GRID, linewidth=0.8)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def readable(value: float) -> str:
+    """Write a number of a logarithmic axis as people do: 10,000, 0.05, and below a thousandth 10⁻⁵.
+
+    >>> readable(10_000), readable(0.05), readable(0.00001), readable(0.0002)
+    ('10,000', '0.05', '10⁻⁵', '2·10⁻⁴')
+    """
+    if value >= _THOUSANDTH or value <= 0:
+        return f"{value:,.0f}" if value >= 1_000 else f"{value:g}"  # noqa: PLR2004  # commas begin there
+    digits, _, power = f"{value:.0e}".partition("e")
+    ten = "10" + f"{int(power)}".translate(_RAISED)
+    return ten if digits == "1" else f"{digits}·{ten}"
+
+
+def label_logs(*axes: "Axis") -> None:
+    """Put numbers that people can read on logarithmic axes, and none between the marked ones."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    for axis in axes:
+        axis.set_major_formatter(FuncFormatter(lambda value, _: readable(value)))
+        axis.set_minor_formatter(NullFormatter())
 
 
 def head(axes: "Axes", title: str, lines: list[str]) -> None:
@@ -75,9 +111,13 @@ def head(axes: "Axes", title: str, lines: list[str]) -> None:
     axes.set_title(title, loc="left", pad=12 + 13.5 * len(lines), fontsize=13, fontweight="bold", parse_math=False)
 
 
-def legend(figure: "Figure", columns: int) -> None:
-    """Put the legend below everything else, where it hides no data."""
+def legend(figure: "Figure", columns: int, order: "Sequence[int] | None" = None) -> None:
+    """Put the legend below everything else, where it hides no data; `order` says which line comes first."""
+    handles, names = figure.axes[0].get_legend_handles_labels()
+    order = range(len(names)) if order is None else order
     figure.legend(
+        [handles[k] for k in order],
+        [names[k] for k in order],
         loc="outside lower center",
         ncols=columns,
         frameon=False,

@@ -111,7 +111,7 @@ RATIO_STEP: Final = 1.25
 LEAST_RATIO: Final = 2.0  # a few arms far below all others must not pass for a large spread
 AMENDED_SHARE: Final = 8  # a batch that amended one result in so many has everything worked out anew
 _SLACK: Final = 1e-12  # as in every schedule: a power that is an integer but for rounding is that integer
-_MOST_PULLS: Final = float(1 << 60)  # of a level that nobody will reach
+_MOST_PULLS: Final = float(1 << 60)  # of a level that no arm will reach
 
 
 class State(NamedTuple):
@@ -186,7 +186,7 @@ def ask(state: State) -> tuple[int, int, int]:
     """Pull a finalist whose turn it is, or arrange the highest box that holds three, or meet a new arm."""
     scalars = state.scalars
     while True:
-        if short_of_levels(state) or short_of_arms(state):  # asked first: whoever grows asks again from here
+        if short_of_levels(state) or short_of_arms(state):  # asked first: after growing, ask starts again here
             return GROW, NONE, 0
         all_met = 1 if scalars[SEEN] == scalars[N_ARMS] else 0
         if all_met != scalars[ALL_MET]:  # rule 8, and back when arms are added
@@ -321,7 +321,7 @@ def next_finalist(state: State) -> int:
 
 @kernel
 def is_clear(state: State) -> bool:
-    """Tell whether nobody in the final is worth another pull (rule 7)."""
+    """Tell whether no arm of the final is worth another pull (rule 7)."""
     boldest = champion_among(state, 0, state.weight[state.root[0]])
     return state.upper[boldest] <= state.lower[first(state, 0)] + CLEAR * state.facts[SPREAD]
 

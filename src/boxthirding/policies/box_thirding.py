@@ -71,7 +71,7 @@ def ask(state: State) -> tuple[int, int, int]:
     """Go on with the sweep, then introduce an arm, then raise the base: the first of these that needs pulls."""
     scalars = state.scalars
     while True:
-        if short_of_levels(state) or short_of_arms(state):  # asked first: whoever grows asks again from here
+        if short_of_levels(state) or short_of_arms(state):  # asked first: after growing, ask starts again here
             return GROW, NONE, 0
         box = next_ready(state)
         if box != NONE:

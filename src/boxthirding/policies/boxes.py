@@ -187,7 +187,7 @@ def shapes(arms: int, levels: int) -> dict[str, int | tuple[int, ...]]:
 
 
 def empty(schedule: Schedule, arms: int, levels: int) -> State:
-    """Return a state with this much room and nobody in it."""
+    """Return a state with this much room and no arm in it."""
     state = zeros(State, arms, **shapes(arms, levels))
     state.costs[:] = schedule.costs(levels)
     reset(state)
@@ -347,7 +347,7 @@ def above(state: Boxes, arm: int, other: int) -> bool:
 
 @kernel
 def note(state: Boxes, box: int, best: int, middle: int, worst: int) -> None:
-    """Write down an ARRANGE, or an introduction, for whoever wants to tell an arm's story."""
+    """Write down an ARRANGE, or an introduction, so that the story of an arm can be told."""
     row = state.scalars[MET] % len(state.met)
     state.met[row, 0] = box
     state.met[row, 1] = best

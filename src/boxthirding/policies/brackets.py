@@ -61,7 +61,7 @@ def live_arms(state: Brackets) -> int:
 
 @kernel
 def is_due(state: Brackets) -> bool:
-    """Tell whether the next bracket opens now; when nobody is left in any, they begin anew."""
+    """Tell whether the next bracket opens now; when no arm is left in any, they begin anew."""
     scalars = state.scalars
     if scalars[PLAYING] == 0:
         scalars[OPENED] = 0

@@ -98,7 +98,7 @@ def parse_policy(
             raise InvalidInput(f"policy {spec!r} gives {key} twice, but each key counts once")
         values[key] = _value(name, known[key], text)
     if values.get("exploration") != "oracle":
-        hardness = None  # nobody else is told
+        hardness = None  # no other policy is told
     for key, value in {"budget": budget, "sigma": sigma, "hardness": hardness}.items():
         if key in cls.told and value is not None:
             values.setdefault(key, value)

@@ -1,4 +1,4 @@
-"""All means in order, largest first, brought up to date when somebody wants to know: cheap when few have changed."""
+"""All means in order, largest first, brought up to date when they are read: cheap when few have changed."""
 
 import math
 from typing import Final, Protocol

@@ -2,7 +2,7 @@
 
 The n players are first … first + n - 1. Node 1 is the root, node k has the children 2k and 2k + 1, and player i is the
 leaf n + i - first; whatever n is, all leaves are below the root. Only inner nodes are stored, node k at first + k in
-`winner`, so that trees share an array as their players share the values. A node is NONE until somebody below plays.
+`winner`, so that trees share an array as their players share the values. A node is NONE until one below it plays.
 """
 
 from boxthirding._compile import kernel

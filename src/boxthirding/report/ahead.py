@@ -1,4 +1,4 @@
-"""Compiling ahead: a second process compiles the last policies while the first ones are compiled and run here.
+"""Compiling ahead: other processes compile policies while the first ones are compiled and run here, or are watched.
 
 Numba compiles on one core. What the other process compiles is found on disk when its turn comes, which nearly halves
 the first run; later runs find everything there and start no process.
@@ -6,8 +6,8 @@ the first run; later runs find everything there and start no process.
 
 import multiprocessing
 import signal
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, wait
 from contextlib import contextmanager
 
 from boxthirding import _compile
@@ -30,6 +30,27 @@ def compiled_ahead(settings: Sequence[Setting]) -> Iterator[None]:
         for setting in reversed(missing[len(missing) // 2 :]):  # the first half is compiled here meanwhile
             pool.submit(run_chunk, Chunk(setting.task, 0, 0))
         yield
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+@contextmanager
+def compiled_beside(settings: Sequence[Setting]) -> Iterator[Callable[[], bool]]:
+    """Compile what is not compiled yet in two processes; at the end of the context, all of it is there.
+
+    The context gets a function that tells whether some of it is still being compiled.
+    """
+    rules = {setting.task.policy.rule: setting for setting in settings}
+    missing = [setting for setting in rules.values() if _compile.available() and not _is_compiled(setting)]
+    if not missing:
+        yield lambda: False
+        return
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(min(2, len(missing)), context, initializer=_leave_interrupts_to_parent)
+    try:
+        begun = [pool.submit(run_chunk, Chunk(setting.task, 0, 0)) for setting in missing]
+        yield lambda: not all(future.done() for future in begun)
+        wait(begun)  # what could not be compiled there is compiled, or refused, here
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 

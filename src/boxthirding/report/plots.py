@@ -58,9 +58,19 @@ def check_matplotlib() -> None:
 def plot_regret(path: str | Path, runs: Mapping[str, Run], *, title: str = "", subtitle: str = "") -> None:
     """Draw the mean regret of each policy against pulls, with a band from the lower to the upper quartile.
 
-    `runs` has a policy's SPEC as its key; the ending of the file, .png, .svg or .pdf, says what is written. Both axes
-    are logarithmic: what lies too far below to be shown, a regret of 0 above all, is drawn at the lower edge, and the
-    picture says so.
+    Parameters
+    ----------
+    path : path
+        Where the picture goes; its ending, .png, .svg or .pdf, says in which format.
+    runs : mapping of str to Run
+        The runs by SPEC, or by a label that begins with one, such as "b3, seed 4". A policy has the same colour in
+        every picture.
+    title, subtitle : str, default ""
+        What stands above the picture.
+
+    Both axes are logarithmic. What lies too far below to be shown, a regret of 0 above all, is drawn at the lower edge,
+    and the picture says so. More than three policies have bars instead of bands, which would hide each other.
+
     """
     path = Path(path)
     ending = check_plot_file(path)

@@ -55,7 +55,7 @@ class Lanes(Generic[Key]):
             now = time.perf_counter()
             yield key, part._replace(seconds=now - clock) if self.ours else part
             clock = now
-            del self._running[future]  # only now: whoever was interrupted meanwhile gets it again from `rest`
+            del self._running[future]  # only now: after an interrupt, `rest` returns it again
             self._submit(islice(coming, 1))
 
     def rest(self) -> Iterator[tuple[Key, Part]]:

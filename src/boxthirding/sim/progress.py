@@ -1,4 +1,4 @@
-"""What a sweep tells whoever watches it, and how long it will still take."""
+"""What a sweep reports to its watchers, and how long it will still take."""
 
 import time
 from collections import defaultdict

@@ -23,7 +23,7 @@ from boxthirding.sim.descriptions import DIGITS, Description
 class ResultsFile:
     """A results file that belongs to this process while it is open.
 
-    Opening it refuses one that cannot be gone on with, before a byte is written: it must be of this version of the
+    Opening it refuses one that cannot be resumed, before a byte is written: it must be of this version of the
     package, what is asked for again must be run by the same code, and what it holds must be among what is asked for,
     or the other way round.
     """

@@ -38,13 +38,35 @@ def simulate(  # noqa: PLR0913  # an experiment has this many parts; all but fou
 ) -> Run:
     """Run a policy on an instance `replicates` times; replicate k depends on the seed and on k alone.
 
-    A policy may be given as a SPEC: what it must be told, the budget, the noise or the hardness of the problem, it is.
+    Parameters
+    ----------
+    instance : Instance
+        The arms, by their true means.
+    rewards : RewardModel
+        What a pull gives.
+    policy : Policy or str
+        What decides which arm is next. A policy given as a SPEC is told what it must know: the budget, the noise or
+        the hardness of the problem.
+    budget : int
+        Pulls of each replicate.
+    checkpoints : iterable of int, default ()
+        Numbers of pulls after which the answer is read, besides the budget.
+    replicates : int, default 1
+        How many runs.
+    seed : int, default 0
+        The same seed gives the same runs.
+    workers : int, default 1
+        Pulls in parallel. With several, they take exponential times.
+    threads : int, optional
+        Changes no result. Default: all cores.
+    executor : concurrent.futures.Executor, optional
+        Where to run instead of threads: a process pool or a cluster.
+    compiled : bool, optional
+        Whether to compile the policy. Default: if Numba is installed.
+    progress : bool or callable, default False
+        True prints a line on stderr with the time that is left. A function is called with a `Progress` whenever
+        replicates have ended.
 
-    The answer is read at every checkpoint and at the budget. With several `workers`, pulls run side by side and take
-    exponential times. `threads` is all cores unless given; instead of threads, `executor` may be any
-    `concurrent.futures.Executor`, a process pool or a cluster. `compiled` is whether Numba is there unless given;
-    with `progress=True` a line on stderr says how far it is and how long the rest will take; a function is called with
-    a `Progress` instead, whenever replicates have ended.
     """
     times = checked_checkpoints(checkpoints, whole("budget", budget, least=1))
     whole("the number of replicates", replicates, least=1)

@@ -1,4 +1,4 @@
-"""Sweeps: many settings, run chunk by chunk, saved as they go, and gone on with where they stopped."""
+"""Sweeps: many settings, run chunk by chunk, saved as they go, and resumed where they stopped."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
@@ -30,16 +30,26 @@ def sweep(
 ) -> list[Run]:
     """Run every setting, in chunks of replicates, and return the runs in the same order.
 
-    With `results`, a file, each chunk is saved when it ends, and what is there already is not run again: a sweep that
-    was stopped, by a kill or a full disk, goes on where it was. More settings and more replicates may be asked for than
-    last time. Replicates are the same however often they were stopped and wherever they run: in `threads`, all cores
-    unless given, one setting after the other, or in an `executor`, any `concurrent.futures.Executor`. A setting that
-    is asked for twice is run once.
+    Parameters
+    ----------
+    settings : iterable of Setting
+        What to run. A setting that is given twice is run once.
+    results : path, optional
+        A file. Each chunk is saved there when it ends, and what is there already is not run again, so that a sweep
+        resumes after a kill or a full disk. More settings and more replicates may be asked for than last time.
+    executor : concurrent.futures.Executor, optional
+        Where to run instead of threads: a process pool or a cluster.
+    threads : int, optional
+        Changes no result. Default: all cores.
+    progress : bool or callable, default False
+        True prints a line on stderr with the time that is left. A function is called with a `Progress` whenever
+        something begins or ends.
+    watcher : Watcher, optional
+        Is told of each setting.
 
-    With `progress=True` a line on stderr says how far it is and how long the rest will take; a function is called with
-    a `Progress` instead, whenever something begins or ends. A `watcher` hears of each setting.
+    Replicates are the same however often they were stopped and wherever they run. Ctrl-C raises `Interrupted`, and a
+    failure `SimulationFailed`; both have the `runs` so far.
 
-    Ctrl-C raises `Interrupted`, a failure `SimulationFailed`; both have the `runs` so far.
     """
     asked = list(settings)
     works = _once(asked)

@@ -440,7 +440,7 @@ class AskTellContract:
         for name in (*names, "ann"):
             study.ask(2, holder=name)
         expect(study.reclaim() == 0, "tickets of workers that live, or of people, were released")
-        expect(study.glance().held == 8, "tickets are not held any more, though nobody has ended")  # noqa: PLR2004
+        expect(study.glance().held == 8, "tickets are not held any more, though no holder has ended")  # noqa: PLR2004
 
     def test_threads_share_it(self) -> None:
         """No ticket is given to two of them, and every result counts once."""

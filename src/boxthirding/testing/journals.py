@@ -86,7 +86,7 @@ class JournalContract:
         again.close()
 
     def test_a_number_is_written_once(self) -> None:
-        """Whoever writes without having read the latest is refused, and changes nothing."""
+        """A writer that has not read the latest event is refused, and changes nothing."""
         opener = self.opener()
         journal = opener()
         _append(journal, ["one", "two"])
@@ -114,16 +114,16 @@ class JournalContract:
         kept = again.snapshots()
         expect(kept[:2] == [40, 30], f"the latest snapshots are 40 and 30, but {kept} are there")
         expect(all(again.snapshot(seq) == data[seq] for seq in kept), "a snapshot came back as another")
-        expect(again.snapshot(7) == b"", "there is a snapshot that nobody took")
+        expect(again.snapshot(7) == b"", "there is a snapshot that was never taken")
         again.close()
 
     def test_a_name_is_one_workers_at_a_time(self) -> None:
-        """Taken again it stays ours; given back, it is anybody's; and names outlive the journal they are asked of."""
+        """Taken again it stays ours; given back, it is free; and names outlive the journal they are asked of."""
         opener = self.opener()
         mine, theirs = _names(opener), _names(opener)
-        expect(mine.take("one"), "a name that nobody has cannot be taken")
+        expect(mine.take("one"), "a free name cannot be taken")
         expect(not theirs.take("one"), "a name was taken twice")
-        expect(mine.take("one"), "a name is not ours any more, though nobody else can have taken it")
+        expect(mine.take("one"), "a name is not ours any more, though no other process can have taken it")
         expect(theirs.take("two \u017c/ółw"), "another name cannot be taken")
         expect(not mine.take("two \u017c/ółw"), "a name was taken twice")
         mine.release()
@@ -134,7 +134,7 @@ class JournalContract:
         again.release()
 
     def test_a_process_that_is_killed_gives_its_names_back(self) -> None:
-        """Without a word: somebody else takes them."""
+        """Without a word: another process takes them."""
         if not self.between_processes:
             return
         opener = self.opener()
@@ -144,7 +144,7 @@ class JournalContract:
         process = spawn.Process(target=_keep_a_name, args=(opener, "one", there))
         process.start()
         there.close()
-        expect(here.recv(), "a name that nobody has cannot be taken")
+        expect(here.recv(), "a free name cannot be taken")
         names = _names(opener)
         expect(not names.take("one"), "a name was taken twice")
         process.kill()
@@ -199,7 +199,7 @@ def _names(opener: Opener) -> Names:
 
 
 def _keep_a_name(opener: Opener, name: str, pipe: Connection) -> None:
-    """Take a name, say so, and keep it until somebody ends this process."""
+    """Take a name, say so, and keep it until this process is ended."""
     names = _names(opener)
     pipe.send(names.take(name))
     with suppress(EOFError):

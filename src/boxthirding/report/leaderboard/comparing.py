@@ -1,6 +1,6 @@
 """Regrets relative to those of another policy, paired replicate by replicate, with confidence intervals.
 
-Replicate k meets the arms in the same order whoever plays it, and one run may be read in several cells. Both make
+Replicate k meets the arms in the same order under every policy, and one run may be read in several cells. Both make
 regrets depend on each other, so an interval looks at replicates as wholes: what each of them moves the result by, over
 all cells and both policies, is one number, and the spread of these numbers is the error.
 """

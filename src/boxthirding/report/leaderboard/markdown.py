@@ -66,7 +66,7 @@ def _reading(board: Board, facts: Facts) -> Iterator[str]:
     yield (
         f"Geometric means over cells of the mean regret relative {facts.reference}, {ADDED} added to both: 2 is twice "
         f"the regret. In brackets the {IN_WORDS} interval, paired by replicate: replicate k meets the arms in the same "
-        "order whoever plays it. The number of cells is beside the group. n of m: the policy can run in n of its m "
+        "order under every policy. The number of cells is beside the group. n of m: the policy can run in n of its m "
         "cells only, so its figure is of other cells than those of its neighbours."
     )
     marks = "; ".join(f"{mark}, {meant}" for mark, meant in marks_used(board.entrants).items())

@@ -41,7 +41,7 @@ from boxthirding.theory import (
 from boxthirding.types import Floats
 
 MANY: Final = 1_000_000
-"""So many arms that nobody meets all of them: sizes as the paper's orders speak of them."""
+"""Arms of the largest problem: no policy tries all of them, as the paper's orders assume."""
 
 LONGEST: Final = 20_000
 """Pulls up to which the sizes of candidate sets are followed."""
@@ -107,7 +107,7 @@ class Facts:
     """Where the exponent of the bound on Sequential Halving is largest."""
     shapes: Mapping[str, Shape]
     candidates: Mapping[str, tuple[Candidates, ...]]
-    """By policy, of so many arms that nobody meets all of them."""
+    """By policy, with more arms than any policy tries."""
     variances: Mapping[str, Floats]  # [N] of one reward of each caption, by reward model
     comparisons: tuple[Comparison, ...]
     bounds: Mapping[tuple[str, str, int, float], float]

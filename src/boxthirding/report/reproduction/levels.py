@@ -69,7 +69,7 @@ def _meetings(n_arms: int, pulls: int) -> Iterator[tuple[int, int]]:
         job, _, times = live.ask()
         state = live.arrays
         spent += times
-        if spent > pulls:  # what is not complete has moved nobody
+        if spent > pulls:  # a job that is not complete has moved no arm
             return
         for row in range(read, int(state.scalars[MET])):
             box, *arms = state.met[row % len(state.met)].tolist()

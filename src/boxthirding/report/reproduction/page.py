@@ -3,13 +3,14 @@
 import base64
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from html import escape
 from importlib import resources
 from string import Template
 from typing import Final
 
 from boxthirding.report.reproduction.claims import Claim, Finding, Measurement, Verdict
-from boxthirding.report.reproduction.figures import Picture
+from boxthirding.report.reproduction.figures import BESIDE, Picture
 from boxthirding.report.reproduction.figures.picture import Reading
 
 _CLASSES: Final = {Verdict.HOLDS: "holds", Verdict.IN_PART: "in-part", Verdict.FAILS: "fails", Verdict.TOO_FEW: "soft"}
@@ -46,8 +47,8 @@ class Page:
             instance=escape(self.instance),
             scale=escape(self.scale),
             glance="\n".join(_glance(claim, finding) for claim, finding in self.findings),
-            claims="\n".join(_claim(claim, finding) for claim, finding in self.findings),
-            figures="\n".join(self._section(title, pictures) for title, pictures in self.sections.items()),
+            claims="\n".join(self._claim(claim, finding) for claim, finding in self.findings),
+            figures="\n".join(self._section(title, pictures) for title, pictures in self._left.items()),
             command=escape(self.command),
             made="\n".join(_row(["th", "td"], pair) for pair in self.made.items()),
         )
@@ -59,19 +60,81 @@ class Page:
         words = f"claim {verdict.value}" if number == 1 else f"claims {verdict.of_many}"
         return f'<li class="{_CLASSES[verdict]}"><strong>{number}</strong>{_MARKS[verdict]} {words}</li>'
 
+    @cached_property
+    def _pictures(self) -> dict[str, Picture]:
+        return {one.key: one for pictures in self.sections.values() for one in pictures}
+
+    @cached_property
+    def _placed(self) -> dict[str, str]:
+        """By figure, the claim that it stands beside: the first that it decides."""
+        placed: dict[str, str] = {}
+        for claim, _ in self.findings:
+            for key in BESIDE.get(claim.key, ()):
+                if key in self._pictures:
+                    placed.setdefault(key, claim.key)
+        return placed
+
+    @cached_property
+    def _left(self) -> dict[str, list[Picture]]:
+        """What decides no claim, under its headings."""
+        left = {
+            title: [one for one in pictures if one.key not in self._placed] for title, pictures in self.sections.items()
+        }
+        return {title: pictures for title, pictures in left.items() if pictures}
+
     def _contents(self) -> str:
-        links = {"verdicts": "claims at a glance", "claims": "claim by claim"}
-        links |= {_slug(title): title for title in self.sections}
-        links["again"] = "make it again"
-        return " · ".join(f'<a href="#{key}">{escape(title)}</a>' for key, title in links.items())
+        claims = "\n".join(
+            f'<li><a href="#{claim.key}"><span class="{_CLASSES[finding.verdict]}">{_MARKS[finding.verdict]}</span> '
+            f"{escape(claim.title)}</a></li>"
+            for claim, finding in self.findings
+        )
+        links = {"verdicts": "At a glance", "words": "Words"} | {_slug(title): title for title in self._left}
+        links |= {"claims": "Claim by claim", "again": "Make it again"}
+        items = [
+            f'<li><a href="#{key}">{escape(title)}</a>'
+            + (f"\n<ol>\n{claims}\n</ol>" if key == "claims" else "")
+            + "</li>"
+            for key, title in links.items()
+        ]
+        return "<ul>\n" + "\n".join(items) + "\n</ul>"
+
+    def _claim(self, claim: Claim, finding: Finding) -> str:
+        lines = [
+            f'<article id="{claim.key}">',
+            f"<h3>{escape(claim.title)}: {_badge(finding.verdict)}</h3>",
+            f'<p><span class="label">The paper says</span> ({escape(claim.where)}): {escape(claim.says)}</p>',
+            f'<p><span class="label">Measured:</span> {escape(finding.reason)}</p>',
+            f'<p><span class="label">How it is decided:</span> {escape(claim.rule)}</p>',
+            _numbers(finding.measured),
+            self._beside(claim),
+            "</article>",
+        ]
+        return "\n".join(filter(None, lines))
+
+    def _beside(self, claim: Claim) -> str:
+        """Return the figures that decide a claim, and links to those that stand beside an earlier one."""
+        keys = [key for key in BESIDE.get(claim.key, ()) if key in self._pictures]
+        ours = [self._pictures[key] for key in keys if self._placed[key] == claim.key]
+        others = [self._pictures[key] for key in keys if self._placed[key] != claim.key]
+        figures = "\n".join(map(self._drawn, ours))
+        links = ", ".join(f'<a href="#{one.key}">{escape(one.title)}</a>' for one in others)
+        return "\n".join(
+            filter(
+                None,
+                [
+                    f'<div class="figures">\n{figures}\n</div>' if figures else "",
+                    f'<p><span class="label">Figures above:</span> {links}</p>' if links else "",
+                ],
+            )
+        )
+
+    def _drawn(self, picture: Picture) -> str:
+        table = f"\n{_table(picture.table)}" if picture.table else ""
+        return f'<div class="drawn">{_figure(picture, self.drawn[picture.key])}{table}</div>'
 
     def _section(self, title: str, pictures: Sequence[Picture]) -> str:
-        parts = [f'<section id="{_slug(title)}">', f"<h2>{escape(title)}</h2>"]
-        for picture in pictures:
-            parts.append(_figure(picture, self.drawn[picture.key]))
-            if picture.table:
-                parts.append(_table(picture.table))
-        return "\n".join([*parts, "</section>"])
+        figures = "\n".join(map(self._drawn, pictures))
+        return f'<section id="{_slug(title)}">\n<h2>{escape(title)}</h2>\n{figures}\n</section>'
 
 
 def _resource(name: str) -> str:
@@ -84,19 +147,6 @@ def _badge(verdict: Verdict) -> str:
 
 def _glance(claim: Claim, finding: Finding) -> str:
     return f'<tr><td><a href="#{claim.key}">{escape(claim.title)}</a></td><td>{_badge(finding.verdict)}</td></tr>'
-
-
-def _claim(claim: Claim, finding: Finding) -> str:
-    lines = [
-        f'<article id="{claim.key}">',
-        f"<h3>{escape(claim.title)}: {_badge(finding.verdict)}</h3>",
-        f'<p><span class="label">The paper says</span> ({escape(claim.where)}): {escape(claim.says)}</p>',
-        f'<p><span class="label">Measured:</span> {escape(finding.reason)}</p>',
-        f'<p><span class="label">How it is decided:</span> {escape(claim.rule)}</p>',
-        _numbers(finding.measured),
-        "</article>",
-    ]
-    return "\n".join(filter(None, lines))
 
 
 def _numbers(measured: Sequence[Measurement]) -> str:

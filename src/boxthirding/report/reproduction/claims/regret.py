@@ -217,7 +217,7 @@ CLAIMS: Final = (
         "US falls fast, then stagnates",
         "US reduces its regret fast at first and stagnates after a few pulls, while BUCB, BSH and B3 go on improving.",
         "the experiments after the end of the document",
-        f"After {EARLY} pulls nobody may be clearly below US; from {FEW} pulls to {BUDGET:,} US must lose less than "
+        f"After {EARLY} pulls no policy may be clearly below US; from {FEW} pulls to {BUDGET:,} US must lose less than "
         "half of its regret and each other policy more than half. The numbers are these losses.",
         uniform_stagnates,
     ),

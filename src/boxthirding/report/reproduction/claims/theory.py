@@ -163,7 +163,7 @@ def regret_rate(evidence: Evidence) -> Finding:
 
 
 def lower_bound_holds(evidence: Evidence) -> Finding:
-    """Decide whether nobody errs less than the lower bound allows."""
+    """Decide whether no policy errs less often than the lower bound allows."""
     measured, above = [], []
     beaten: dict[str, bool] = {}  # by case: whether a guess beats the bound there, too
     for case in NOISY:
@@ -213,7 +213,7 @@ CLAIMS: Final = (
         "proposition 4.8",
         f"c₀ over its order stays within a factor of {_STEADY:g} from {_FROM} to {LONGEST:,} pulls. It is computed "
         "from the rules, so it is exact (for BSH an expectation: its brackets may share arms); and for a million arms, "
-        "of which nobody meets all, where all else on this page has at most 5,513.",
+        "so that no policy tries all of them; all else on this page has at most 5,513.",
         candidate_orders,
         exact=True,
     ),
@@ -275,7 +275,7 @@ CLAIMS: Final = (
     ),
     Claim(
         "lower-bound",
-        "What nobody can beat",
+        "What no policy can beat",
         "Any algorithm misses the best arm with probability at least exp(-O(T / (H₂ log₂N))).",
         "section 2.2",
         "With the constant 1, and H₂ in units of the noise: no policy may be clearly below, in any noisy case.",

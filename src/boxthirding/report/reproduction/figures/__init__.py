@@ -1,4 +1,6 @@
-"""The figures of the reproduction, in the order of the page."""
+"""The figures of the reproduction: which there are, and which claims they decide."""
+
+from typing import Final
 
 from boxthirding.report.reproduction.evidence import Evidence
 from boxthirding.report.reproduction.figures.drawings import arrange_picture, remedian_picture
@@ -9,9 +11,37 @@ from boxthirding.report.reproduction.figures.screening import candidates_picture
 from boxthirding.report.reproduction.figures.split import split_picture
 from boxthirding.report.reproduction.figures.tables import table_picture
 from boxthirding.report.reproduction.paper import EPSILONS, TABLES
-from boxthirding.report.reproduction.plan import CAPTION_REWARDS, GAPS, SPLIT_REWARDS, caption_case
+from boxthirding.report.reproduction.plan import CAPTION_REWARDS, GAPS, NOISY, SPLIT_REWARDS, caption_case, table_case
 
-__all__ = ["Picture", "sections"]
+__all__ = ["BESIDE", "Picture", "sections"]
+
+_NONE, _POWER, _VOTES = (caption_case(spec) for spec in ("none", "kumaraswamy", "bernoulli"))
+_TABLES: Final = tuple(table_case(table.arms) for table in TABLES)
+
+BESIDE: Final = {
+    "lowest-when-noisy": tuple(f"regret-{case}" for case in NOISY),
+    "best-without-noise": (f"regret-{_NONE}",),
+    "uniform-stagnates": tuple(f"regret-{case}" for case in NOISY),
+    "uniform-under-power-law": (f"regret-{_POWER}",),
+    "brackets-under-power-law": (f"boxes-{_POWER}", f"boxes-{_VOTES}"),
+    "poly-is-hardest": ("instances", *(f"regret-{case}" for case in GAPS)),
+    "guideline": tuple(f"boxes-{caption_case(spec)}" for spec in ("gaussian:0.5", "gaussian:0.2", "none")),
+    "rows-of-the-paper": _TABLES,
+    "rows-of-baselines": _TABLES,
+    "close-to-fixed-budget": _TABLES,
+    "better-than-anytime": _TABLES,
+    "half-is-lifted": ("levels",),
+    "remedian": ("remedian",),
+    "instance-table": ("instances",),
+    "candidate-orders": ("candidates",),
+    "candidate-bounds": ("candidates",),
+    "exact-non-inclusion": tuple(
+        f"split-{caption_case(spec)}-eps-{eps:g}" for spec in SPLIT_REWARDS for eps in EPSILONS
+    ),
+    "one-exponent": tuple(f"regret-{case}" for case in GAPS),
+    "regret-rate": tuple(f"regret-{case}" for case in GAPS),
+}
+"""By claim, the figures that decide it: a figure stands beside the first claim that needs it, others link to it."""
 
 
 def sections(evidence: Evidence) -> dict[str, list[Picture]]:

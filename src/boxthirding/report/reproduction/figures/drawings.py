@@ -71,7 +71,7 @@ def arrange_picture() -> Picture:
         return figure
 
     caption = (
-        "Three arms have met, sorted by mean. The best is lifted: it is pulled afresh, more often than before, and "
+        "Three arms share a box, sorted by mean. The best is lifted: it is pulled afresh, more often than before, and "
         "enters the next level. The middle one is shifted: it keeps its mean and waits for other middle ones. The "
         "worst is discarded."
     )
@@ -108,7 +108,7 @@ def _block(axes: "Axes", left: float, bottom: float, texts: list[str], *, marked
 
 
 def _cell(axes: "Axes", corner: tuple[float, float], size: tuple[float, float], text: str, colour: str) -> None:
-    """Draw the place of one arm in a box, pale where nobody stands."""
+    """Draw the place of one arm in a box, pale where it is empty."""
     from matplotlib.patches import Rectangle
 
     axes.add_patch(Rectangle(corner, *size, facecolor=pale(colour) if colour else _EMPTY, edgecolor=GREY))

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from boxthirding.figures.style import COLOURS, DASHES, MARKERS, canvas, head, legend, plain
+from boxthirding.figures.style import COLOURS, DASHES, MARKERS, canvas, head, label_logs, legend, plain
 from boxthirding.report.plots import log_spaced
 from boxthirding.report.reproduction.evidence import Evidence
 from boxthirding.report.reproduction.figures.picture import WIDTH, Picture, Reading
@@ -25,8 +25,6 @@ def instances_picture(evidence: Evidence) -> Picture:
     rows = [[name, rank, found[rank - 1]] for name, found in gaps.items() for rank in ranks]
 
     def draw() -> "Figure":
-        from matplotlib.ticker import StrMethodFormatter
-
         figure = canvas(WIDTH, 4.6)
         axes = figure.add_subplot()
         for k, (name, found) in enumerate(gaps.items()):
@@ -35,8 +33,7 @@ def instances_picture(evidence: Evidence) -> Picture:
         axes.set(xscale="log", yscale="log")
         axes.set_xlabel("rank of the arm", fontsize=12)
         axes.set_ylabel("how far its mean is\nbelow the best", fontsize=12)
-        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-        axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        label_logs(axes.xaxis, axes.yaxis)
         plain(axes)
         head(axes, f"Four instances of {ARMS:,} arms", ["true means; nothing is simulated here"])
         legend(figure, 2)
@@ -67,4 +64,4 @@ def _reading(evidence: Evidence, name: str, case: str) -> tuple[str, ...]:
     grows = f"N^{shape.hardness_power:.2g}" if shape else "–"
     printed = f"N^{H2_EXPONENTS[name]:g}" if shape else "–"
     good = (f"{evidence.good(case, eps):,}" for eps in EPSILONS)
-    return (name, f"{gaps.max():.4f}", *good, f"{complexity_h2(-gaps):,.3g}", grows, printed)
+    return (name, f"{gaps.max():.4f}", *good, f"{float(f'{complexity_h2(-gaps):.3g}'):,.0f}", grows, printed)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from boxthirding.figures.style import COLOURS, canvas, pale, plain
+from boxthirding.figures.looks import look_of
+from boxthirding.figures.style import canvas, pale, plain
 from boxthirding.report.curves import Curve, regret_figure
 from boxthirding.report.reproduction.evidence import Evidence
 from boxthirding.report.reproduction.figures.picture import WIDTH, Picture
@@ -30,7 +31,7 @@ def regret_picture(evidence: Evidence, key: str) -> Picture:
     ]
 
     def draw() -> "Figure":
-        curves = [Curve.of(NAMES[policy], run) for policy, run in runs.items()]
+        curves = [Curve.of(policy, run, NAMES[policy]) for policy, run in runs.items()]
         subtitle = f"{case.instance.n_arms:,} arms, {case.replicates:,} replicates"
         return regret_figure(curves, title=case.title, subtitle=subtitle, size=(WIDTH, 5.0))
 
@@ -64,7 +65,7 @@ def box_picture(evidence: Evidence, key: str) -> Picture:
         figure = canvas(WIDTH, 3.9)
         panels = figure.subplots(1, len(BOX_PLOTS), sharey=True)
         for axes, pulls in zip(panels, BOX_PLOTS, strict=True):
-            _boxes(axes, [_stats(row) for row in rows if row[1] == pulls])
+            _boxes(axes, ANYTIME, [_stats(row) for row in rows if row[1] == pulls])
             axes.set_title(f"after {pulls:,} pulls", fontsize=11)
         panels[0].set_ylabel("simple regret", fontsize=12)
         figure.suptitle(case.title, fontsize=12.5, fontweight="bold", x=0.01, ha="left")
@@ -85,7 +86,7 @@ def _stats(row: Sequence[Any]) -> dict[str, Any]:
     return {"label": name, "whislo": low, "q1": first, "med": median, "q3": third, "whishi": high, "mean": mean}
 
 
-def _boxes(axes: "Axes", stats: list[dict[str, Any]]) -> None:
+def _boxes(axes: "Axes", policies: Sequence[str], stats: list[dict[str, Any]]) -> None:
     """Draw one box a policy."""
     marks = {"marker": "D", "markerfacecolor": "white", "markeredgecolor": "black", "markersize": 5}
     drawn = axes.bxp(
@@ -97,7 +98,8 @@ def _boxes(axes: "Axes", stats: list[dict[str, Any]]) -> None:
         meanprops=marks,
         medianprops={"color": "black"},
     )
-    for patch, colour, hatch in zip(drawn["boxes"], cycle(COLOURS), cycle(_HATCHES), strict=False):
+    for patch, policy, hatch in zip(drawn["boxes"], policies, cycle(_HATCHES), strict=False):
+        colour = look_of(policy).colour
         patch.set(facecolor=pale(colour), edgecolor=colour, hatch=hatch)
     axes.set_ylim(bottom=0)
     plain(axes)

@@ -2,11 +2,12 @@
 
 from typing import TYPE_CHECKING
 
-from boxthirding.figures.style import COLOURS, DASHES, GREY, MARKERS, canvas, head, legend, pale, plain
+from boxthirding.figures.looks import look_of
+from boxthirding.figures.style import COLOURS, GREY, MARKERS, canvas, head, label_logs, legend, pale, plain
 from boxthirding.report.reproduction.evidence import Evidence
 from boxthirding.report.reproduction.facts import LONGEST
 from boxthirding.report.reproduction.figures.picture import WIDTH, Picture
-from boxthirding.report.reproduction.paper import ANYTIME, BUDGET, COMPARED, NAMES
+from boxthirding.report.reproduction.paper import BUDGET, COMPARED, NAMES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,18 +23,16 @@ def candidates_picture(evidence: Evidence) -> Picture:
     rows = [[policy, one.pulls, one.size, one.introduced] for policy in COMPARED for one in found[policy]]
 
     def draw() -> "Figure":
-        from matplotlib.ticker import StrMethodFormatter
-
         figure = canvas(WIDTH, 4.6)
         axes = figure.add_subplot()
         for policy in COMPARED:
-            k = ANYTIME.index(policy)  # the look it has in every figure
+            look = look_of(policy)
             axes.plot(
                 [one.pulls for one in found[policy]],
                 [one.size for one in found[policy]],
-                color=COLOURS[k],
-                linestyle=DASHES[k],
-                marker=MARKERS[k],
+                color=look.colour,
+                linestyle=look.dashes,
+                marker=look.marker,
                 markevery=8,
                 linewidth=2,
                 label=NAMES[policy],
@@ -41,8 +40,7 @@ def candidates_picture(evidence: Evidence) -> Picture:
         axes.set(xscale="log", yscale="log")
         axes.set_xlabel("pulls, T", fontsize=12)
         axes.set_ylabel("candidates, c₀: arms that\ncould be returned", fontsize=12)
-        for axis in (axes.xaxis, axes.yaxis):
-            axis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+        label_logs(axes.xaxis, axes.yaxis)
         plain(axes)
         head(axes, "How many arms could still be returned", ["from the rules alone, without any reward"])
         legend(figure, len(COMPARED))
