@@ -38,7 +38,7 @@ soak: $(FULL) ## run the tests that take long: kills, races, load
 	$(BIN)/pytest -m soak tests
 
 matrix: $(RUNTIME) ## test the built wheel on Python 3.11 to 3.13, with the newest and the oldest NumPy and Numba
-	$(BIN)/python tests/matrix.py
+	$(BIN)/python -m benchmarks.matrix
 
 docs: $(FULL) ## build the documentation into build/docs
 	$(BIN)/sphinx-build -W --keep-going -b html docs build/docs

@@ -127,12 +127,16 @@ def short(name: str) -> str:
 
 
 def _write_names(axes: "Axes", arms: Sequence[Point], best: str) -> None:
-    """Write names into a column beside the picture, with a thin line from each to its arm: arms may lie close."""
+    """Write names into a column beside the arms, with a thin line from each to its arm: arms may lie close."""
+    low, high = axes.get_ylim()
+    middle = sum(arm.mean - low for arm in arms) / len(arms) / (high - low) if arms else 0.5
+    span = _LINE * (len(arms) - 1)
+    top = min(0.95, max(middle + span / 2, span + 0.05))
     for place, arm in enumerate(arms):
         axes.annotate(
             short(arm.name),
             (arm.pulls, arm.mean),
-            xytext=(1.03, 0.95 - 0.09 * place),
+            xytext=(1.03, top - _LINE * place),
             textcoords="axes fraction",
             va="center",
             fontsize=10,
@@ -161,5 +165,6 @@ def _scale_pulls(axes: "Axes", pulls: Sequence[int]) -> None:
 
 
 _TENFOLD: Final = 10
+_LINE: Final = 0.09  # of the height: a name beside the picture
 _MANY: Final = 2_000  # dots that are drawn as one picture in a file of lines
 _DARK: Final = 0.5  # from here on, letters are white

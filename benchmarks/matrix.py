@@ -33,7 +33,7 @@ TESTS = (
 )
 
 
-def interpreter(version):
+def interpreter(version: str) -> str | None:
     """Return a Python of this version: on the path, or kept by pyenv; None where there is none."""
     name = f"python{version}"
     kept = Path.home().glob(f".pyenv/versions/{version}.*/bin/{name}")
@@ -44,7 +44,7 @@ def interpreter(version):
     return None
 
 
-def built_wheel():
+def built_wheel() -> Path:
     """Build the wheel of this tree, and return its path."""
     shutil.rmtree(BUILD / "dist", ignore_errors=True)
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(BUILD / "dist")]
@@ -53,7 +53,7 @@ def built_wheel():
     return wheel
 
 
-def installed(python, folder, packages, wheel):
+def installed(python: str, folder: Path, packages: tuple[str, ...], wheel: Path) -> str:
     """Make an environment with these packages and the wheel, and return its Python."""
     subprocess.run([python, "-m", "venv", "--clear", str(folder)], check=True, capture_output=True)
     inside = str(folder / "bin" / "python")
@@ -62,7 +62,7 @@ def installed(python, folder, packages, wheel):
     return inside
 
 
-def tested(python):
+def tested(python: str) -> tuple[bool, str]:
     """Run the tests in an environment; return whether they passed, and their last line."""
     ended = subprocess.run(
         [python, "-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider", *TESTS],
@@ -78,7 +78,7 @@ def tested(python):
     return ended.returncode == 0, lines[-1].strip("= ") if lines else ended.stderr.strip()
 
 
-def main():
+def main() -> int:
     """Test every combination, print a line for each, and fail if one of them does."""
     wheel = built_wheel()
     good, missing = True, []
