@@ -5,7 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+DRAWN = "_pictures"  # the folder that the build draws into
+PAGES = [
+    ROOT / "README.md",
+    *sorted(page for page in (ROOT / "docs").rglob("*.md") if DRAWN not in page.parts),
+]
 
 FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
 CAPTION = re.compile(r"\A(:[a-z-]+:[^\n]*\n)*?:caption: (?P<file>\S+)\n(:[a-z-]+:[^\n]*\n)*\n?")

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import click
 import pytest
-from pages import PAGES, ROOT, blocks, commands
+from pages import DRAWN, PAGES, ROOT, blocks, commands
 
 import boxthirding
 from boxthirding.cli.commands import cli
@@ -87,7 +87,8 @@ def test_every_page_is_reached_from_the_index_or_is_the_readme():
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_links_between_pages_lead_somewhere(page):
     targets = re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
-    assert [target for target in targets if not (page.parent / target).exists()] == []
+    there = [target for target in targets if DRAWN not in target]  # a picture that is not drawn fails the build
+    assert [target for target in there if not (page.parent / target).exists()] == []
 
 
 # Nothing is left out
