@@ -17,7 +17,7 @@ from boxthirding.cli.commands import cli
 
 NOT_UTF8 = os.fsdecode(b"caf\xe9.txt")  # as os.listdir gives it
 RED = "\x1b[31mred\x07\u202e"
-COLOURS = re.compile(r"\x1b\[[0-9;]*[mK]")  # that are rich's own
+COLOURS = re.compile(r"\r?\x1b\[([0-9;]*[mK]|1A|\?25[lh])")  # that are rich's own, and how it moves a bar
 
 
 @pytest.fixture(autouse=True)
