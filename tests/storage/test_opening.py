@@ -115,7 +115,7 @@ def test_durability_is_normal_or_full(tmp_path):
 
 
 def test_without_arms_there_must_be_a_study(url):
-    with pytest.raises(UnknownStudy, match="there is no study 's' here, and it has no studies: give arms"):
+    with pytest.raises(UnknownStudy, match="there is no study 's' here, and it has no studies; give arms"):
         open_study(url, "s")
     assert list_studies(url) == []
     open_study(url, "t", arms=3).close()
