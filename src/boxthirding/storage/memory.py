@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from boxthirding.errors import StudyUnavailable
+from boxthirding.storage.records import Record
 
 
 class MemoryShelf:
@@ -13,6 +14,7 @@ class MemoryShelf:
 
     def __init__(self) -> None:
         self._journals: dict[str, _Pages] = {}
+        self._records = MemoryRecords()
 
     def names(self) -> list[str]:
         """Return the names of the studies there are."""
@@ -21,6 +23,15 @@ class MemoryShelf:
     def journal(self, name: str) -> "MemoryJournal":
         """Return the journal of a study, empty if there is none."""
         return MemoryJournal(self._journals.setdefault(name, _Pages()))
+
+    def delete(self, name: str) -> bool:
+        """Delete a study."""
+        pages = self._journals.pop(name, None)
+        return pages is not None and bool(pages.texts)
+
+    def records(self) -> "MemoryRecords":
+        """Return what a server keeps here."""
+        return self._records
 
 
 class _Pages:
@@ -117,6 +128,51 @@ class MemoryNames:
         with self._pages.lock:
             self._pages.taken -= self._ours
             self._ours.clear()
+
+
+class MemoryRecords:
+    """Records of one place in memory."""
+
+    def __init__(self) -> None:
+        self._kinds: dict[str, dict[str, Record]] = {}
+        self._lock = threading.Lock()
+
+    def get(self, kind: str, key: str) -> Record | None:
+        """Return a record."""
+        return self._kinds.get(kind, {}).get(key)
+
+    def put(self, kind: str, record: Record) -> None:
+        """Write a record."""
+        with self._lock:
+            self._kinds.setdefault(kind, {})[record.id] = record
+
+    def put_new(self, kind: str, record: Record) -> bool:
+        """Write a record unless there is one."""
+        with self._lock:
+            return self._kinds.setdefault(kind, {}).setdefault(record.id, record) is record
+
+    def delete(self, kind: str, key: str) -> bool:
+        """Delete a record."""
+        with self._lock:
+            return self._kinds.get(kind, {}).pop(key, None) is not None
+
+    def all(self, kind: str) -> list[Record]:
+        """Return the records of a kind."""
+        with self._lock:
+            return sorted(self._kinds.get(kind, {}).values(), key=lambda record: (record.at, record.id))
+
+    def count(self, kind: str) -> int:
+        """Return how many records of a kind there are."""
+        return len(self._kinds.get(kind, {}))
+
+    def expire(self, kind: str, before: float) -> None:
+        """Delete old records."""
+        with self._lock:
+            kept = self._kinds.get(kind, {})
+            self._kinds[kind] = {key: record for key, record in kept.items() if record.at >= before}
+
+    def close(self) -> None:
+        """Let go of nothing: another server of this process may go on."""
 
 
 SHELVES: Final[dict[str, MemoryShelf]] = {}

@@ -11,6 +11,7 @@ from boxthirding._text import did_you_mean
 from boxthirding.errors import InvalidInput, UnknownStudy
 from boxthirding.session import Known
 from boxthirding.session.tickets import LONGEST_NAME, check_holder
+from boxthirding.storage.records import Records
 from boxthirding.study import Journal, Settings, Study
 from boxthirding.types import Label, Policy
 
@@ -28,6 +29,12 @@ class Shelf(Protocol):
 
     def journal(self, name: str) -> Journal:
         """Return the journal of a study, empty if there is none."""
+
+    def delete(self, name: str) -> bool:
+        """Delete a study for good; return whether there was one."""
+
+    def records(self) -> Records:
+        """Return what a server keeps here."""
 
 
 def open_study(  # noqa: PLR0913  # where it is, and an option for each thing that a study is made with
@@ -126,6 +133,13 @@ def open_journal(url: str | Path, name: str = NAME, timeout: float | None = None
     """
     _check_name("the name of the study", name)
     return shelf(url, timeout=timeout).journal(name)
+
+
+def delete_study(url: str | Path, name: str) -> None:
+    """Delete a study for good: its journal and its snapshots."""
+    _check_name("the name of the study", name)
+    if not shelf(url).delete(name):
+        raise UnknownStudy(f"there is no study {name!r} here, so there is nothing to delete")
 
 
 def list_studies(url: str | Path) -> list[str]:

@@ -4,6 +4,7 @@ import hashlib
 import os
 import re
 import tempfile
+import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +19,8 @@ from boxthirding.errors import (
     StudyUnavailable,
     UnreadableData,
 )
-from boxthirding.storage.schema import POSTGRES, VERSION_TABLE, migrate, missing
+from boxthirding.storage.records import Record
+from boxthirding.storage.schema import POSTGRES, POSTGRES_RECORDS, VERSION_TABLE, migrate, missing
 from boxthirding.study.codec import RESTORE
 
 try:
@@ -95,6 +97,25 @@ class PostgresShelf:
     def journal(self, name: str) -> "PostgresJournal":
         """Return the journal of a study, empty if there is none."""
         return PostgresJournal(self._url, name, self._durability)
+
+    def delete(self, name: str) -> bool:
+        """Delete a study."""
+        if name not in self.names():
+            return False
+        line = Line(self._url, self._durability)
+        try:
+            with line.transaction(_key(f"boxthirding study {name}")):
+                number = "(SELECT id FROM boxthirding_studies WHERE name = %s)"
+                for table in ("events", "snapshots"):
+                    line.run(f"DELETE FROM boxthirding_{table} WHERE study = {number}", (name,))  # noqa: S608  # ours
+                line.run("DELETE FROM boxthirding_studies WHERE name = %s", (name,))
+        finally:
+            line.close()
+        return True
+
+    def records(self) -> "PostgresRecords":
+        """Return what a server keeps in the database."""
+        return PostgresRecords(self._url, self._durability)
 
 
 class Line:
@@ -382,6 +403,65 @@ class PostgresJournal:
             rows = self._line.fetch("SELECT id FROM boxthirding_studies WHERE name = %s", (self._name,))
             self._study = int(rows[0][0]) if rows else None
         return self._study
+
+
+class PostgresRecords:
+    """What a server keeps in a PostgreSQL database."""
+
+    def __init__(self, url: str, durability: str = "normal") -> None:
+        self._line = Line(url, durability)
+        self._lock = threading.Lock()
+        with self._lock, self._line.transaction(_key("boxthirding schema")):
+            self._line.run(POSTGRES_RECORDS)
+
+    def get(self, kind: str, key: str) -> Record | None:
+        """Return a record."""
+        rows = self._rows("SELECT id, at, data FROM boxthirding_records WHERE kind = %s AND id = %s", kind, key)
+        return rows[0] if rows else None
+
+    def put(self, kind: str, record: Record) -> None:
+        """Write a record."""
+        self._rows(
+            "INSERT INTO boxthirding_records (kind, id, at, data) VALUES (%s, %s, %s, %s) ON CONFLICT (kind, id) "
+            "DO UPDATE SET at = excluded.at, data = excluded.data RETURNING id, at, data",
+            *(kind, *record),
+        )
+
+    def put_new(self, kind: str, record: Record) -> bool:
+        """Write a record unless there is one."""
+        query = (
+            "INSERT INTO boxthirding_records (kind, id, at, data) VALUES (%s, %s, %s, %s) "
+            "ON CONFLICT (kind, id) DO NOTHING RETURNING id, at, data"
+        )
+        return bool(self._rows(query, kind, *record))
+
+    def delete(self, kind: str, key: str) -> bool:
+        """Delete a record."""
+        query = "DELETE FROM boxthirding_records WHERE kind = %s AND id = %s RETURNING id, at, data"
+        return bool(self._rows(query, kind, key))
+
+    def all(self, kind: str) -> list[Record]:
+        """Return the records of a kind."""
+        return self._rows("SELECT id, at, data FROM boxthirding_records WHERE kind = %s ORDER BY at, id", kind)
+
+    def count(self, kind: str) -> int:
+        """Return how many records of a kind there are."""
+        with self._lock:
+            return int(self._line.fetch("SELECT count(*) FROM boxthirding_records WHERE kind = %s", (kind,))[0][0])
+
+    def expire(self, kind: str, before: float) -> None:
+        """Delete old records."""
+        with self._lock:
+            self._line.run("DELETE FROM boxthirding_records WHERE kind = %s AND at < %s", (kind, before))
+
+    def close(self) -> None:
+        """Close the connection."""
+        with self._lock:
+            self._line.close()
+
+    def _rows(self, query: str, *values: object) -> list[Record]:
+        with self._lock:
+            return [Record(key, at, bytes(data)) for key, at, data in self._line.fetch(query, values)]
 
 
 class PostgresNames:

@@ -32,6 +32,17 @@ POSTGRES: Final[Sequence[str]] = (
     """,
 )
 
+SQLITE_RECORDS: Final = (
+    "CREATE TABLE IF NOT EXISTS boxthirding_records (kind TEXT NOT NULL, id TEXT NOT NULL, at REAL NOT NULL, "
+    "data BLOB NOT NULL, PRIMARY KEY (kind, id)) WITHOUT ROWID"
+)
+"""What a server keeps; made when one is started, so that a place that only has studies stays as it is."""
+
+POSTGRES_RECORDS: Final = (
+    "CREATE TABLE IF NOT EXISTS boxthirding_records (kind TEXT NOT NULL, id TEXT NOT NULL, "
+    "at DOUBLE PRECISION NOT NULL, data BYTEA NOT NULL, PRIMARY KEY (kind, id))"
+)
+
 VERSION_TABLE: Final = "CREATE TABLE IF NOT EXISTS boxthirding_schema (version INTEGER NOT NULL)"
 
 

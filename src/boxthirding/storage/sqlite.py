@@ -9,6 +9,7 @@ from boxthirding.errors import JournalBroken, StudyUnavailable, UnreadableData
 from boxthirding.storage.names import FileNames
 from boxthirding.storage.sqlite_errors import FROM_BACKUP, is_there, translated
 from boxthirding.storage.sqlite_file import PATIENCE, SqliteFile, Transaction, connect
+from boxthirding.storage.sqlite_records import SqliteRecords
 from boxthirding.study.codec import RESTORE
 
 
@@ -32,6 +33,22 @@ class SqliteShelf:
     def journal(self, name: str) -> "SqliteJournal":
         """Return the journal of a study, empty if there is none."""
         return SqliteJournal(self._path, name, self._durability, self._timeout)
+
+    def delete(self, name: str) -> bool:
+        """Delete a study."""
+        if name not in self.names():
+            return False
+        file = connect(self._path, self._durability, self._timeout)
+        with closing(file.connection) as connection, translated(self._path), Transaction(file):
+            row = connection.execute("SELECT id FROM boxthirding_studies WHERE name = ?", (name,)).fetchone()
+            for table in ("events", "snapshots"):
+                query = f"DELETE FROM boxthirding_{table} WHERE study = ?"  # noqa: S608  # a name of ours
+                connection.execute(query, row or (None,))
+            return connection.execute("DELETE FROM boxthirding_studies WHERE name = ?", (name,)).rowcount > 0
+
+    def records(self) -> SqliteRecords:
+        """Return what a server keeps in the file."""
+        return SqliteRecords(self._path, self._durability, self._timeout)
 
 
 class SqliteJournal:
