@@ -455,3 +455,45 @@ class TestSharing:
             assert again.status == "open"
         assert place.open().status == "open"
         assert kinds(place.open()) == ["Asked"]
+
+
+class TestListening:
+    def test_a_listener_hears_every_event_once_with_its_number(self, place):
+        study, heard = place.open("me", arms=["a", "b", "c"]), []
+        study.listen(lambda seq, event: heard.append((seq, event)))
+        play(study, 3)
+        other = place.open("other")
+        other.tell(other.ask()[0], 0.5)
+        assert study.pulls == 4  # read here, and heard of
+        study.pause()
+        assert heard == [(entry.seq, entry.event) for entry in study.events(1)]
+
+    def test_what_was_not_committed_is_not_heard_of(self, place):
+        study, heard = place.open("me", arms=["a", "b", "c"]), []
+        study.listen(lambda seq, _: heard.append(seq))
+        (ticket,) = study.ask()
+        before = len(heard)
+        with pytest.raises(InvalidInput):
+            study.tell(ticket, float("nan"))
+        with pytest.raises(UnknownTicket):
+            study.tell(99, 1.0)
+        assert len(heard) == before
+
+    def test_the_reason_of_a_release_is_kept(self, place):
+        study = place.open("me", arms=["a", "b", "c"])
+        (ticket,) = study.ask()
+        study.release(ticket, why="skipped")
+        assert place.texts()[-1].count('"why":"skipped"') == 1
+        assert [entry.event.why for entry in place.open().events() if isinstance(entry.event, Released)] == ["skipped"]
+
+
+class TestDetails:
+    def test_details_are_described_anew_and_survive(self, place):
+        study = place.open("me", arms=["a", "b"], details={"question": "Funny?"})
+        study.describe({"question": "How funny?", "scale": [0, 1]})
+        study.describe({"question": "How funny?", "scale": [0, 1]})
+        assert kinds(study) == ["Redefined"]
+        assert place.open().details == {"question": "How funny?", "scale": [0, 1]}
+
+    def test_a_study_without_details_has_none(self, place):
+        assert place.open(arms=2).details == {}

@@ -101,6 +101,8 @@ class Released:
 
     at: float
     tickets: tuple[int, ...]
+    why: str = ""
+    """Empty, if it was asked for; else what led to it: a rater skipped the arm, or its lease has run out."""
 
 
 @dataclass(frozen=True, slots=True)

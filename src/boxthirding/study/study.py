@@ -151,6 +151,11 @@ class Study:
         return self._created.examples
 
     @property
+    def details(self) -> dict[str, Any]:
+        """What else must stay the same, such as the command that scores an arm, or the question that raters are asked."""
+        return dict(self._transactions.look(lambda state: state.details) or {})
+
+    @property
     def status(self) -> str:
         """One of open, paused and finished."""
         return self._transactions.look(lambda state: state.status)
@@ -276,18 +281,18 @@ class Study:
         who = self.holder if holder is None else holder
         return self._transactions.look(lambda state: [*map(self._with_payload, state.core.tickets.held(who))])
 
-    def release(self, *tickets: int | Ticket, holder: str | None = None) -> list[int]:
+    def release(self, *tickets: int | Ticket, holder: str | None = None, why: str = "") -> list[int]:
         """Take open tickets, or all that a holder has, from their holders: the next to ask is given them.
 
         For tickets that are lost, or whose holder is, for good: that is no failure of their arms. It returns their ids.
-        Should a result come all the same, it counts.
+        Should a result come all the same, it counts. `why` is kept with the event.
         """
 
         def decide(state: StudyState) -> Decided[list[int]]:
             state.check_can_write()
             now = self._now_open(state)
             ids = to_release(state.core.tickets, tickets, holder)
-            return Decided(_happens(state, Released(now, tuple(ids))).events, ids)
+            return Decided(_happens(state, Released(now, tuple(ids), why)).events, ids)
 
         return self._do(decide)
 
@@ -405,6 +410,17 @@ class Study:
 
         self._do(decide)
 
+    def describe(self, details: Mapping[str, Any]) -> None:
+        """Let other details be those of the study from now on."""
+        kept = check_details(details)
+
+        def decide(state: StudyState) -> Decided[None]:
+            if kept == (state.details or {}):
+                return Decided([], None)
+            return _happens(state, Redefined(self._clock(), details=kept))
+
+        self._do(decide)
+
     def pause(self) -> None:
         """Hand out no tickets until `resume`; results are taken."""
         self._do(lambda state: self._turn(state, PAUSED, Paused(self._now_open(state))))
@@ -485,6 +501,15 @@ class Study:
             seq = entry.seq
             yield entry
         yield from _missing(self._transactions.peek(lambda state: state.seq), seq, damaged=damaged)
+
+    def listen(self, heard: Callable[[int, Event], None]) -> None:
+        """Call a function with every event from now on, and its number, once it is committed.
+
+        What other processes write is heard of when something is next read here. The function is called by whichever
+        thread is at work, while other threads wait: it must be short, and call nothing of the study. After an error of
+        the database numbers may be missing, or come twice: `events(after)` has them all.
+        """
+        self._transactions.listeners.append(heard)
 
     def state(self) -> bytes:
         """Return all that the events add up to, as bytes: after the same events and questions, the same bytes."""

@@ -84,6 +84,8 @@ class Transactions:
 
     def __init__(self, journal: Journal, rebuild: Callable[[], StudyState]) -> None:
         self.journal = journal
+        self.listeners: list[Callable[[int, Event], None]] = []
+        """Told of every event that happens or is read here, with its number, once it is committed."""
         self._rebuild = rebuild
         self._state: StudyState | None = None
         self._lock = threading.RLock()
@@ -155,16 +157,20 @@ class Transactions:
         try:
             with self.journal.writing():
                 state = self._caught_up()
-                before, check, texts = state.seq, state.check, []
+                before, check, texts, events = state.seq, state.check, [], []
                 for request in batch:
                     for event in self._carry_out(request, state):
                         text, check = encode(event, check)
                         texts.append(text)
+                        events.append(event)
                 if texts:
                     self.journal.append(before, texts)
                 is_committing = True
             state.check = check
             attempt.is_over = True
+            if self.listeners:
+                for seq, event in enumerate(events, before + 1):
+                    self._announce(seq, event)
         except _Broken as broken:
             self._state = None  # what memory holds may be half done: what is in the journal counts, and is read again
             broken.request.attempt = _over()
@@ -199,13 +205,19 @@ class Transactions:
             state = self._state
             while texts := self.journal.read(state.seq, PAGE):
                 for text in texts:
-                    state.take(decode(text, state.seq + 1, state.check))
+                    event = decode(text, state.seq + 1, state.check)
+                    state.take(event)
                     state.check = check_of(text)
+                    self._announce(state.seq, event)
             state.settle()
         except BaseException:
             self._state = None
             raise
         return state
+
+    def _announce(self, seq: int, event: Event) -> None:
+        for listener in self.listeners:
+            listener(seq, event)
 
     def _take_snapshot(self) -> None:
         """Keep a snapshot if one is due; where it cannot be written, the journal has everything."""
