@@ -15,6 +15,7 @@ from boxthirding.cli.output import Failure, Refused, never_fail_to_encode, say
 from boxthirding.cli.plot import plot
 from boxthirding.cli.reproduce import reproduce
 from boxthirding.cli.run import run
+from boxthirding.cli.serve import serve
 from boxthirding.cli.simulate import INTERRUPTED, simulate
 from boxthirding.cli.study import study
 from boxthirding.errors import BoxThirdingError
@@ -72,5 +73,6 @@ cli.add_command(leaderboard)
 cli.add_command(plot)
 cli.add_command(reproduce)
 cli.add_command(run)
+cli.add_command(serve)
 cli.add_command(simulate)
 cli.add_command(study)

@@ -152,8 +152,8 @@ class Study:
 
     @property
     def details(self) -> dict[str, Any]:
-        """What else must stay the same, such as the command that scores an arm, or the question that raters are asked."""
-        return dict(self._transactions.look(lambda state: state.details) or {})
+        """What else must stay the same, such as the command that scores an arm, or the question to raters."""
+        return self._transactions.look(lambda state: {} if state.details is None else {**state.details})
 
     @property
     def status(self) -> str:

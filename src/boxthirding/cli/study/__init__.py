@@ -5,6 +5,7 @@ import click
 from boxthirding.cli.study.amending import correct, exclude, include, observe, use
 from boxthirding.cli.study.asking import ask, held
 from boxthirding.cli.study.changing import add, finish, pause, resume, withdraw
+from boxthirding.cli.study.copying import copy
 from boxthirding.cli.study.explaining import why
 from boxthirding.cli.study.exporting import export
 from boxthirding.cli.study.listing import list_
@@ -26,6 +27,6 @@ def study() -> None:
 
 for command in (
     *(list_, show, why, results, ask, held, tell, fail, export, release, observe, correct, exclude, include, use),
-    *(add, withdraw, pause, resume, finish, replay),
+    *(add, withdraw, pause, resume, finish, replay, copy),
 ):
     study.add_command(command)

@@ -1,0 +1,53 @@
+"""The web application over a service."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from boxthirding.errors import BoxThirdingError
+from boxthirding.service.problems import on_invalid, on_library_error, on_refusal, problem, problem_reply
+from boxthirding.service.routes import access, arms, pages, rating, reading, studies, tickets
+from boxthirding.service.service import Service
+from boxthirding.service.shield import API, Shield
+
+_ABOUT = (
+    "Find the best of many noisy options: workers come with a key, raters with a link. Errors are RFC 9457 problems. "
+    "`x-who` says which credential an operation needs."
+)
+
+
+def create_app(service: Service) -> FastAPI:
+    """Return the application; it closes the service when it ends."""
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        service.close()
+
+    app = FastAPI(
+        title="boxthirding", version="1", description=_ABOUT, docs_url=None, redoc_url=None, lifespan=lifespan
+    )
+    app.state.service = service
+    for part in (studies, tickets, arms, reading, access, rating):
+        app.include_router(part.router, prefix=API)
+    app.include_router(pages.router)
+    app.add_exception_handler(HTTPException, on_refusal)
+    app.add_exception_handler(RequestValidationError, on_invalid)
+    app.add_exception_handler(BoxThirdingError, on_library_error)
+    app.add_exception_handler(Exception, _on_failure)
+    app.add_middleware(_shield(service))
+    return app
+
+
+def _shield(service: Service) -> Any:
+    return lambda app: Shield(app, service)
+
+
+async def _on_failure(_: Request, __: Exception) -> Response:
+    return problem_reply(problem(500, "the server failed; nothing that was acknowledged is lost", "tell its operator"))

@@ -1,0 +1,72 @@
+"""The same request twice counts once: replies by `Idempotency-Key`, of one credential and route, for a day."""
+
+import hashlib
+import json
+import time
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from boxthirding.service.problems import Refusal
+from boxthirding.storage.records import Record, Records
+
+KIND: Final = "reply"
+DAY: Final = 86_400.0
+_LONGEST: Final = 200  # characters of a key
+_TIDY: Final = 3600.0  # seconds between looks for what is older than a day
+
+
+class Reply(NamedTuple):
+    """A reply that was given before."""
+
+    status: int
+    type: str
+    body: bytes
+
+
+class Replies:
+    """Replies that may be asked for again; thread-safe but for two requests of one key at the same moment."""
+
+    def __init__(self, records: Records, clock: Callable[[], float] = time.time) -> None:
+        self._records, self._clock = records, clock
+        self._under_way: set[str] = set()
+        self._tidied = 0.0
+
+    def begin(self, name: str, body: bytes) -> Reply | None:
+        """Return the reply that a request had before; None for the first one, which must `end`."""
+        if name in self._under_way:
+            raise Refusal(409, "a request with this Idempotency-Key is under way", "wait for its reply, then try again")
+        record = self._records.get(KIND, name)
+        if record is None or record.at < self._clock() - DAY:
+            self._under_way.add(name)
+            return None
+        head, _, kept = record.data.partition(b"\n")
+        facts = json.loads(head)
+        if facts["body"] != _digest(body):
+            raise Refusal(
+                422, "this Idempotency-Key came with another body before", "use a new key for another request"
+            )
+        return Reply(facts["status"], facts["type"], kept)
+
+    def end(self, name: str, body: bytes, reply: Reply | None) -> None:
+        """Keep the reply of a request; None, if it had none that counts."""
+        try:
+            if reply is not None:
+                facts = {"body": _digest(body), "status": reply.status, "type": reply.type}
+                data = json.dumps(facts).encode() + b"\n" + reply.body
+                self._records.put(KIND, Record(name, self._clock(), data))
+                if self._clock() - self._tidied > _TIDY:
+                    self._tidied = self._clock()
+                    self._records.expire(KIND, self._clock() - DAY)
+        finally:
+            self._under_way.discard(name)
+
+
+def name_of(credential: str, method: str, path: str, key: str) -> str:
+    """Return under which name a reply is kept."""
+    if not (0 < len(key) <= _LONGEST and key.isprintable()):
+        raise Refusal(422, f"Idempotency-Key has {len(key)} characters, but must be 1 to {_LONGEST} printable ones")
+    return _digest(f"{credential}\0{method}\0{path}\0{key}".encode())
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

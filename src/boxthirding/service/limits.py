@@ -1,0 +1,91 @@
+"""How often and how much: buckets of requests, and bodies that end."""
+
+import time
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from boxthirding.service.problems import Refusal, TooMany
+
+SMALL: Final = 1_000_000
+"""Bytes of a body where nothing else is said."""
+
+PICTURE: Final = 5_000_000
+"""Bytes of a picture."""
+
+LARGE: Final = 32_000_000
+"""Bytes of a body that holds arms."""
+
+_MOST: Final = 50_000  # buckets: full ones are thrown away beyond that
+
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+
+
+@dataclass(frozen=True)
+class Rate:
+    """So many requests a second in the long run, and so many at once."""
+
+    per_second: float
+    at_once: int
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a server puts up with. No limit is per rating link: one stranger must not lock its raters out."""
+
+    key: Rate = Rate(500, 2_000)
+    rater: Rate = Rate(10, 60)
+    address: Rate = Rate(1_000, 4_000)
+    """All requests from an address: hundreds of raters may share one."""
+    strangers: Rate = Rate(5, 100)
+    """From an address: requests that no key and no rating link comes with."""
+    new_raters: Rate = Rate(5, 500)
+    """From an address: raters who start."""
+    streams: int = 100
+    """Event streams of one key at a time."""
+
+
+class Buckets:
+    """A bucket for each name that fills up at a rate; used in the event loop alone."""
+
+    def __init__(self, rate: Rate, what: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._rate, self._what, self._clock = rate, what, clock
+        self._left: dict[str, tuple[float, float]] = {}  # by name: requests left, and when that was so
+
+    def take(self, name: str) -> None:
+        """Count a request; refuse it, if there were too many."""
+        now, rate = self._clock(), self._rate
+        left, since = self._left.get(name, (rate.at_once, now))
+        left = min(rate.at_once, left + (now - since) * rate.per_second)
+        if left < 1:
+            raise TooMany(
+                f"{self._what} may make {rate.per_second:g} requests a second, and made more",
+                (1 - left) / rate.per_second,
+            )
+        if len(self._left) >= _MOST and name not in self._left:
+            self._tidy(now)
+        self._left[name] = (left - 1, now)
+
+    def _tidy(self, now: float) -> None:
+        full = self._rate.at_once / self._rate.per_second
+        self._left = {name: (left, since) for name, (left, since) in self._left.items() if now - since < full}
+
+
+def limited(receive: Receive, most: int) -> Receive:
+    """Return a receiver that refuses a body beyond so many bytes, whatever its length was said to be."""
+    got = 0
+
+    async def receive_some() -> MutableMapping[str, Any]:
+        nonlocal got
+        message = await receive()
+        got += len(message.get("body", b""))
+        if got > most:
+            raise too_large(most)
+        return message
+
+    return receive_some
+
+
+def too_large(most: int) -> Refusal:
+    """Return the refusal of a body."""
+    return Refusal(413, f"the body is larger than {most:,} bytes", "send less, or in parts")

@@ -1,0 +1,79 @@
+"""What the rating page calls: the link is in the path, the rater is a cookie."""
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from boxthirding.service import pictures
+from boxthirding.service.guard import LINK, GuardedRoute, link_of, needs, rater_of, service_of
+from boxthirding.service.links import Rater
+from boxthirding.service.problems import reply
+from boxthirding.service.rating import Rating
+from boxthirding.service.routes.access import is_secure, picture_reply
+from boxthirding.service.shield import rater_cookie
+from boxthirding.service.wire import NextIn, RatingsIn, RerateIn, SittingIn, SkipIn
+
+router = APIRouter(route_class=GuardedRoute, tags=["rating"], prefix="/rating/{link}")
+
+_YEAR = 365 * 86_400
+
+
+@router.post("/sitting", **needs(LINK))
+def start(request: Request, link: str, body: SittingIn) -> Response:  # noqa: ARG001  # the link was looked at before
+    """Begin or go on: what the page shows, and how far the rater is. A new rater is given a cookie."""
+    service, found = service_of(request), link_of(request)
+    rater = request.scope.get("boxthirding.rater")
+    is_new = not isinstance(rater, Rater)
+    if not isinstance(rater, Rater):
+        rater = service.links.start(found, body.claims(), body.signature)
+    response = reply(_rating(request, rater).sitting())
+    if is_new:
+        response.set_cookie(
+            rater_cookie(found),
+            service.links.cookie(rater),
+            _YEAR,
+            httponly=True,
+            samesite="lax",
+            secure=is_secure(request),
+        )
+    return response
+
+
+@router.post("/next", **needs(LINK))
+def next_arms(request: Request, link: str, body: NextIn) -> Response:  # noqa: ARG001
+    """Return the arms that the rater has and has not rated yet, up to as many as the page wants."""
+    return reply(_rating(request, rater_of(request)).next(body.want))
+
+
+@router.post("/ratings", **needs(LINK))
+def rate(request: Request, link: str, body: RatingsIn) -> Response:  # noqa: ARG001
+    """Take ratings; the same one twice counts once. The reply has the arms that come next."""
+    rating = _rating(request, rater_of(request))
+    outcomes = rating.rate(body.plain())
+    return reply({"ratings": outcomes, **rating.next(body.want)})
+
+
+@router.post("/skips", **needs(LINK))
+def skip(request: Request, link: str, body: SkipIn) -> Response:  # noqa: ARG001
+    """Skip an arm: another rater is given it, and this one never again. The reply has the arms that come next."""
+    rating = _rating(request, rater_of(request))
+    rating.skip(body.ticket)
+    return reply(rating.next(body.want))
+
+
+@router.post("/corrections", **needs(LINK))
+def correct(request: Request, link: str, body: RerateIn) -> Response:  # noqa: ARG001
+    """Replace the rater's last rating."""
+    rating = _rating(request, rater_of(request))
+    rating.correct(body.ticket, body.answer)
+    return reply({"ticket": body.ticket, **rating.progress()})
+
+
+@router.get("/pictures/{id}", **needs(LINK))
+def picture(request: Request, link: str, id: str) -> Response:  # noqa: A002, ARG001  # the names in the path
+    """Return a picture."""
+    return picture_reply(pictures.find(service_of(request).records, id))
+
+
+def _rating(request: Request, rater: Rater) -> Rating:
+    service = service_of(request)
+    return Rating(service.studies.get(link_of(request).study), rater, service.clock)

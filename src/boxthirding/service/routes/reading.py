@@ -1,0 +1,131 @@
+"""Raters, events and exports: what happened."""
+
+import statistics
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Query, Request
+from fastapi.sse import EventSourceResponse
+from starlette.responses import Response, StreamingResponse
+
+from boxthirding.service import exports
+from boxthirding.service.access import READER
+from boxthirding.service.guard import GuardedRoute, key_of, needs, service_of
+from boxthirding.service.problems import Refusal, TooMany, reply
+from boxthirding.service.routes.studies import served
+from boxthirding.service.service import Service
+from boxthirding.service.streams import page, shown
+from boxthirding.service.studies import Served
+from boxthirding.service.tally import unusual
+
+router = APIRouter(route_class=GuardedRoute, tags=["what happened"])
+
+After = Annotated[int, Query(ge=0, le=2**53, description="The number of the last event that is known already.")]
+
+
+@router.get("/studies/{name}/raters", **needs(READER))
+def raters(
+    request: Request,
+    name: str,
+    first: Annotated[int, Query(ge=0, le=2**53)] = 0,
+    count: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> Response:
+    """Return a page of the raters and workers who told results, the latest first, and what is unusual about them."""
+    one, links = served(request, name), service_of(request).links
+    view = one.study.view()
+    everyone = one.tally.all_holders()
+    typical = _median([told.median for _, told in everyone if told.median is not None])
+    rows = [
+        {
+            "holder": holder,
+            "told": told.told,
+            "skipped": told.skipped,
+            "open": view.holders.get(holder, 0),
+            "median_seconds": told.median,
+            "same_answer": told.same,
+            "first": told.first,
+            "last": told.last,
+            "excluded": holder in view.excluded,
+            "unusual": list(unusual(told, typical)),
+            "claims": links.claims_of(holder),
+        }
+        for holder, told in everyone[first : first + count]
+    ]
+    minutes = [{"minute": minute * 60, "results": results} for minute, results in one.tally.minutes]
+    return reply({"raters": rows, "n_raters": len(everyone), "median_seconds": typical, "minutes": minutes})
+
+
+@router.get("/studies/{name}/events", **needs(READER))
+def events(
+    request: Request, name: str, after: After = 0, count: Annotated[int, Query(ge=1, le=1000)] = 100
+) -> Response:
+    """Return a page of what happened, in order; `next` is the `after` of the page that follows."""
+    found = page(served(request, name).study, after, count)
+    return reply({"events": [shown(entry) for entry in found], "next": found[-1].seq if found else after})
+
+
+@router.get("/studies/{name}/stream", response_class=EventSourceResponse, response_model=None, **needs(READER))
+def stream(
+    request: Request,
+    name: str,
+    after: After = 0,
+    last_event_id: Annotated[str | None, Header()] = None,
+) -> Response:
+    """Stream what happens, as server-sent events; a browser resumes by itself with Last-Event-ID."""
+    if last_event_id is not None:
+        if not (last_event_id.isascii() and last_event_id.isdigit() and len(last_event_id) <= 16):  # noqa: PLR2004
+            raise Refusal(422, f"Last-Event-ID is {last_event_id[:40]!r}, but must be the number of an event")
+        after = int(last_event_id)
+    service, key = service_of(request), key_of(request)
+    most = service.options.limits.streams
+    if service.streams.get(key.id, 0) >= most:
+        raise TooMany(f"a key may have {most} event streams open, and this one has", 60)
+    return EventSourceResponse(_counted(request, service, served(request, name), after))
+
+
+@router.get("/studies/{name}/results.csv", **needs(READER))
+def results_csv(request: Request, name: str) -> Response:
+    """Export every result: time, rater, arm, answer, reward, seconds."""
+    one = served(request, name)
+    return _download(f"{name}-results.csv", "text/csv", exports.results(one.study, one.about))
+
+
+@router.get("/studies/{name}/arms.csv", **needs(READER))
+def arms_csv(request: Request, name: str) -> Response:
+    """Export a summary of every arm that was tried, in the columns of the caption-contest data."""
+    one = served(request, name)
+    return _download(f"{name}-arms.csv", "text/csv", exports.arms(one.study, one.about))
+
+
+@router.get("/studies/{name}/journal.jsonl", **needs(READER))
+def journal_jsonl(request: Request, name: str) -> Response:
+    """Export the journal: every event as a JSON object, one a line."""
+    one = served(request, name)
+    return _download(f"{name}.jsonl", "application/x-ndjson", exports.journal(one.study))
+
+
+async def _counted(request: Request, service: Service, one: Served, after: int) -> AsyncIterator[bytes]:
+    """Stream as long as the key is valid, and count the streams of a key."""
+    key = key_of(request)
+    service.streams[key.id] = service.streams.get(key.id, 0) + 1
+    try:
+        async for text in one.announcer.stream(after, _validity(request, service)):
+            yield text
+    finally:
+        service.streams[key.id] -= 1
+
+
+def _validity(request: Request, service: Service) -> Callable[[], bool]:
+    """Return what tells whether the credential of a request still lets it in."""
+    session = request.scope.get("boxthirding.session")
+    secret = session or request.headers.get("authorization", "").partition(" ")[2].strip()
+    return lambda: service.access.at_hand(secret, is_session=session is not None) is not None
+
+
+def _download(name: str, kind: str, lines: Iterator[bytes]) -> Response:
+    plain = "".join(letter if letter.isascii() and (letter.isalnum() or letter in "-_.") else "_" for letter in name)
+    return StreamingResponse(lines, media_type=kind, headers={"Content-Disposition": f'attachment; filename="{plain}"'})
+
+
+def _median(values: list[Any]) -> float | None:
+    return statistics.median(values) if values else None

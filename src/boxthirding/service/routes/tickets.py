@@ -1,0 +1,133 @@
+"""Tickets and results: what workers do; and what an operator does about results."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from boxthirding.errors import AlreadyTold, InvalidInput
+from boxthirding.service.access import OPERATOR, WORKER, Key
+from boxthirding.service.guard import GuardedRoute, key_of, needs
+from boxthirding.service.limits import LARGE
+from boxthirding.service.links import check_not_a_rater
+from boxthirding.service.problems import problem_of, reply
+from boxthirding.service.routes.studies import served
+from boxthirding.service.wire import (
+    AskIn,
+    CorrectionIn,
+    HolderIn,
+    ObservationsIn,
+    ReleaseIn,
+    ResultIn,
+    ResultsIn,
+    TicketIn,
+)
+from boxthirding.session import Ticket
+from boxthirding.study import Study
+
+router = APIRouter(route_class=GuardedRoute, tags=["tickets and results"])
+
+Holder = Annotated[str, Query(min_length=1, max_length=200)]
+
+
+@router.post("/studies/{name}/tickets", **needs(WORKER))
+def ask(request: Request, name: str, body: AskIn) -> Response:
+    """Ask for up to n tickets; none while the study is paused, or when the policy needs a result first."""
+    holder = _holder(key_of(request), body.holder)
+    tickets = served(request, name).study.ask(body.n, holder=holder, unseen=body.unseen, limit=body.limit)
+    return reply({"holder": holder, "tickets": [_shown(ticket) for ticket in tickets]})
+
+
+@router.get("/studies/{name}/tickets", **needs(WORKER))
+def held(request: Request, name: str, holder: Holder) -> Response:
+    """Return the open tickets of a holder: after a crash, or when a reply was lost."""
+    tickets = served(request, name).study.held(holder)
+    return reply({"holder": holder, "tickets": [_shown(ticket) for ticket in tickets]})
+
+
+@router.post("/studies/{name}/results", **needs(WORKER))
+def tell(request: Request, name: str, body: ResultsIn) -> Response:
+    """Tell results. Each is told, told again (it counts once) or refused with a problem; `together`: all or none."""
+    study = served(request, name).study
+    if body.together:
+        if any(row.holder is not None or row.details is not None for row in body.results):
+            raise InvalidInput("results that are told together have no holder and no details: leave those out")
+        study.tell_all((row.ticket, row.reward) for row in body.results)
+        outcomes = [{"ticket": row.ticket, "outcome": "told"} for row in body.results]
+    else:
+        outcomes = [_tell(study, row) for row in body.results]
+    return reply({"results": outcomes})
+
+
+@router.post("/studies/{name}/failures", **needs(WORKER))
+def fail(request: Request, name: str, body: TicketIn) -> Response:
+    """Note that a ticket could not be evaluated: the next to ask is given it."""
+    served(request, name).study.fail(body.ticket)
+    return reply({"ticket": body.ticket})
+
+
+@router.post("/studies/{name}/releases", **needs(WORKER))
+def release(request: Request, name: str, body: ReleaseIn) -> Response:
+    """Take open tickets, or all of a holder, from their holders: the next to ask is given them."""
+    if not key_of(request).may(OPERATOR):
+        check_not_a_rater(body.holder)
+    return reply({"tickets": served(request, name).study.release(*body.tickets, holder=body.holder)})
+
+
+@router.post("/studies/{name}/observations", **needs(OPERATOR, LARGE))
+def observe(request: Request, name: str, body: ObservationsIn) -> Response:
+    """Take known results, which no ticket was handed out for; all or none of them."""
+    study = served(request, name).study
+    study.observe_all(body.known())
+    return reply(_answer(study))
+
+
+@router.post("/studies/{name}/corrections", **needs(OPERATOR))
+def correct(request: Request, name: str, body: CorrectionIn) -> Response:
+    """Replace the reward of a ticket that was told: the answer is right at once."""
+    study = served(request, name).study
+    study.correct(body.ticket, body.reward)
+    return reply(_answer(study))
+
+
+@router.post("/studies/{name}/exclusions", **needs(OPERATOR))
+def exclude(request: Request, name: str, body: HolderIn) -> Response:
+    """Let the results of a holder, such as a careless rater, not count."""
+    study = served(request, name).study
+    return reply({"results": study.exclude(body.holder), **_answer(study)})
+
+
+@router.delete("/studies/{name}/exclusions", **needs(OPERATOR))
+def include(request: Request, name: str, holder: Holder) -> Response:
+    """Let the results of an excluded holder count again."""
+    study = served(request, name).study
+    return reply({"results": study.include(holder), **_answer(study)})
+
+
+def _holder(key: Key, named: str | None) -> str:
+    check_not_a_rater(named)
+    return f"key-{key.id}" if named is None else named
+
+
+def _tell(study: Study, row: ResultIn) -> dict[str, Any]:
+    try:
+        check_not_a_rater(row.holder)
+        study.tell(row.ticket, row.reward, holder=row.holder, details=row.details)
+    except AlreadyTold as problem:
+        return {"ticket": row.ticket, "outcome": "again", "problem": problem_of(problem)}
+    except InvalidInput as problem:
+        return {"ticket": row.ticket, "outcome": "refused", "problem": problem_of(problem)}
+    return {"ticket": row.ticket, "outcome": "told"}
+
+
+def _shown(ticket: Ticket) -> dict[str, Any]:
+    row = ticket._asdict()
+    if ticket.payload is ticket.label:
+        row.pop("payload")
+    return {**row, "origin": ticket.origin}
+
+
+def _answer(study: Study) -> dict[str, Any]:
+    glance = study.glance()
+    best = None if glance.recommendation is None else glance.recommendation._asdict()
+    return {"pulls": glance.pulls, "spent": glance.spent, "recommendation": best}

@@ -1,0 +1,99 @@
+"""Bind an address, say how to get in, and serve until told to stop."""
+
+import errno
+import ipaddress
+import socket
+from collections.abc import Callable
+
+import uvicorn
+
+from boxthirding.errors import InvalidInput
+from boxthirding.service.access import OPERATOR
+from boxthirding.service.app import create_app
+from boxthirding.service.demo import Demo
+from boxthirding.service.service import Options, Service
+
+_BACKLOG = 1024
+_STOP = 3  # seconds that requests have to end when the server stops
+_HEADERS = 32_768  # bytes of a request's headers
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """Return a socket that listens; refuse an address that cannot be had."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listening = socket.socket(family, socket.SOCK_STREAM)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen(_BACKLOG)
+    except OSError as problem:
+        if problem.errno == errno.EADDRINUSE:
+            raise InvalidInput(
+                f"port {port} of {host} is in use: stop what uses it, or choose another with --port"
+            ) from None
+        raise InvalidInput(
+            f"cannot listen on {host}, port {port} ({problem.strerror or problem}): choose with --host and --port"
+        ) from None
+    return listening
+
+
+def make_key(place: str) -> str:
+    """Make another operator's key; a server that runs knows it at once."""
+    service = Service(place)
+    try:
+        return service.access.new_key(OPERATOR, name="new")[0]
+    finally:
+        service.close()
+
+
+def serve(place: str, host: str, port: int, options: Options, say: Callable[[str], None], *, demo: bool) -> None:
+    """Serve a place until told to stop."""
+    with bind(host, port) as listening:
+        service = Service(place, options)
+        address = options.public_url or f"http://{_shown(host)}:{listening.getsockname()[1]}"
+        _welcome(service, address.rstrip("/"), say)
+        if not _is_local(host):
+            say("Anyone who can reach this machine can reach the server: put TLS in front of it, and use --public-url.")
+        config = uvicorn.Config(
+            create_app(service),
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_graceful_shutdown=_STOP,
+            h11_max_incomplete_event_size=_HEADERS,
+            http="h11",
+            ws="none",
+        )
+        contest = Demo(service, say) if demo else None
+        if contest is not None:
+            contest.start()
+        try:
+            uvicorn.Server(config).run(sockets=[listening])
+        finally:
+            if contest is not None:
+                contest.stop()
+
+
+def _welcome(service: Service, address: str, say: Callable[[str], None]) -> None:
+    """Print how to get in; a key is shown when it is made, and never again."""
+    secret = service.first_key()
+    say(f"Serving {service.shown_place} at {address}")
+    if secret is None:
+        say("The operator's key was printed at the first start; `boxthirding serve --new-key` makes another.")
+    else:
+        say(f"The operator's key, shown this once: {secret}")
+        say(f"Open this within an hour, it works once: {address}/#code={service.access.new_code(secret)}")
+
+
+def _shown(host: str) -> str:
+    if host in ("0.0.0.0", "::"):  # noqa: S104  # said by the user
+        return "127.0.0.1"
+    return f"[{host}]" if ":" in host else host
+
+
+def _is_local(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,71 @@
+"""The parts of a server, put together over one place."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from boxthirding.errors import InvalidInput
+from boxthirding.service.access import OPERATOR, Access
+from boxthirding.service.idempotency import Replies
+from boxthirding.service.limits import Limits
+from boxthirding.service.links import Links
+from boxthirding.service.metrics import Metrics
+from boxthirding.service.studies import Studies
+from boxthirding.storage.opening import shelf, without_password
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a server is reached, and what it allows."""
+
+    public_url: str | None = None
+    """Where browsers find it, such as https://rate.example.org; None for where it listens."""
+    hosts: frozenset[str] = frozenset()
+    """Names by which it may be called, beside those of the public URL, this machine and any address in numbers."""
+    proxy: bool = False
+    """Whether a proxy in front says who is asking, by X-Forwarded-For."""
+    origins: frozenset[str] = frozenset()
+    """Pages of other origins that may call the API."""
+    limits: Limits = field(default_factory=Limits)
+
+    def __post_init__(self) -> None:
+        if self.public_url is not None:
+            parts = urlsplit(self.public_url)
+            if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/") or parts.query:
+                raise InvalidInput(
+                    f"the public URL is {self.public_url!r}, but must be like https://rate.example.org, without a path"
+                )
+
+
+class Service:
+    """All that requests share."""
+
+    def __init__(self, place: str, options: Options | None = None, clock: Callable[[], float] = time.time) -> None:
+        self.place = place
+        self.options = options or Options()
+        self.clock = clock
+        self.records = shelf(place).records()
+        self.access = Access(self.records, clock)
+        self.links = Links(self.records, clock)
+        self.replies = Replies(self.records, clock)
+        self.studies = Studies(place)
+        self.metrics = Metrics(self.studies.at_hand)
+        self.streams: dict[str, int] = {}
+        """Open event streams by key."""
+
+    @property
+    def shown_place(self) -> str:
+        """The place without a password."""
+        return without_password(self.place)
+
+    def first_key(self) -> str | None:
+        """Make the operator's key, if there is none of all studies; return its secret, or None."""
+        if any(key.scope == OPERATOR and key.study is None for key in self.access.all_keys()):
+            return None
+        return self.access.new_key(OPERATOR, name="first")[0]
+
+    def close(self) -> None:
+        """Let go of the place."""
+        self.studies.close()
+        self.records.close()

@@ -1,0 +1,53 @@
+"""CSV files as people have them, as the arms of a study: encoding, separator and decimal commas are recognised."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from boxthirding._sheets import Sheet
+from boxthirding._tables import sheet_of
+from boxthirding.errors import UnreadableData
+from boxthirding.types import Label
+
+_NAME: Final = "the CSV file"
+_LABELS: Final = ("label", "caption", "arm", "text")
+
+
+def read(data: bytes) -> Sheet:
+    """Read a CSV file with a header."""
+    return sheet_of(data, _NAME)
+
+
+def arms_of(sheet: Sheet, label: str | None, known: str | None) -> tuple[dict[Label, Any], list[tuple[Label, float]]]:
+    """Return the arms of a sheet: a column is the label, the others are the payload; and the known results.
+
+    Without a column for the label it is `label`, `caption`, `arm` or `text`, else the first.
+    """
+    usual = next((name for wanted in _LABELS for name in sheet.columns if name.casefold() == wanted), sheet.columns[0])
+    of_label = usual if label is None else _column(sheet, label)
+    of_known = None if known is None else _column(sheet, known)
+    arms: dict[Label, Any] = {}
+    results: list[tuple[Label, float]] = []
+    for row, cells in enumerate(sheet.rows):
+        if not any(map(str.strip, cells)):
+            continue
+        name = sheet.cell(row, of_label)
+        if name in arms:
+            raise UnreadableData(f"{sheet.place(row)}: the label {name!r} is there already, but must be unique")
+        others = {column: cell for column, cell in sheet.texts(row).items() if column not in (of_label, of_known)}
+        arms[name] = others or name
+        if of_known is not None and sheet.cell(row, of_known).strip():
+            results.append((name, sheet.number(row, of_known)))
+    if not arms:
+        raise UnreadableData(f"{_NAME} has no row with an arm, but must have at least one")
+    return arms, results
+
+
+def shown(sheet: Sheet, rows: int) -> Mapping[str, Any]:
+    """Return the columns and the first rows."""
+    return {"columns": sheet.columns, "n_rows": len(sheet.rows), "rows": sheet.rows[:rows]}
+
+
+def _column(sheet: Sheet, column: str) -> str:
+    if column not in sheet.columns:
+        raise sheet.without(f"a column {column!r}")
+    return column

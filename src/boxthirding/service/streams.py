@@ -1,0 +1,122 @@
+"""Server-sent events of a study: the id of each is its number in the journal, so that a browser resumes by itself."""
+
+import asyncio
+import json
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from itertools import islice
+from typing import Any, Final
+
+from starlette.concurrency import run_in_threadpool
+
+from boxthirding.study import Damaged, Entry, Event, Study
+from boxthirding.study.codec import as_object
+
+PAUSE: Final = 0.25
+"""Seconds for which events are gathered before they are sent."""
+
+BEAT: Final = 15.0
+"""Seconds after which a comment says that the stream is alive."""
+
+LOOK: Final = 2.0
+"""Seconds after which the journal is looked at for what other processes wrote."""
+
+PAGE: Final = 500
+_RECENT: Final = 4 * PAGE
+
+
+class Announcer:
+    """The latest events of a study, and the streams that wait for the next."""
+
+    def __init__(self, study: Study) -> None:
+        self._study = study
+        self._recent: deque[tuple[int, Event]] = deque(maxlen=_RECENT)
+        self._news: asyncio.Event | None = None  # there while streams are open
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._is_due = False  # whether a wake-up is on its way
+        self._last: tuple[int, int, bytes] = (0, 0, b"")  # what was sent last: after, up to, and the text
+        self.open = 0
+        """Streams now."""
+        study.listen(self.hear)
+
+    def hear(self, seq: int, event: Event) -> None:
+        """Take note of an event, in whichever thread."""
+        if self._recent and seq != self._recent[-1][0] + 1:
+            self._recent.clear()
+        self._recent.append((seq, event))
+        loop = self._loop
+        if self.open and loop is not None and not self._is_due:
+            self._is_due = True
+            loop.call_soon_threadsafe(loop.call_later, PAUSE, self._wake)
+
+    async def stream(self, after: int, is_valid: Callable[[], bool]) -> AsyncIterator[bytes]:
+        """Yield what happened after an event and what happens next, until whoever listens may do so no more."""
+        self._loop = asyncio.get_running_loop()
+        if self._news is None:
+            self._news = asyncio.Event()
+        self.open += 1
+        quiet = 0.0
+        yield b": welcome\nretry: 2000\n\n"
+        try:
+            while is_valid():
+                news = self._news
+                text, after = await self._after(after)
+                if text:
+                    quiet = 0.0
+                    yield text
+                    continue
+                try:
+                    await asyncio.wait_for(news.wait(), LOOK)
+                except TimeoutError:
+                    quiet += LOOK
+                    await run_in_threadpool(lambda: self._study.status)  # hears of what others wrote
+                if quiet >= BEAT:
+                    quiet = 0.0
+                    yield b": still here\n\n"
+        finally:
+            self.open -= 1
+
+    def _wake(self) -> None:
+        self._is_due = False
+        news, self._news = self._news, asyncio.Event()
+        if news is not None:
+            news.set()
+
+    async def _after(self, after: int) -> tuple[bytes, int]:
+        """Return a page of events after a number as text, and the last number in it; streams in step share the text."""
+        before, last, text = self._last
+        if before == after and last > after:
+            return text, last
+        recent = list(self._recent)
+        if recent and recent[0][0] <= after + 1:
+            entries: list[Entry | Damaged] = [Entry(*pair) for pair in recent[after + 1 - recent[0][0] :][:PAGE]]
+            if not entries:
+                return b"", after
+        else:
+            entries = await run_in_threadpool(page, self._study, after, PAGE)
+        if not entries:
+            return b"", after
+        text = "".join([_written(entry) for entry in entries]).encode()
+        self._last = (after, entries[-1].seq, text)
+        return text, entries[-1].seq
+
+
+def page(study: Study, after: int, count: int) -> list[Entry | Damaged]:
+    """Return up to `count` events after a number."""
+    return list(islice(study.events(after, damaged=True), count))
+
+
+def shown(entry: Entry | Damaged) -> dict[str, Any]:
+    """Return an event as a JSON object with its number; of many arms only how many, as the journal's export has all."""
+    if isinstance(entry, Damaged):
+        return {"seq": entry.seq, "event": "damaged", "problem": entry.problem}
+    row = {name: value for name, value in as_object(entry.event).items() if name not in _LONG}
+    labels = getattr(entry.event, "arms", None) or getattr(entry.event, "labels", None)
+    return {"seq": entry.seq, **row, **({} if labels is None else {"n_arms": len(labels)})}
+
+
+_LONG: Final = frozenset({"arms", "payloads", "drawn_payloads", "labels"})
+
+
+def _written(entry: Entry | Damaged) -> str:
+    return f"id: {entry.seq}\ndata: {json.dumps(shown(entry), separators=(',', ':'))}\n\n"

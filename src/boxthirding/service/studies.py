@@ -1,0 +1,172 @@
+"""The studies of a place, each opened once and shared by all requests, with what is said about it to raters."""
+
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from boxthirding.errors import InvalidInput, UnknownStudy
+from boxthirding.service.streams import Announcer
+from boxthirding.service.tally import Tally
+from boxthirding.storage import list_studies, open_study
+from boxthirding.storage.opening import delete_study
+from boxthirding.study import Study
+
+ABOUT: Final = "rating"
+"""Where the details of a study have what raters are shown."""
+
+_FEWEST, _MOST = 2, 9  # answers on a scale
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A button, and the reward that it stands for."""
+
+    label: str
+    reward: float
+
+
+@dataclass(frozen=True)
+class About:
+    """What raters are shown, and how they are led through."""
+
+    question: str = ""
+    description: str = ""
+    picture: str | None = None
+    """The id of an upload."""
+    scale: tuple[Answer, ...] = ()
+    instructions: str = ""
+    consent: str = ""
+    thanks: str = ""
+    completion: str | None = None
+    """Where a rater goes in the end, as Prolific wants it."""
+    sitting: int | None = None
+    """Ratings of one rater, at most."""
+    repeats: bool = False
+    """Whether a rater may be given an arm more than once."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {**asdict(self), "scale": [asdict(answer) for answer in self.scale]}
+
+    def reward(self, label: str) -> float:
+        """Return the reward of an answer."""
+        for answer in self.scale:
+            if answer.label == label:
+                return answer.reward
+        labels = ", ".join(repr(answer.label) for answer in self.scale)
+        raise InvalidInput(
+            f"the answer is {label[:80]!r}, but must be one of {labels or 'none: the study has no scale'}"
+        )
+
+    def answer(self, reward: float) -> str | None:
+        """Return the answer that stands for a reward, if one does."""
+        return next((answer.label for answer in self.scale if answer.reward == reward), None)
+
+
+def about_of(details: Mapping[str, Any]) -> About:
+    """Return what a study's details say to raters."""
+    said = dict(details.get(ABOUT) or {})
+    scale = tuple(Answer(**answer) for answer in said.pop("scale", ()))
+    return About(scale=scale, **{name: value for name, value in said.items() if name in About.__dataclass_fields__})
+
+
+def check_about(about: About) -> About:
+    """Refuse a scale that cannot be answered."""
+    labels = [answer.label for answer in about.scale]
+    if about.scale and not _FEWEST <= len(labels) <= _MOST:
+        raise InvalidInput(f"the scale has {len(labels)} answers, but must have {_FEWEST} to {_MOST}")
+    twice = next((label for label in labels if labels.count(label) > 1), None)
+    if twice is not None:
+        raise InvalidInput(f"the answer {twice!r} is on the scale twice, but each must be another one")
+    return about
+
+
+class Served:
+    """An open study, what its events add up to for raters, and the streams of its events."""
+
+    def __init__(self, study: Study) -> None:
+        self.study = study
+        self.tally = Tally(study)
+        self.announcer = Announcer(study)
+        self._about: tuple[Mapping[str, Any] | None, About] = (None, About())
+
+    @property
+    def about(self) -> About:
+        """What raters are shown."""
+        self.tally.update()
+        details = self.tally.details
+        if self._about[0] is not details:
+            self._about = (details, about_of(details))
+        return self._about[1]
+
+    def describe(self, about: About) -> None:
+        """Let raters be shown something else from now on."""
+        self.study.describe({**self.study.details, ABOUT: about.as_dict()})
+
+
+class Studies:
+    """The open studies of a place; thread-safe."""
+
+    def __init__(self, place: str, open_one: Callable[..., Study] = open_study) -> None:
+        self.place = place
+        self._open_one = open_one
+        self._open: dict[str, Served] = {}
+        self._lock = threading.Lock()
+
+    def names(self) -> list[str]:
+        """Return the names of all studies there are."""
+        return list_studies(self.place)
+
+    def at_hand(self) -> list[Served]:
+        """Return the studies that are open."""
+        return list(self._open.values())
+
+    def get(self, name: str) -> Served:
+        """Return a study that is there."""
+        served = self._open.get(name)
+        if served is not None:
+            return served
+        with self._lock:
+            return self._opened(name)
+
+    def new(self, name: str, arms: Any, about: About, **settings: Any) -> Served:
+        """Make a study; refuse a name that is taken."""
+        with self._lock:
+            if name in self._open or name in self.names():
+                raise InvalidInput(f"there is a study {name!r} already: choose another name, or delete that one first")
+            return self._opened(name, arms=arms, details={ABOUT: check_about(about).as_dict()}, **settings)
+
+    def delete(self, name: str) -> None:
+        """Delete a study for good."""
+        with self._lock:
+            delete_study(self.place, name)
+            served = self._open.pop(name, None)
+        if served is not None:
+            served.study.close()
+
+    def close(self) -> None:
+        """Let go of all studies."""
+        with self._lock:
+            for served in self._open.values():
+                served.study.close()
+            self._open.clear()
+
+    def _opened(self, name: str, **settings: Any) -> Served:
+        if name not in self._open:
+            try:
+                study = self._open_one(self.place, name, **settings)
+            except UnknownStudy:
+                raise UnknownStudy(f"there is no study {name!r} here: look at the list of studies") from None
+            self._open[name] = Served(study)
+        return self._open[name]
+
+
+def arms_from(rows: Iterable[tuple[Any, Any]]) -> Any:
+    """Return (label, payload) pairs as arms; a payload that is None stands for the label itself."""
+    arms: dict[Any, Any] = {}
+    for position, (label, payload) in enumerate(rows):
+        if label in arms:
+            raise InvalidInput(f"label {label!r} stands at position {position} again, but a label must be unique")
+        arms[label] = label if payload is None else payload
+    return arms

@@ -1,0 +1,383 @@
+"""What goes over the wire: the only file that knows Pydantic. Each body becomes plain values before it goes further."""
+
+import base64
+import binascii
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from boxthirding.errors import InvalidInput, UnreadableData
+from boxthirding.service import sheets
+from boxthirding.service.rating import Rated
+from boxthirding.service.studies import About, Answer, arms_from
+from boxthirding.study.payloads import is_json
+from boxthirding.types import Label as PlainLabel
+
+_EXACT = 2**53
+
+Text = Annotated[str, StringConstraints(strict=True)]
+Name = Annotated[str, StringConstraints(strict=True, min_length=1, max_length=200, pattern=r"^[^/\x00-\x1f\x7f]+$")]
+Whole = Annotated[int, Field(strict=True, ge=0, le=_EXACT)]
+Number = Annotated[float, Field(allow_inf_nan=False)]
+Reward = Annotated[float, Field(allow_inf_nan=False, gt=-1e150, lt=1e150)]
+LabelText = Annotated[str, StringConstraints(strict=True, max_length=20_000)]
+Label = LabelText | Annotated[int, Field(strict=True, ge=-_EXACT, le=_EXACT)]
+PictureId = Annotated[str, StringConstraints(strict=True, pattern=r"^[0-9a-f]{32}$")]
+Seconds = Annotated[float, Field(gt=0, le=100 * 366 * 86_400, allow_inf_nan=False)]
+
+
+class Wire(BaseModel):
+    """A body whose fields are all known."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+def _like(example: dict[str, Any]) -> ConfigDict:
+    return ConfigDict(extra="forbid", json_schema_extra={"examples": [example]})
+
+
+# A study
+
+
+class AnswerIn(Wire):
+    """A button of the rating page, and the reward that it stands for."""
+
+    label: Annotated[str, StringConstraints(strict=True, min_length=1, max_length=100)]
+    reward: Reward
+
+
+class AboutIn(Wire):
+    """What raters are shown; what is left out stays as it is, or is empty."""
+
+    model_config = _like(
+        {
+            "question": "How funny is this caption?",
+            "scale": [{"label": "unfunny", "reward": 0}, {"label": "funny", "reward": 1}],
+            "sitting": 25,
+        }
+    )
+    question: Annotated[str, StringConstraints(strict=True, max_length=500)] | None = None
+    description: Annotated[str, StringConstraints(strict=True, max_length=3000)] | None = None
+    picture: PictureId | Literal[""] | None = Field(default=None, description="The id of an upload; empty for none.")
+    scale: list[AnswerIn] | None = Field(default=None, description="2 to 9 answers, from the lowest up.", max_length=9)
+    instructions: Annotated[str, StringConstraints(strict=True, max_length=3000)] | None = None
+    consent: Annotated[str, StringConstraints(strict=True, max_length=3000)] | None = None
+    thanks: Annotated[str, StringConstraints(strict=True, max_length=1000)] | None = None
+    completion: Annotated[str, StringConstraints(strict=True, max_length=500, pattern=r"^(https://\S+)?$")] | None = (
+        Field(default=None, description="Where a rater goes in the end: an https link; empty for none.")
+    )
+    sitting: Annotated[int, Field(strict=True, ge=0, le=100_000)] | None = Field(
+        default=None, description="Ratings of one rater at most; 0 for no limit."
+    )
+    repeats: bool | None = Field(default=None, description="Whether a rater may be given an arm more than once.")
+
+    def over(self, before: About) -> About:
+        """Return what raters are shown, with what is said here in the place of what was."""
+        said = {name: value for name, value in self.model_dump().items() if value is not None}
+        if self.scale is not None:
+            said["scale"] = tuple(Answer(answer.label, answer.reward) for answer in self.scale)
+        for name in ("picture", "completion", "sitting"):
+            if name in said:
+                said[name] = said[name] or None
+        return About(**{**{name: getattr(before, name) for name in About.__dataclass_fields__}, **said})
+
+
+class ArmIn(Wire):
+    """An arm: its label; and if need be what raters see instead of it, and anything to keep with it."""
+
+    label: Label
+    text: LabelText | None = None
+    picture: PictureId | None = None
+    payload: Any = None
+
+    def pair(self) -> tuple[PlainLabel, Any]:
+        """Return the label and what is kept with it; None for nothing."""
+        if self.text is None and self.picture is None:
+            return self.label, _kept(self.payload)
+        more = {"payload": self.payload} if not isinstance(self.payload, dict | None) else self.payload or {}
+        seen = {"text": self.text, "picture": self.picture}
+        return self.label, _kept({**more, **{name: value for name, value in seen.items() if value is not None}})
+
+
+class SheetIn(Wire):
+    """A CSV file with a header, as text or, in any encoding, as base64."""
+
+    text: Text | None = None
+    base64: Text | None = None
+    label: Text | None = Field(default=None, description="The column of labels; the others are kept as payload.")
+    known: Text | None = Field(default=None, description="The column of known results, which may have empty cells.")
+
+    def arms(self) -> tuple[Any, list[tuple[PlainLabel, float]]]:
+        """Return the arms, and their known results."""
+        if (self.text is None) == (self.base64 is None):
+            raise InvalidInput("a sheet has its text or its base64, and must have one of the two")
+        return sheets.arms_of(sheets.read(self._data()), self.label, self.known)
+
+    def _data(self) -> bytes:
+        if self.text is not None:
+            return self.text.encode()
+        try:
+            return base64.b64decode(self.base64 or "", validate=True)
+        except (binascii.Error, ValueError) as error:
+            raise UnreadableData(f"the sheet's base64 cannot be read: {error}") from None
+
+
+class KnownIn(Wire):
+    """A known result of an arm."""
+
+    label: Label
+    reward: Reward
+    pull: Whole | None = None
+
+
+class StudyIn(Wire):
+    """A new study."""
+
+    model_config = _like(
+        {
+            "name": "captions",
+            "arms": ["Wrong floor.", "Your table is ready."],
+            "about": {
+                "question": "How funny is this caption?",
+                "scale": [{"label": "unfunny", "reward": 0}, {"label": "funny", "reward": 1}],
+            },
+        }
+    )
+    name: Name
+    arms: list[LabelText | ArmIn | Annotated[int, Field(strict=True, ge=-_EXACT, le=_EXACT)]] | None = None
+    sheet: SheetIn | None = None
+    policy: Annotated[str, StringConstraints(strict=True, max_length=500)] = "b3auto"
+    seed: Whole = 0
+    direction: Literal["maximize", "minimize"] = "maximize"
+    lease: Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False)] | None = Field(
+        default=None,
+        description="Seconds after which a ticket goes to the next holder; raters' do after 600 in any case.",
+    )
+    patience: Annotated[int, Field(strict=True, ge=1, le=1_000_000)] = 3
+    examples: Annotated[int, Field(strict=True, ge=1, le=1_000_000_000)] | None = None
+    known: list[KnownIn] = []
+    about: AboutIn = AboutIn()
+
+    def settings(self) -> dict[str, Any]:
+        """Return what the study is made with, but for its arms."""
+        return {name: getattr(self, name) for name in ("policy", "seed", "direction", "lease", "patience", "examples")}
+
+    def contents(self) -> tuple[Any, Any]:
+        """Return the arms and the known results."""
+        if (self.arms is None) == (self.sheet is None):
+            raise InvalidInput("a study has arms or a sheet with arms, and must have one of the two")
+        arms, pairs = (arms_from(map(_pair, self.arms or ())), []) if self.sheet is None else self.sheet.arms()
+        known: dict[PlainLabel, Any] = {}
+        for label, reward in pairs:
+            known.setdefault(label, []).append(reward)
+        for row in self.known:
+            add_known(known, row)
+        return arms, known or None
+
+
+class ArmsIn(Wire):
+    """Arms to add, all or none of them."""
+
+    arms: list[LabelText | ArmIn | Annotated[int, Field(strict=True, ge=-_EXACT, le=_EXACT)]] = Field(min_length=1)
+
+    def contents(self) -> Any:
+        """Return the arms."""
+        return arms_from(map(_pair, self.arms))
+
+
+class PolicyIn(Wire):
+    """The policy to go on with."""
+
+    policy: Annotated[str, StringConstraints(strict=True, max_length=500)]
+
+
+# Tickets and results
+
+
+class AskIn(Wire):
+    """What is asked for."""
+
+    model_config = _like({"n": 1, "holder": "machine-7"})
+    n: Annotated[int, Field(strict=True, ge=1, le=10_000)] = 1
+    holder: Annotated[str, StringConstraints(strict=True, min_length=1, max_length=200)] | None = Field(
+        default=None, description="Who asks; the key's own name if left out."
+    )
+    unseen: bool = False
+    limit: Whole | None = None
+
+
+class ResultIn(Wire):
+    """The result of a ticket."""
+
+    ticket: Whole
+    reward: Reward
+    holder: Annotated[str, StringConstraints(strict=True, min_length=1, max_length=200)] | None = None
+    details: dict[str, Any] | None = None
+
+
+class ResultsIn(Wire):
+    """Results of tickets."""
+
+    model_config = _like({"results": [{"ticket": 0, "reward": 0.5}]})
+    results: list[ResultIn] = Field(min_length=1, max_length=10_000)
+    together: bool = Field(default=False, description="All or none of them; without holders and details.")
+
+
+class TicketIn(Wire):
+    """A ticket."""
+
+    ticket: Whole
+
+
+class ReleaseIn(Wire):
+    """Tickets, or the holder of tickets."""
+
+    tickets: list[Whole] = Field(default=[], max_length=10_000)
+    holder: Annotated[str, StringConstraints(strict=True, max_length=200)] | None = None
+
+
+class ObservationsIn(Wire):
+    """Known results, all or none of them."""
+
+    results: list[KnownIn] = Field(min_length=1, max_length=100_000)
+
+    def known(self) -> Any:
+        """Return them as the library takes them."""
+        known: dict[PlainLabel, Any] = {}
+        for row in self.results:
+            add_known(known, row)
+        return known
+
+
+class CorrectionIn(Wire):
+    """Another reward for a ticket that was told."""
+
+    ticket: Whole
+    reward: Reward
+
+
+class HolderIn(Wire):
+    """A holder."""
+
+    holder: Annotated[str, StringConstraints(strict=True, min_length=1, max_length=200)]
+
+
+# Access
+
+
+class SessionIn(Wire):
+    """A one-time code or a key, to be exchanged for a cookie."""
+
+    secret: Annotated[str, StringConstraints(strict=True, min_length=1, max_length=200)]
+
+
+class KeyIn(Wire):
+    """A new key."""
+
+    model_config = _like({"scope": "worker", "study": "captions", "name": "the cluster"})
+    scope: Literal["reader", "worker", "operator"]
+    study: Name | None = None
+    name: Annotated[str, StringConstraints(strict=True, max_length=200)] = ""
+    seconds: Seconds | None = Field(default=None, description="How long it is valid; for ever if left out.")
+
+
+class LinkIn(Wire):
+    """A new rating link."""
+
+    model_config = _like({"name": "mailing list", "raters": 200})
+    name: Annotated[str, StringConstraints(strict=True, max_length=200)] = ""
+    seconds: Seconds | None = None
+    raters: Annotated[int, Field(strict=True, ge=1, le=10_000_000)] = Field(
+        default=10_000, description="How many raters may start with it; 1 for a link that can be used once."
+    )
+    signed: bool = Field(default=False, description="Whether raters must come with an id that was signed here.")
+
+
+class IdsIn(Wire):
+    """Ids to be signed."""
+
+    ids: list[Annotated[str, StringConstraints(strict=True, min_length=1, max_length=100)]] = Field(
+        min_length=1, max_length=10_000
+    )
+
+
+# Rating
+
+_Claim = Annotated[str, StringConstraints(strict=True, min_length=1, max_length=100)]
+
+
+class SittingIn(Wire):
+    """A rater who comes by a link; the ids are what Prolific and the like put into its address."""
+
+    model_config = _like({})
+    id: _Claim | None = Field(default=None, description="PROLIFIC_PID, or an id that was signed.")
+    study_id: _Claim | None = None
+    session_id: _Claim | None = None
+    signature: Annotated[str, StringConstraints(strict=True, max_length=100)] | None = None
+
+    def claims(self) -> dict[str, str]:
+        """Return what the rater says it is."""
+        said = {"id": self.id, "study_id": self.study_id, "session_id": self.session_id}
+        return {name: value for name, value in said.items() if value is not None}
+
+
+class NextIn(Wire):
+    """How many arms the page wants to have: the one that it shows, and the next."""
+
+    want: Annotated[int, Field(strict=True, ge=1, le=2)] = 1
+
+
+class RatingIn(Wire):
+    """The rating of an arm."""
+
+    ticket: Whole
+    answer: Annotated[str, StringConstraints(strict=True, max_length=100)]
+    seconds: Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)] | None = None
+
+
+class RatingsIn(NextIn):
+    """Ratings, those first that were given first; and how many arms the page wants to have then."""
+
+    model_config = _like({"ratings": [{"ticket": 0, "answer": "funny", "seconds": 2.5}], "want": 2})
+    ratings: list[RatingIn] = Field(min_length=1, max_length=1000)
+
+    def plain(self) -> list[Rated]:
+        """Return the ratings."""
+        return [Rated(rating.ticket, rating.answer, rating.seconds) for rating in self.ratings]
+
+
+class SkipIn(NextIn):
+    """An arm that is skipped."""
+
+    ticket: Whole
+
+
+class RerateIn(Wire):
+    """Another answer in the place of the last one."""
+
+    ticket: Whole
+    answer: Annotated[str, StringConstraints(strict=True, max_length=100)]
+
+
+def add_known(known: dict[PlainLabel, Any], row: KnownIn) -> None:
+    """Add a known result to those of its arm."""
+    if row.pull is None:
+        rewards = known.setdefault(row.label, [])
+        if isinstance(rewards, dict):
+            raise InvalidInput(f"known results of {row.label!r} name a pull here and none there: name all or none")
+        rewards.append(row.reward)
+        return
+    pulls = known.setdefault(row.label, {})
+    if not isinstance(pulls, dict) or row.pull in pulls:
+        raise InvalidInput(f"pull {row.pull} of {row.label!r} is there twice, or others of it name no pull")
+    pulls[row.pull] = row.reward
+
+
+def _pair(arm: PlainLabel | ArmIn) -> tuple[PlainLabel, Any]:
+    return arm.pair() if isinstance(arm, ArmIn) else (arm, None)
+
+
+def _kept(payload: Any) -> Any:
+    if not is_json(payload):
+        raise InvalidInput("a payload is nested more than 20 deep, but must be plain JSON")
+    return payload
