@@ -107,6 +107,19 @@ class TestArms:
         assert [arm.label for arm in session.arms(order="tried")] == labels
         assert [arm.label for arm in session.arms(3, 4, order="tried")] == labels[3:7]
 
+    def test_all_as_they_were_given_tried_or_not(self):
+        session = Session([f"arm {number}" for number in range(20)])
+        session.withdraw("arm 3")
+        ticket = session.ask()[0]
+        session.tell(ticket, 0.5)
+        session.add(["arm 20"])
+        assert [arm.label for arm in session.arms(order="given")] == [f"arm {number}" for number in range(21)]
+        assert [arm.label for arm in session.arms(2, 3, order="given")] == ["arm 2", "arm 3", "arm 4"]
+        assert [arm.label for arm in session.arms(1, 2, order="given", search="ARM 1")] == ["arm 10", "arm 11"]
+        assert [arm.label for arm in session.arms(order="given") if arm.withdrawn] == ["arm 3"]
+        assert [(arm.label, arm.mean) for arm in session.arms(order="given") if arm.pulls] == [(ticket.label, 0.5)]
+        assert session.arms(30, 5, order="given") == []
+
     @pytest.mark.parametrize("order", ["best", "tried"])
     def test_those_with_a_text_in_their_label(self, order):
         session = busy("us")
@@ -130,7 +143,7 @@ class TestArms:
             ({"first": -1}, "first is -1"),
             ({"count": 0}, "count is 0"),
             ({"first": 1.5}, "first is 1.5"),
-            ({"order": "worst"}, "order is 'worst', but must be one of best, tried"),
+            ({"order": "worst"}, "order is 'worst', but must be one of best, tried, given"),
         ],
     )
     def test_what_is_refused(self, wrong, words):

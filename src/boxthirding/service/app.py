@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Final
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -15,6 +15,12 @@ from boxthirding.service.problems import on_invalid, on_library_error, on_refusa
 from boxthirding.service.routes import access, arms, pages, rating, reading, studies, tickets
 from boxthirding.service.service import Service
 from boxthirding.service.shield import API, Shield
+
+ROUTERS: Final = (
+    *[(API, part.router) for part in (studies, tickets, arms, reading, access, rating)],
+    ("", pages.router),
+)
+"""All endpoints: what their paths begin with, and the rest."""
 
 _ABOUT = (
     "Find the best of many noisy options: workers come with a key, raters with a link. Errors are RFC 9457 problems. "
@@ -34,9 +40,8 @@ def create_app(service: Service) -> FastAPI:
         title="boxthirding", version="1", description=_ABOUT, docs_url=None, redoc_url=None, lifespan=lifespan
     )
     app.state.service = service
-    for part in (studies, tickets, arms, reading, access, rating):
-        app.include_router(part.router, prefix=API)
-    app.include_router(pages.router)
+    for prefix, router in ROUTERS:
+        app.include_router(router, prefix=prefix)
     app.add_exception_handler(HTTPException, on_refusal)
     app.add_exception_handler(RequestValidationError, on_invalid)
     app.add_exception_handler(BoxThirdingError, on_library_error)

@@ -171,6 +171,8 @@ class StudyIn(Wire):
         for label, reward in pairs:
             known.setdefault(label, []).append(reward)
         for row in self.known:
+            if row.label not in arms:
+                raise InvalidInput(f"a known result is of {row.label!r}, which is none of the arms")
             add_known(known, row)
         return arms, known or None
 

@@ -2,6 +2,7 @@
 
 import heapq
 import math
+from itertools import islice
 from typing import Final
 
 from boxthirding._checks import is_number, whole
@@ -32,7 +33,7 @@ GOOD: Final = 0.01
 FINAL: Final = "final"
 """The final's level in `boxes`."""
 
-ORDERS: Final = ("best", "tried")
+ORDERS: Final = ("best", "tried", "given")
 
 _OUTCOMES = ("lifted", "shifted", "discarded")
 
@@ -74,11 +75,13 @@ def glance(core: Core) -> Glance:
 
 
 def arms(core: Core, first: int, count: int, order: str, search: str | None) -> list[ArmSummary]:
-    """Return a page of the arms that were tried, best first or in the order in which they were tried."""
+    """Return a page of the arms: best first, in the order in which they were tried, or all of them as given."""
     whole("first", first, least=0)
     whole("count", count, least=1)
     if order not in ORDERS:
         raise InvalidInput(f"order is {order!r}, but must be one of {', '.join(ORDERS)}")
+    if order == "given":
+        return _as_given(core, first, count, search)
     if order == "best":
         ranked = _ranked(core, None if search is not None else first + count)
         if search is None and first + count > len(ranked):
@@ -92,6 +95,22 @@ def arms(core: Core, first: int, count: int, order: str, search: str | None) -> 
         wanted = search.casefold()
         numbers = [arm for arm in numbers if wanted in str(core.labels.label(arm)).casefold()]
     return [_summary(core, arm) for arm in numbers[first : first + count]]
+
+
+def _as_given(core: Core, first: int, count: int, search: str | None) -> list[ArmSummary]:
+    """Return a page of all arms, tried or not, in the order in which they were given."""
+    labels = core.labels
+    if search is None:
+        found = [labels.given(place) for place in range(first, min(first + count, labels.count))]
+    else:
+        wanted = search.casefold()
+        every = (labels.given(place) for place in range(labels.count))
+        found = list(islice((one for one in every if wanted in str(one).casefold()), first, first + count))
+    arms = [(label, labels.find(label)) for label in found]
+    return [
+        ArmSummary(label, None, 0, None, labels.is_gone(label)) if arm is None else _summary(core, arm)
+        for label, arm in arms
+    ]
 
 
 def boxes(core: Core, level: int | str | None = None, first: int = 0, count: int = PAGE) -> list[Box]:

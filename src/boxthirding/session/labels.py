@@ -117,6 +117,10 @@ class Labels:
         """Return the label of a number."""
         return self._label_of(self._numbered[number])
 
+    def given(self, place: int) -> Label:
+        """Return the label of the arm that was given at a place."""
+        return self._label_of(place)
+
     def arm(self, number: int) -> tuple[Label, Any]:
         """Return the label of a number, and what was given as the arm: its label, where nothing else was."""
         arm = self._numbered[number]

@@ -295,7 +295,7 @@ class AskTell(Protocol):
     def arms(
         self, first: int = 0, count: int = PAGE, *, order: str = "best", search: str | None = None
     ) -> list[ArmSummary]:
-        """Return a page of the arms that were tried."""
+        """Return a page of the arms that were tried, or of all of them."""
 
     def boxes(self, level: int | str | None = None, first: int = 0, count: int = PAGE) -> list[Box]:
         """Return the boxes of a level, or of all, each with a page of its arms."""

@@ -320,8 +320,8 @@ class Session:
             How many to pass over.
         count : int, default 100
             How many to return at most.
-        order : {"best", "tried"}, default "best"
-            Best first, or in the order in which they were first tried.
+        order : {"best", "tried", "given"}, default "best"
+            Best first, in the order in which they were first tried, or as given: then also those that were not tried.
         search : str, optional
             Only arms whose label has this text in it, in capitals or not.
 

@@ -27,10 +27,10 @@ def list_arms(
     name: str,
     first: Annotated[int, Query(ge=0, le=2**53)] = 0,
     count: Annotated[int, Query(ge=1, le=1000)] = 100,
-    order: Literal["best", "tried"] = "best",
+    order: Literal["best", "tried", "given"] = "best",
     search: Annotated[str | None, Query(max_length=1000)] = None,
 ) -> Response:
-    """Return a page of the arms that were tried, best first or in the order in which they were tried."""
+    """Return a page of the arms: best first, in the order in which they were tried, or all of them as given."""
     one = served(request, name)
     flagged = one.tally.often_skipped(FLAGGED)
     found = one.study.arms(first, count, order=order, search=search)

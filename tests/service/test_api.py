@@ -1,0 +1,342 @@
+"""The JSON API beyond who may call it: studies, tickets, results, arms, events, exports, repeated requests."""
+
+import base64
+import csv
+import io
+import json
+
+import pytest
+from serving import API, SCALE, Server
+
+from boxthirding import open_study
+from boxthirding.rewards import from_csv
+
+ONE = f"{API}/studies/captions"
+
+
+def problem(reply, status):
+    assert reply.status_code == status, reply.text
+    assert reply.headers["content-type"] == "application/problem+json"
+    said = reply.json()
+    assert (said["status"], bool(said["title"]), bool(said["detail"])) == (status, True, True)
+    return said
+
+
+class TestStudies:
+    def test_a_study_is_made_listed_viewed_described_and_deleted(self, server):
+        server.study(policy="b3", seed=3, known=[{"label": "a", "reward": 0.5}, {"label": "a", "reward": 1}])
+        view = server.operator.get(ONE).json()
+        assert (view["policy"], view["seed"], view["pulls"], view["arms"], view["status"]) == ("b3", 3, 2, 5, "open")
+        (row,) = server.operator.get(f"{API}/studies").json()["studies"]
+        assert (row["name"], row["question"], row["error"]) == ("captions", "How funny?", None)
+        about = server.operator.patch(ONE, json={"question": "Funny?", "sitting": 10}).json()["about"]
+        assert (about["question"], about["sitting"], len(about["scale"])) == ("Funny?", 10, 3)
+        assert server.operator.delete(ONE).status_code == 204
+        assert problem(server.operator.get(ONE), 404)["error"] == "UnknownStudy"
+        server.study()
+
+    def test_the_verbs_of_its_life(self, server):
+        server.study()
+        for verb, status in (("pause", "paused"), ("resume", "open"), ("finish", "finished")):
+            assert server.operator.post(f"{ONE}/{verb}").json()["status"] == status
+        assert problem(server.operator.post(f"{ONE}/resume"), 409)["error"] == "StudyFinished"
+
+    def test_what_it_is_made_of_is_in_its_journal(self, tmp_path):
+        server = Server(tmp_path / "x.db")
+        server.study()
+        server.close()
+        with open_study(tmp_path / "x.db", "captions") as study:
+            assert study.details["rating"]["question"] == "How funny?"
+
+    @pytest.mark.parametrize(
+        ("data", "delimiter", "encoding"),
+        [
+            ("caption;score;author\nAh;0,5;ann\nOh;;bob\n".encode("utf-16"), ";", "utf-16"),
+            ("caption;score;author\nAh;0,5;ann\nOh;;bob\n".encode("utf-16-le"), ";", "utf-16-le"),
+            ("\ufeffcaption,score,author\nAh,0.5,ann\nOh,,bob\n".encode(), ",", "utf-8"),
+            ("caption\tscore\tauthor\r\nAh\t0,5\tann\r\nOh\t\tbob\r\n".encode("cp1252"), "\t", "utf-8"),
+            ("author;caption;score\nann;Ah;0,5\nbïb;Oh;\n".encode("cp1252"), ";", "cp1252"),
+        ],
+    )
+    def test_a_sheet_is_understood_as_people_have_it(self, server, data, delimiter, encoding):
+        read = server.operator.post(f"{API}/sheets", content=data).json()
+        assert (read["delimiter"], read["encoding"], read["n_rows"]) == (delimiter, encoding, 2)
+        sheet = {"base64": base64.b64encode(data).decode(), "known": "score"}
+        reply = server.operator.post(f"{API}/studies", json={"name": "captions", "sheet": sheet})
+        assert reply.status_code == 201, reply.text
+        assert (reply.json()["arms"], reply.json()["recommendation"]["label"]) == (2, "Ah")
+        assert server.operator.get(f"{ONE}/arm", params={"label": "Ah"}).json()["payload"] == {"author": "ann"}
+
+    @pytest.mark.parametrize(
+        ("body", "words"),
+        [
+            ({"arms": []}, "no arms"),
+            ({"arms": ["a", "b", "a"]}, "position 2"),
+            ({"arms": ["a"], "sheet": {"text": "x"}}, "one of the two"),
+            ({}, "one of the two"),
+            ({"sheet": {"text": ""}}, "empty"),
+            ({"sheet": {"text": "caption\n"}}, "no rows"),
+            ({"sheet": {"text": "caption\na\na\n"}}, "unique"),
+            ({"sheet": {"text": "caption,score\na,much\n", "known": "score"}}, "must be a number"),
+            ({"sheet": {"text": "caption\na\n", "label": "title"}}, "no column 'title'"),
+            ({"sheet": {"base64": "§"}}, "base64"),
+            ({"arms": ["a"], "policy": "no such"}, "no such"),
+            ({"arms": ["a"], "about": {"scale": SCALE[:1]}}, "2 to 9"),
+            ({"arms": ["a"], "about": {"scale": [SCALE[0], SCALE[0]]}}, "twice"),
+            ({"arms": ["a"], "about": {"picture": "https://elsewhere/x.png"}}, "picture"),
+            ({"arms": ["a"], "about": {"completion": "javascript:alert(1)"}}, "completion"),
+            ({"arms": ["a"], "known": [{"label": "z", "reward": 1}]}, "'z'"),
+            ({"arms": ["a"], "name": "with/slash"}, "name"),
+            ({"arms": ["a"], "surprise": 1}, "surprise"),
+        ],
+    )
+    def test_what_cannot_become_a_study_is_refused_and_leaves_none(self, server, body, words):
+        said = problem(server.operator.post(f"{API}/studies", json={"name": "captions", **body}), 422)
+        assert words in said["detail"]
+        assert server.operator.get(f"{API}/studies").json()["studies"] == []
+
+    def test_a_name_that_is_taken_is_refused(self, server):
+        server.study()
+        reply = server.operator.post(f"{API}/studies", json={"name": "captions", "arms": ["x"]})
+        assert "already" in problem(reply, 422)["detail"]
+
+    def test_a_study_that_cannot_be_read_does_not_hide_the_others(self, tmp_path):
+        server = Server(tmp_path / "x.db")
+        server.study("good")
+        server.study("bad")
+        server.close()
+        import sqlite3
+
+        with sqlite3.connect(tmp_path / "x.db") as connection:
+            connection.execute("UPDATE boxthirding_events SET event = replace(event, '\"format\":1', '\"format\":99')")
+            connection.execute(
+                "UPDATE boxthirding_events SET event = replace(event, '\"format\":99', '\"format\":1') WHERE study = 1"
+            )
+        connection.close()
+        again = Server(tmp_path / "x.db")
+        rows = {row["name"]: row for row in again.operator.get(f"{API}/studies").json()["studies"]}
+        assert (rows["good"]["status"], rows["bad"]["status"]) == ("open", "unreadable")
+        assert "upgrade" in rows["bad"]["error"]
+        assert "upgrade" in problem(again.operator.get(f"{API}/studies/bad"), 422)["detail"]
+        again.close()
+
+
+class TestTickets:
+    def test_a_worker_asks_tells_fails_and_releases(self, server):
+        study = server.study()
+        worker = server.client(server.new_key("worker", "captions"))
+        asked = worker.post(f"{ONE}/tickets", json={"n": 3, "holder": "m1"}).json()
+        first, second, third = asked["tickets"]
+        assert set(first) == {"id", "arm", "label", "pull", "origin"}
+        assert [row["id"] for row in worker.get(f"{ONE}/tickets", params={"holder": "m1"}).json()["tickets"]] == [0, 1, 2]
+        told = worker.post(
+            f"{ONE}/results",
+            json={"results": [{"ticket": first["id"], "reward": 0.5, "holder": "m1", "details": {"took": 2}}]},
+        )
+        assert told.json() == {"results": [{"ticket": 0, "outcome": "told"}]}
+        assert worker.post(f"{ONE}/failures", json={"ticket": second["id"]}).status_code == 200
+        assert worker.post(f"{ONE}/releases", json={"tickets": [third["id"]]}).json() == {"tickets": [2]}
+        assert (study.pulls, study.view().holders) == (1, {})
+
+    def test_results_are_taken_one_by_one_and_each_says_what_became_of_it(self, server):
+        study = server.study()
+        worker = server.client(server.new_key("worker"))
+        worker.post(f"{ONE}/tickets", json={"n": 2, "holder": "m1"})
+        rows = [
+            {"ticket": 0, "reward": 1.0},
+            {"ticket": 0, "reward": 0.0},
+            {"ticket": 77, "reward": 1.0},
+            {"ticket": 1, "reward": 1.0, "holder": "another"},
+            {"ticket": 1, "reward": 0.5},
+        ]
+        outcomes = worker.post(f"{ONE}/results", json={"results": rows}).json()["results"]
+        assert [row["outcome"] for row in outcomes] == ["told", "again", "refused", "refused", "told"]
+        assert [row["problem"]["error"] for row in outcomes[1:4]] == ["AlreadyTold", "UnknownTicket", "TicketRefused"]
+        assert study.pulls == 2
+
+    def test_results_that_are_told_together_are_all_told_or_none(self, server):
+        study = server.study()
+        worker = server.client(server.new_key("worker"))
+        worker.post(f"{ONE}/tickets", json={"n": 2})
+        rows = [{"ticket": 0, "reward": 1.0}, {"ticket": 77, "reward": 1.0}]
+        problem(worker.post(f"{ONE}/results", json={"results": rows, "together": True}), 404)
+        assert study.pulls == 0
+        worker.post(f"{ONE}/results", json={"results": [{**rows[0]}, {"ticket": 1, "reward": 0}], "together": True})
+        assert study.pulls == 2
+
+    def test_a_worker_cannot_pass_for_a_rater(self, server):
+        server.study()
+        holder = f"rater-{server.link()['id']}-abc"
+        worker = server.client(server.new_key("worker"))
+        problem(worker.post(f"{ONE}/tickets", json={"holder": holder}), 422)
+        problem(worker.post(f"{ONE}/releases", json={"holder": holder}), 422)
+
+    def test_the_operator_corrects_excludes_and_includes(self, server):
+        server.study()
+        worker = server.client(server.new_key("worker"))
+        worker.post(f"{ONE}/tickets", json={"n": 1, "holder": "m1"})
+        worker.post(f"{ONE}/results", json={"results": [{"ticket": 0, "reward": 1.0}]})
+        corrected = server.operator.post(f"{ONE}/corrections", json={"ticket": 0, "reward": 0.25}).json()
+        assert corrected["recommendation"]["mean"] == 0.25
+        assert server.operator.post(f"{ONE}/exclusions", json={"holder": "m1"}).json()["pulls"] == 0
+        assert server.operator.delete(f"{ONE}/exclusions", params={"holder": "m1"}).json()["pulls"] == 1
+        observed = {"results": [{"label": "a", "reward": 3.0}, {"label": "b", "reward": 1.0}]}
+        assert server.operator.post(f"{ONE}/observations", json=observed).json()["pulls"] == 3
+        assert server.operator.post(f"{ONE}/policy", json={"policy": "us"}).json()["policy"] == "us"
+
+
+class TestRepeats:
+    def test_the_same_request_twice_counts_once(self, server):
+        study = server.study()
+        worker = server.client(server.new_key("worker"))
+        headers = {"Idempotency-Key": "one"}
+        replies = [worker.post(f"{ONE}/tickets", json={"n": 2}, headers=headers) for _ in range(3)]
+        assert len({reply.text for reply in replies}) == 1
+        assert [reply.headers.get("idempotency-replayed") for reply in replies] == [None, "true", "true"]
+        assert study.open == 2
+
+    def test_a_key_is_tied_to_the_body_the_route_and_the_credential(self, server):
+        study = server.study()
+        ann, bob = server.client(server.new_key("worker")), server.client(server.new_key("worker"))
+        headers = {"Idempotency-Key": "one"}
+        ann.post(f"{ONE}/tickets", json={"n": 1}, headers=headers)
+        assert "another body" in problem(ann.post(f"{ONE}/tickets", json={"n": 2}, headers=headers), 422)["detail"]
+        bob.post(f"{ONE}/tickets", json={"n": 1}, headers=headers)
+        assert study.open == 2
+        assert ann.post(f"{ONE}/failures", json={"ticket": 0}, headers=headers).json() == {"ticket": 0}
+
+    def test_a_refusal_is_repeated_and_after_a_day_all_is_forgotten(self, server):
+        study = server.study()
+        worker = server.client(server.new_key("worker"))
+        headers = {"Idempotency-Key": "one"}
+        first = worker.post(f"{ONE}/failures", json={"ticket": 0}, headers=headers)
+        worker.post(f"{ONE}/tickets", json={})
+        assert worker.post(f"{ONE}/failures", json={"ticket": 0}, headers=headers).text == first.text
+        problem(first, 404)
+        server.now += 86_401
+        assert worker.post(f"{ONE}/failures", json={"ticket": 0}, headers=headers).status_code == 200
+        assert study.view().holders == {}
+
+
+class TestArms:
+    def test_arms_come_by_pages_are_searched_added_and_withdrawn(self, server):
+        study = server.study(arms=[f"caption {number}" for number in range(9)])
+        for _ in range(9):
+            (ticket,) = study.ask()
+            study.tell(ticket, len(ticket.label) + ticket.id)
+        page = server.operator.get(f"{ONE}/arms", params={"first": 2, "count": 3}).json()["arms"]
+        assert [arm["label"] for arm in page] == [arm.label for arm in study.arms(2, 3)]
+        found = server.operator.get(f"{ONE}/arms", params={"search": "CAPTION 4", "order": "given"}).json()["arms"]
+        assert [arm["label"] for arm in found] == ["caption 4"]
+        added = server.operator.post(f"{ONE}/arms", json={"arms": ["new", {"label": "n2", "payload": [1]}]})
+        assert added.json() == {"added": 2, "arms": 11}
+        assert "already" in problem(server.operator.post(f"{ONE}/arms", json={"arms": ["new"]}), 422)["detail"]
+        one = server.operator.get(f"{ONE}/arm", params={"label": "n2"}).json()
+        assert (one["payload"], one["place"], one["steps"]) == ([1], "in the pool", [])
+        assert server.operator.delete(f"{ONE}/arm", params={"label": "new"}).json()["arms"] == 10
+        problem(server.operator.get(f"{ONE}/arm", params={"label": "nothing"}), 404)
+
+    def test_labels_that_are_numbers_and_labels_of_any_characters_are_found(self, server):
+        strange = "a/b?c#d&e=f %2F <script> \u202e ☃ 😀"
+        server.study(arms=[7, -3, strange])
+        for label in (7, -3, strange):
+            assert server.operator.get(f"{ONE}/arm", params={"label": str(label)}).json()["label"] == label
+
+    def test_boxes_and_screening_are_those_of_the_library(self, server):
+        study = server.study(arms=[f"caption {number}" for number in range(30)])
+        for _ in range(90):
+            study.tell(study.ask()[0], 1.0)
+        boxes = server.operator.get(f"{ONE}/boxes", params={"level": "1", "count": 2}).json()["boxes"]
+        assert [box["size"] for box in boxes] == [box.size for box in study.boxes(1)]
+        assert max(len(box["arms"]) for box in boxes) <= 2
+        assert server.operator.get(f"{ONE}/boxes", params={"level": "final"}).status_code == 200
+        got = server.operator.get(f"{ONE}/screening", params={"share": 0.1}).json()["screening"]
+        assert got["probability"] == study.screening(0.1).probability
+        assert server.operator.get(f"{ONE}/top", params={"k": 3}).json()["top"][0]["label"] == study.top(3)[0].label
+
+
+class TestExports:
+    def rated(self, server):
+        server.study(arms=["=1+1", "plain", "@x"], policy="us", known=[{"label": "plain", "reward": 0.5}])
+        link = server.link()
+        raters = [server.rater(link) for _ in range(3)]
+        for _ in range(3):
+            for rater, answer in zip(raters, ("funny", "unfunny", "funny"), strict=True):
+                rater.rate(rater.next()[0]["ticket"], answer, seconds=1.25)
+
+    def test_results_are_a_row_each_and_formulas_are_quoted(self, server):
+        self.rated(server)
+        reply = server.operator.get(f"{ONE}/results.csv")
+        assert 'filename="captions-results.csv"' in reply.headers["content-disposition"]
+        rows = list(csv.DictReader(io.StringIO(reply.text)))
+        assert len(rows) == 10
+        assert {row["arm"] for row in rows} == {"'=1+1", "plain", "'@x"}
+        assert [row["rater"] == "" for row in rows] == [True] + [False] * 9
+        assert {row["answer"] for row in rows[1:]} == {"funny", "unfunny"}
+        assert {row["seconds"] for row in rows[1:]} == {"1.25"}
+
+    def test_an_excluded_rater_is_marked_and_does_not_count_in_the_summary(self, server):
+        self.rated(server)
+        holder = server.operator.get(f"{ONE}/raters").json()["raters"][0]["holder"]
+        server.operator.post(f"{ONE}/exclusions", json={"holder": holder})
+        rows = list(csv.DictReader(io.StringIO(server.operator.get(f"{ONE}/results.csv").text)))
+        assert [row["counts"] for row in rows if row["rater"] == holder] == ["False"] * 3
+        arms = list(csv.DictReader(io.StringIO(server.operator.get(f"{ONE}/arms.csv").text)))
+        assert sum(int(row["votes"]) for row in arms) == 7
+        assert sum(int(row["funny"]) + int(row["unfunny"]) for row in arms) == 6
+
+    def test_the_summary_is_one_that_the_library_reads(self, server, tmp_path):
+        self.rated(server)
+        path = tmp_path / "arms.csv"
+        path.write_text(server.operator.get(f"{ONE}/arms.csv").text)
+        instance = from_csv(path)
+        assert (instance.n_arms, len(instance.labels)) == (3, 3)
+
+    def test_the_journal_is_every_event(self, server):
+        self.rated(server)
+        lines = [json.loads(line) for line in server.operator.get(f"{ONE}/journal.jsonl").text.splitlines()]
+        assert [line["seq"] for line in lines] == list(range(1, len(lines) + 1))
+        assert lines[0]["arms"] == ["=1+1", "plain", "@x"]
+        pages, after = [], 0
+        while True:
+            page = server.operator.get(f"{ONE}/events", params={"after": after, "count": 7}).json()
+            if not page["events"]:
+                break
+            pages += page["events"]
+            after = page["next"]
+        assert [event["seq"] for event in pages] == [line["seq"] for line in lines]
+
+
+class TestPictures:
+    PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
+
+    def test_a_picture_is_kept_once_and_shown_to_keys_and_raters(self, server):
+        made = [server.operator.post(f"{API}/pictures", content=self.PNG).json() for _ in range(2)]
+        assert made[0] == made[1]
+        server.study(arms=[{"label": "x", "picture": made[0]["id"]}], about={"picture": made[0]["id"]})
+        rater = server.rater(server.link())
+        assert rater.start.json()["picture"] == made[0]["id"]
+        assert rater.next()[0]["picture"] == made[0]["id"]
+        for reply in (
+            server.operator.get(f"{API}/pictures/{made[0]['id']}"),
+            rater.client.get(f"{rater.path}/pictures/{made[0]['id']}"),
+        ):
+            assert (reply.content, reply.headers["content-type"]) == (self.PNG, "image/png")
+            assert "sandbox" in reply.headers["content-security-policy"]
+
+    @pytest.mark.parametrize("data", [b"<svg xmlns='http://www.w3.org/2000/svg'/>", b"", b"GIF", b"%PDF-1.7 0000000"])
+    def test_what_is_no_picture_by_its_bytes_is_refused(self, server, data):
+        reply = server.operator.post(f"{API}/pictures", content=data, headers={"Content-Type": "image/png"})
+        problem(reply, 415)
+
+    def test_more_than_five_megabytes_are_refused_before_they_are_read(self, server):
+        sent = 0
+
+        def much():
+            nonlocal sent
+            for _ in range(1000):
+                sent += 1
+                yield self.PNG + bytes(1_000_000)
+
+        problem(server.operator.post(f"{API}/pictures", content=bytes(5_000_001)), 413)
+        problem(server.operator.post(f"{API}/pictures", content=much()), 413)
