@@ -68,8 +68,10 @@ def serve(place: str, host: str, port: int, options: Options, say: Callable[[str
         contest = Demo(service, say) if demo else None
         if contest is not None:
             contest.start()
+        server = uvicorn.Server(config)
+        service.is_stopping = lambda: server.should_exit
         try:
-            uvicorn.Server(config).run(sockets=[listening])
+            server.run(sockets=[listening])
         finally:
             if contest is not None:
                 contest.stop()

@@ -53,6 +53,8 @@ class Service:
         self.metrics = Metrics(self.studies.at_hand)
         self.streams: dict[str, int] = {}
         """Open event streams by key."""
+        self.is_stopping: Callable[[], bool] = lambda: False
+        """Whether the server is about to end, so that streams end too."""
 
     @property
     def shown_place(self) -> str:

@@ -64,7 +64,7 @@ def events(
     return reply({"events": [shown(entry) for entry in found], "next": found[-1].seq if found else after})
 
 
-@router.get("/studies/{name}/stream", response_class=EventSourceResponse, response_model=None, **needs(READER))
+@router.get("/studies/{name}/stream", responses={200: {"content": {"text/event-stream": {}}}}, **needs(READER))
 def stream(
     request: Request,
     name: str,
@@ -119,7 +119,11 @@ def _validity(request: Request, service: Service) -> Callable[[], bool]:
     """Return what tells whether the credential of a request still lets it in."""
     session = request.scope.get("boxthirding.session")
     secret = session or request.headers.get("authorization", "").partition(" ")[2].strip()
-    return lambda: service.access.at_hand(secret, is_session=session is not None) is not None
+
+    def is_valid() -> bool:
+        return not service.is_stopping() and service.access.at_hand(secret, is_session=session is not None) is not None
+
+    return is_valid
 
 
 def _download(name: str, kind: str, lines: Iterator[bytes]) -> Response:

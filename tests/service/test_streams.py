@@ -1,0 +1,126 @@
+"""Event streams over a socket: they begin where the reader was, bring what happens, and end when the key does."""
+
+import http.client
+import json
+import socket
+import threading
+
+import pytest
+import uvicorn
+from serving import API, Server
+
+from boxthirding import open_study
+from boxthirding.service.limits import Limits
+
+
+@pytest.fixture
+def live(tmp_path):
+    """Return a server that listens, over a file."""
+    server = Server(tmp_path / "studies.db", limits=Limits(streams=2))
+    listening = socket.create_server(("127.0.0.1", 0))
+    config = uvicorn.Config(server.app, log_level="error", access_log=False, timeout_graceful_shutdown=1)
+    running = uvicorn.Server(config)
+    thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]})
+    thread.start()
+    server.port = listening.getsockname()[1]
+    server.connections = []
+    yield server
+    for connection in server.connections:
+        connection.close()
+    running.should_exit = True
+    thread.join()
+    listening.close()
+
+
+class Stream:
+    """A reader of server-sent events."""
+
+    def __init__(self, server, key, after=None, **headers):
+        more = {} if after is None else {"Last-Event-ID": str(after)}
+        connection = http.client.HTTPConnection("127.0.0.1", server.port)
+        path = f"{API}/studies/captions/stream"
+        connection.request("GET", path, headers={"Authorization": f"Bearer {key}", **more, **headers})
+        self.reply = connection.getresponse()
+        server.connections += [connection, self.reply]
+        self._lines = iter(self.reply.readline, b"")
+
+    def next(self, count):
+        """Return the next events, each with its id."""
+        found, seq = [], None
+        for line in self._lines:
+            text = line.decode().rstrip("\n")
+            if text.startswith("id: "):
+                seq = int(text[4:])
+            elif text.startswith("data: "):
+                event = json.loads(text[6:])
+                assert event["seq"] == seq
+                found.append(event)
+                if len(found) == count:
+                    break
+        return found
+
+    def rest(self):
+        return b"".join(self._lines)
+
+
+def test_a_stream_brings_what_was_and_what_happens(live):
+    study = live.study()
+    study.ask()
+    stream = Stream(live, live.key)
+    assert stream.reply.headers["Content-Type"].startswith("text/event-stream")
+    assert [event["event"] for event in stream.next(2)] == ["created", "asked"]
+    study.tell(0, 0.5)
+    (told,) = stream.next(1)
+    assert (told["seq"], told["event"], told["reward"]) == (3, "told", 0.5)
+
+
+def test_a_stream_resumes_after_the_last_event_that_was_seen(live):
+    study = live.study()
+    for _ in range(5):
+        study.tell(study.ask()[0], 1.0)
+    seen = Stream(live, live.key).next(4)
+    again = Stream(live, live.key, after=seen[-1]["seq"]).next(7)
+    assert [event["seq"] for event in [*seen, *again]] == list(range(1, 12))
+
+
+def test_what_another_process_writes_is_brought_too(live):
+    live.study()
+    stream = Stream(live, live.key, after=1)
+    with open_study(live.place, "captions") as other:
+        other.pause()
+    assert [event["event"] for event in stream.next(1)] == ["paused"]
+
+
+def test_more_events_than_are_kept_in_memory_are_read_from_the_journal(live):
+    study = live.study(arms=[f"caption {number}" for number in range(50)])
+    for _ in range(1300):
+        study.tell(study.ask()[0], 1.0)
+    assert [event["seq"] for event in Stream(live, live.key).next(2601)] == list(range(1, 2602))
+
+
+def test_a_stream_ends_when_its_key_is_revoked(live):
+    study = live.study()
+    key, made = live.service.access.new_key("reader", "captions")
+    stream = Stream(live, key)
+    stream.next(1)
+    live.operator.delete(f"{API}/keys/{made.id}")
+    study.pause()
+    assert b"paused" not in stream.rest()
+
+
+def test_a_key_has_no_more_streams_than_it_may(live):
+    live.study()
+    streams = [Stream(live, live.key) for _ in range(2)]
+    for stream in streams:
+        stream.next(1)
+    refused = Stream(live, live.key)
+    assert (refused.reply.status, "event streams" in refused.rest().decode()) == (429, True)
+    other = Stream(live, live.new_key("reader"))
+    assert other.reply.status == 200
+
+
+@pytest.mark.parametrize("after", ["x", "-1", "1" * 20, "１"])
+def test_a_last_event_id_that_is_no_number_is_refused(server, after):
+    server.study()
+    headers = {"Last-Event-ID": after.encode()}
+    assert server.operator.get(f"{API}/studies/captions/stream", headers=headers).status_code == 422
