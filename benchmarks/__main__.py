@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from benchmarks import durable, importing, live, simulation, views
+from benchmarks import durable, importing, live, serving, simulation, views
 
 Row = dict[str, Any]
 
@@ -19,6 +19,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
     "live": live.measure,
     "durable": durable.measure,
     "views": views.measure,
+    "serving": serving.measure,
 }
 
 MEASURES = ("ratio", "milliseconds", "microseconds", "megabytes")

@@ -41,9 +41,7 @@ class Server:
     def study(self, name="captions", arms=("a", "b", "c", "d", "e"), about=None, **settings):
         """Make a study through the API, and return it as the library has it."""
         said = {"question": "How funny?", "scale": SCALE, **(about or {})}
-        reply = self.operator.post(
-            f"{API}/studies", json={"name": name, "arms": list(arms), "about": said, **settings}
-        )
+        reply = self.operator.post(f"{API}/studies", json={"name": name, "arms": list(arms), "about": said, **settings})
         assert reply.status_code == 201, reply.text
         return self.service.studies.get(name).study
 

@@ -1,5 +1,8 @@
 """Every endpoint against every credential. An endpoint that is not in the table fails the first test."""
 
+import re
+from pathlib import Path
+
 import pytest
 from serving import API, BASE, SCALE, Server
 
@@ -72,7 +75,10 @@ def server():
 
 def test_the_table_has_every_endpoint(server):
     routed = {
-        (method, prefix + route.path) for prefix, router in ROUTERS for route in router.routes for method in route.methods
+        (method, prefix + route.path)
+        for prefix, router in ROUTERS
+        for route in router.routes
+        for method in route.methods
     }
     assert routed | {("GET", "/openapi.json")} == set(TABLE)
     assert len(server.app.routes) == len(ROUTERS) + 1  # the one is /openapi.json
@@ -169,3 +175,9 @@ def test_an_operator_of_one_study_makes_lists_and_revokes_keys_of_that_study_onl
 def test_a_study_can_be_made_by_an_owner(server):
     reply = server.operator.post(f"{API}/studies", json={"name": "new", "arms": ["x"], "about": {"scale": SCALE}})
     assert reply.status_code == 201
+
+
+def test_every_endpoint_is_documented_and_no_other():
+    page = Path(__file__).parents[2] / "docs" / "reference" / "service.md"
+    named = re.findall(r"^\| `(\w+) (\S+)` \|", page.read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(named) == sorted(TABLE)

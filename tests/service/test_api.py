@@ -128,7 +128,11 @@ class TestTickets:
         asked = worker.post(f"{ONE}/tickets", json={"n": 3, "holder": "m1"}).json()
         first, second, third = asked["tickets"]
         assert set(first) == {"id", "arm", "label", "pull", "origin"}
-        assert [row["id"] for row in worker.get(f"{ONE}/tickets", params={"holder": "m1"}).json()["tickets"]] == [0, 1, 2]
+        assert [row["id"] for row in worker.get(f"{ONE}/tickets", params={"holder": "m1"}).json()["tickets"]] == [
+            0,
+            1,
+            2,
+        ]
         told = worker.post(
             f"{ONE}/results",
             json={"results": [{"ticket": first["id"], "reward": 0.5, "holder": "m1", "details": {"took": 2}}]},

@@ -191,25 +191,26 @@ def test_a_study_that_hands_nothing_out_says_why(server, verb):
     assert (reply["arms"], reply["why"]) == ([], {"pause": "paused", "finish": "finished"}[verb])
 
 
-class TestIds:
-    CLAIMS = {"id": "5f0c", "study_id": "s1", "session_id": "z9"}
+CLAIMS = {"id": "5f0c", "study_id": "s1", "session_id": "z9"}
 
+
+class TestIds:
     def test_what_another_service_says_is_kept_with_every_result(self, server):
         server.study()
-        rater = server.rater(server.link(), **self.CLAIMS)
+        rater = server.rater(server.link(), **CLAIMS)
         rater.rate(rater.next()[0]["ticket"], seconds=2.5)
         row = server.operator.get(f"{API}/studies/captions/results.csv").text.splitlines()[1].split(",")
         assert (row[3], row[5], row[-3:]) == ("funny", "2.5", ["5f0c", "s1", "z9"])
         listed = server.operator.get(f"{API}/studies/captions/raters").json()["raters"]
-        assert [one["claims"] for one in listed] == [self.CLAIMS]
+        assert [one["claims"] for one in listed] == [CLAIMS]
 
     def test_another_browser_under_the_same_id_goes_on_and_reads_nothing(self, server):
         server.study(about={"sitting": 4})
         link = server.link()
-        first = server.rater(link, **self.CLAIMS)
+        first = server.rater(link, **CLAIMS)
         own = first.next(2)
         first.rate(own[0]["ticket"])
-        second = server.rater(link, **self.CLAIMS)
+        second = server.rater(link, **CLAIMS)
         assert second.start.json()["rated"] is None
         (arm,) = second.next()
         assert arm["text"] not in [one["text"] for one in own]

@@ -35,9 +35,13 @@ _BODY = "x-body"
 Handle = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
-def needs(who: str, body: int = SMALL) -> dict[str, Any]:
-    """Return what a route declares: who may call it, and how many bytes it reads."""
-    return {"openapi_extra": {_WHO: who, _BODY: body}}
+def needs(who: str, body: int = SMALL, raw: str | None = None) -> dict[str, Any]:
+    """Return what a route declares: who may call it, how many bytes it reads, and of which type, if it is no JSON."""
+    extra: dict[str, Any] = {_WHO: who, _BODY: body}
+    if raw is not None:
+        schema = {"type": "string", "format": "binary"}
+        extra["requestBody"] = {"required": True, "content": {raw: {"schema": schema}}}
+    return {"openapi_extra": extra}
 
 
 def service_of(request: Request) -> Service:

@@ -12,7 +12,7 @@ from starlette.concurrency import run_in_threadpool
 from boxthirding.study import Damaged, Entry, Event, Study
 from boxthirding.study.codec import as_object
 
-PAUSE: Final = 0.25
+PAUSE: Final = 0.5
 """Seconds for which events are gathered before they are sent."""
 
 BEAT: Final = 15.0

@@ -119,7 +119,7 @@ def sign_ids(request: Request, name: str, id: str, body: IdsIn) -> Response:  # 
     return reply({"signatures": [{"id": one, "signature": links.signature(id, one)} for one in body.ids]})
 
 
-@router.post("/pictures", status_code=201, **needs(OPERATOR, PICTURE))
+@router.post("/pictures", status_code=201, **needs(OPERATOR, PICTURE, "application/octet-stream"))
 async def upload_picture(request: Request) -> Response:
     """Upload a picture, the raw body: PNG, JPEG, WebP or GIF of at most 5 MB."""
     body = await request.body()
