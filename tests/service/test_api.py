@@ -35,6 +35,14 @@ class TestStudies:
         assert problem(server.operator.get(ONE), 404)["error"] == "UnknownStudy"
         server.study()
 
+    def test_what_lets_one_in_to_a_study_goes_with_it(self, server):
+        server.study()
+        worker, rater = server.client(server.new_key("worker", "captions")), server.rater(server.link())
+        server.operator.delete(ONE)
+        server.study()
+        assert worker.get(ONE).status_code == 401
+        assert rater.post("next").status_code == 403
+
     def test_the_verbs_of_its_life(self, server):
         server.study()
         for verb, status in (("pause", "paused"), ("resume", "open"), ("finish", "finished")):
@@ -119,6 +127,44 @@ class TestStudies:
         assert "upgrade" in rows["bad"]["error"]
         assert "upgrade" in problem(again.operator.get(f"{API}/studies/bad"), 422)["detail"]
         again.close()
+
+
+class TestTrouble:
+    def test_a_full_disk_is_said_nothing_is_lost_and_the_server_stays_up(self, tmp_path):
+        server = Server(tmp_path / "x.db")
+        study = server.study(arms=[f"caption {number}" for number in range(40)])
+        connection = study._transactions.journal._connection
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+        connection.execute(f"PRAGMA max_page_count = {pages}")
+        told = 0
+        for _ in range(200):
+            asked = server.operator.post(f"{ONE}/tickets", json={"holder": "m"})
+            if asked.status_code != 200:
+                break
+            row = {"ticket": asked.json()["tickets"][0]["id"], "reward": 1.0, "details": {"text": "x" * 500}}
+            told += server.operator.post(f"{ONE}/results", json={"results": [row]}).status_code == 200
+        said = problem(asked, 503)
+        assert ("the disk is full" in said["detail"], "make room" in said["advice"], said["transient"]) == (True,) * 3
+        assert server.operator.get("/health").status_code == 200
+        connection.execute("PRAGMA max_page_count = 1000000")
+        assert server.operator.get(ONE).json()["pulls"] == told > 0
+        assert server.operator.post(f"{ONE}/tickets", json={"holder": "m"}).status_code == 200
+        server.close()
+
+    def test_a_journal_whose_first_events_are_damaged_is_exported_as_far_as_it_goes(self, tmp_path):
+        import sqlite3
+
+        server = Server(tmp_path / "x.db")
+        study = server.study(arms=["a", "b", "c"], policy="us")
+        for _ in range(5):
+            study.tell(study.ask()[0], 1.0)
+        with sqlite3.connect(tmp_path / "x.db") as connection:
+            connection.execute("UPDATE boxthirding_events SET event = 'x' || event WHERE seq = 2")
+        connection.close()
+        assert len(server.operator.get(f"{ONE}/results.csv").text.splitlines()) == 6
+        assert '"event": "damaged"' in server.operator.get(f"{ONE}/journal.jsonl").text
+        assert server.operator.get(f"{ONE}/raters").json()["n_raters"] >= 1
+        server.close()
 
 
 class TestTickets:

@@ -175,9 +175,10 @@ def test_an_answer_that_is_not_on_the_scale_is_refused_and_says_which_are(server
     study = server.study()
     rater = server.rater(server.link())
     (arm,) = rater.next()
-    reply = rater.rate(arm["ticket"], "hilarious")
-    assert (reply.status_code, study.pulls) == (422, 0)
-    assert "'somewhat funny'" in reply.json()["detail"]
+    (outcome,) = rater.rate(arm["ticket"], "hilarious").json()["ratings"]
+    assert (outcome["outcome"], study.pulls) == ("refused", 0)
+    assert "'somewhat funny'" in outcome["why"]
+    assert rater.next() == [arm]
 
 
 @pytest.mark.parametrize("verb", ["pause", "finish"])

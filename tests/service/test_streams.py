@@ -108,6 +108,15 @@ def test_a_stream_ends_when_its_key_is_revoked(live):
     assert b"paused" not in stream.rest()
 
 
+def test_a_stream_of_a_study_that_is_deleted_ends(live):
+    live.study()
+    stream = Stream(live, live.key)
+    stream.next(1)
+    live.operator.delete(f"{API}/studies/captions")
+    assert b"event" not in stream.rest()
+    assert Stream(live, live.key).reply.status == 404
+
+
 def test_a_key_has_no_more_streams_than_it_may(live):
     live.study()
     streams = [Stream(live, live.key) for _ in range(2)]

@@ -32,6 +32,7 @@ RESULTS: Final = (
 
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would run it
 _LATEST: Final = 253402300799  # seconds: the year 9999
+_LOST: Final = ("", "")  # the arm and the holder of a ticket whose event is damaged
 _PAGE: Final = 1000  # arms read at a time
 
 
@@ -91,9 +92,9 @@ def _results(study: Study, about: About) -> Iterator[tuple[Any, ...]]:
             case Asked(holder=holder, tickets=new):
                 tickets |= {ticket: (label, holder) for ticket, label, _ in new}
             case Given(holder=holder, tickets=again):
-                tickets |= {ticket: (tickets[ticket][0], holder) for ticket in again}
+                tickets |= {ticket: (tickets.get(ticket, _LOST)[0], holder) for ticket in again}
             case Told(ticket=ticket, reward=reward):
-                label, holder = tickets[ticket]
+                label, holder = tickets.get(ticket, _LOST)
                 holder = event.holder or holder
                 details = event.details or {}
                 answer = details.get("answer", "")

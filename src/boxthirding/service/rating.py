@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
-from boxthirding.errors import AlreadyTold, ArmWithdrawn, StudyFinished, TicketRefused
+from boxthirding.errors import AlreadyTold, ArmWithdrawn, InvalidInput, StudyFinished, TicketRefused
 from boxthirding.service.links import HOLDER, Rater
 from boxthirding.service.problems import Refusal
 from boxthirding.service.studies import Served
@@ -75,8 +75,7 @@ class Rating:
 
     def rate(self, ratings: Iterable[Rated]) -> list[dict[str, Any]]:
         """Take ratings, one by one; return what became of each: stored, again (it was there already) or refused."""
-        about = self._served.about
-        return [self._rate(rated, about.reward(rated.answer)) for rated in ratings]
+        return [self._rate(rated) for rated in ratings]
 
     def skip(self, ticket: int) -> None:
         """Let another rater have an arm; this one is not shown it again."""
@@ -93,7 +92,11 @@ class Rating:
             raise Refusal(409, f"ticket {ticket} is not your last rating, and only that can be corrected")
         self._study.correct(ticket, reward)
 
-    def _rate(self, rated: Rated, reward: float) -> dict[str, Any]:
+    def _rate(self, rated: Rated) -> dict[str, Any]:
+        try:
+            reward = self._served.about.reward(rated.answer)
+        except InvalidInput as problem:
+            return {"ticket": rated.ticket, "outcome": "refused", "why": str(problem)}
         details: dict[str, Any] = {"answer": rated.answer}
         if rated.seconds is not None:
             details["seconds"] = round(rated.seconds, 3)

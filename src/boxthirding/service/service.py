@@ -67,6 +67,15 @@ class Service:
             return None
         return self.access.new_key(OPERATOR, name="first")[0]
 
+    def delete_study(self, name: str) -> None:
+        """Delete a study, and what lets one in to it: another of its name is another study."""
+        self.studies.delete(name)
+        for link in self.links.all(name):
+            self.links.revoke(name, link.id)
+        for key in self.access.all_keys():
+            if key.study == name:
+                self.access.revoke(key.id)
+
     def close(self) -> None:
         """Let go of the place."""
         self.studies.close()

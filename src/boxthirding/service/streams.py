@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from starlette.concurrency import run_in_threadpool
 
+from boxthirding.errors import BoxThirdingError
 from boxthirding.study import Damaged, Entry, Event, Study
 from boxthirding.study.codec import as_object
 
@@ -73,6 +74,8 @@ class Announcer:
                 if quiet >= BEAT:
                     quiet = 0.0
                     yield b": still here\n\n"
+        except BoxThirdingError:  # the study was deleted, or cannot be reached: a browser comes back, and is told so
+            return
         finally:
             self.open -= 1
 

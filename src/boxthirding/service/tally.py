@@ -132,9 +132,11 @@ class Tally:
 
     def _read_up_to(self, last: int | None) -> None:
         """Read the journal after what is added up, to a number or to its end."""
-        for entry in self._study.events(self._seq):
+        for entry in self._study.events(self._seq, damaged=True):
             if isinstance(entry, Entry):
                 self._add(entry.event)
+            else:
+                self._seq = entry.seq  # what it says cannot be told
             if entry.seq == last:
                 return
 
@@ -183,7 +185,8 @@ class Tally:
         held = self._held.pop(ticket, None)
         if held is not None and why == SKIPPED:
             self.holders.setdefault(held.holder, HolderTally(first=held.at)).skipped += 1
-            self.skips.setdefault(self._labels[ticket], set()).add(held.holder)
+            if ticket in self._labels:
+                self.skips.setdefault(self._labels[ticket], set()).add(held.holder)
 
 
 def unusual(told: HolderTally, typical: float | None) -> Iterator[str]:

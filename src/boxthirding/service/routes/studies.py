@@ -62,8 +62,8 @@ def describe_study(request: Request, name: str, body: AboutIn) -> Response:
 
 @router.delete("/studies/{name}", status_code=204, **needs(OWNER))
 def delete_study(request: Request, name: str) -> Response:
-    """Delete a study with all its results, for good."""
-    service_of(request).studies.delete(name)
+    """Delete a study with all its results, its keys and its rating links, for good."""
+    service_of(request).delete_study(name)
     return Response(status_code=204)
 
 
