@@ -97,7 +97,7 @@ class TestServer:
 
         monkeypatch.setattr(postgres, "PATIENCE", 1)
         with open_study(database, "s", arms=500) as study, psycopg.connect(database) as connection:
-            connection.execute("SELECT pg_advisory_xact_lock(%s)", (postgres._key("boxthirding study s"),))
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", (postgres.key_of("boxthirding study s"),))
             with pytest.raises(StudyUnavailable, match=r"lock timeout.*; nothing is lost, try again$"):
                 study.ask()
             connection.rollback()
@@ -132,11 +132,11 @@ class TestServer:
         """One waits for the lock while another writes, and then must see what was written."""
         import psycopg
 
-        from boxthirding.storage.postgres import _key
+        from boxthirding.storage.postgres import key_of
 
         url = f"{database}&options=-c%20default_transaction_isolation%3Drepeatable%5C%20read"
         with open_study(url, "s", arms=3) as study, psycopg.connect(database, autocommit=True) as connection:
-            connection.execute("SELECT pg_advisory_lock(%s)", (_key("boxthirding study s"),))
+            connection.execute("SELECT pg_advisory_lock(%s)", (key_of("boxthirding study s"),))
             given = []
             thread = threading.Thread(target=lambda: given.append(study.ask()))
             thread.start()

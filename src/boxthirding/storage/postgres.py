@@ -4,7 +4,6 @@ import hashlib
 import os
 import re
 import tempfile
-import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -19,8 +18,8 @@ from boxthirding.errors import (
     StudyUnavailable,
     UnreadableData,
 )
-from boxthirding.storage.records import Record
-from boxthirding.storage.schema import POSTGRES, POSTGRES_RECORDS, VERSION_TABLE, migrate, missing
+from boxthirding.storage.records import Records
+from boxthirding.storage.schema import POSTGRES, VERSION_TABLE, migrate, missing
 from boxthirding.study.codec import RESTORE
 
 try:
@@ -104,7 +103,7 @@ class PostgresShelf:
             return False
         line = Line(self._url, self._durability)
         try:
-            with line.transaction(_key(f"boxthirding study {name}")):
+            with line.transaction(key_of(f"boxthirding study {name}")):
                 number = "(SELECT id FROM boxthirding_studies WHERE name = %s)"
                 for table in ("events", "snapshots"):
                     line.run(f"DELETE FROM boxthirding_{table} WHERE study = {number}", (name,))  # noqa: S608  # ours
@@ -113,9 +112,11 @@ class PostgresShelf:
             line.close()
         return True
 
-    def records(self) -> "PostgresRecords":
+    def records(self) -> Records:
         """Return what a server keeps in the database."""
-        return PostgresRecords(self._url, self._durability)
+        from boxthirding.storage.postgres_records import PostgresRecords  # noqa: PLC0415  # which stands on this file
+
+        return PostgresRecords(Line(self._url, self._durability))
 
 
 class Line:
@@ -275,7 +276,7 @@ class Line:
             f"SET lock_timeout = '{PATIENCE}s'; SET idle_in_transaction_session_timeout = '{PATIENCE}s'"
         )
         if missing(self.place, self.version(), POSTGRES) and self._makes_tables:
-            with self.transaction(_key("boxthirding schema")):
+            with self.transaction(key_of("boxthirding schema")):
                 self.run(VERSION_TABLE)
                 migrate(self.place, self.version(), POSTGRES, self.run)
 
@@ -320,7 +321,7 @@ class PostgresJournal:
     def __init__(self, url: str, name: str, durability: str = "normal") -> None:
         self._line = Line(url, durability)
         self._url, self._name = url, name
-        self._lock = _key(f"boxthirding study {name}")
+        self._lock = key_of(f"boxthirding study {name}")
         self._study: int | None = None  # the study's number in the database, once it is there
 
     @contextmanager
@@ -405,65 +406,6 @@ class PostgresJournal:
         return self._study
 
 
-class PostgresRecords:
-    """What a server keeps in a PostgreSQL database."""
-
-    def __init__(self, url: str, durability: str = "normal") -> None:
-        self._line = Line(url, durability)
-        self._lock = threading.Lock()
-        with self._lock, self._line.transaction(_key("boxthirding schema")):
-            self._line.run(POSTGRES_RECORDS)
-
-    def get(self, kind: str, key: str) -> Record | None:
-        """Return a record."""
-        rows = self._rows("SELECT id, at, data FROM boxthirding_records WHERE kind = %s AND id = %s", kind, key)
-        return rows[0] if rows else None
-
-    def put(self, kind: str, record: Record) -> None:
-        """Write a record."""
-        self._rows(
-            "INSERT INTO boxthirding_records (kind, id, at, data) VALUES (%s, %s, %s, %s) ON CONFLICT (kind, id) "
-            "DO UPDATE SET at = excluded.at, data = excluded.data RETURNING id, at, data",
-            *(kind, *record),
-        )
-
-    def put_new(self, kind: str, record: Record) -> bool:
-        """Write a record unless there is one."""
-        query = (
-            "INSERT INTO boxthirding_records (kind, id, at, data) VALUES (%s, %s, %s, %s) "
-            "ON CONFLICT (kind, id) DO NOTHING RETURNING id, at, data"
-        )
-        return bool(self._rows(query, kind, *record))
-
-    def delete(self, kind: str, key: str) -> bool:
-        """Delete a record."""
-        query = "DELETE FROM boxthirding_records WHERE kind = %s AND id = %s RETURNING id, at, data"
-        return bool(self._rows(query, kind, key))
-
-    def all(self, kind: str) -> list[Record]:
-        """Return the records of a kind."""
-        return self._rows("SELECT id, at, data FROM boxthirding_records WHERE kind = %s ORDER BY at, id", kind)
-
-    def count(self, kind: str) -> int:
-        """Return how many records of a kind there are."""
-        with self._lock:
-            return int(self._line.fetch("SELECT count(*) FROM boxthirding_records WHERE kind = %s", (kind,))[0][0])
-
-    def expire(self, kind: str, before: float) -> None:
-        """Delete old records."""
-        with self._lock:
-            self._line.run("DELETE FROM boxthirding_records WHERE kind = %s AND at < %s", (kind, before))
-
-    def close(self) -> None:
-        """Close the connection."""
-        with self._lock:
-            self._line.close()
-
-    def _rows(self, query: str, *values: object) -> list[Record]:
-        with self._lock:
-            return [Record(key, at, bytes(data)) for key, at, data in self._line.fetch(query, values)]
-
-
 class PostgresNames:
     """The names of workers on one study, as advisory locks of a session that does nothing else.
 
@@ -490,11 +432,11 @@ class PostgresNames:
 
     def _try(self, name: str) -> bool:
         """Lock a name; a session may lock what it has locked already."""
-        key = _key(f"{self._study}\0{name}")
+        key = key_of(f"{self._study}\0{name}")
         return bool(self._line.fetch(f"SELECT {STAY}, pg_try_advisory_lock(%s)", (key,))[0][-1])
 
 
-def _key(text: str) -> int:
+def key_of(text: str) -> int:
     """Return the number of an advisory lock; two that share one only wait for each other."""
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big", signed=True)
 

@@ -3,13 +3,13 @@
 import os
 from collections.abc import Sequence
 from contextlib import closing
-from types import TracebackType
 
 from boxthirding.errors import JournalBroken, StudyUnavailable, UnreadableData
 from boxthirding.storage.names import FileNames
 from boxthirding.storage.sqlite_errors import FROM_BACKUP, is_there, translated
-from boxthirding.storage.sqlite_file import PATIENCE, SqliteFile, Transaction, connect
+from boxthirding.storage.sqlite_file import PATIENCE, SqliteFile, connect
 from boxthirding.storage.sqlite_records import SqliteRecords
+from boxthirding.storage.sqlite_writing import Writing
 from boxthirding.study.codec import RESTORE
 
 
@@ -38,13 +38,13 @@ class SqliteShelf:
         """Delete a study."""
         if name not in self.names():
             return False
-        file = connect(self._path, self._durability, self._timeout)
-        with closing(file.connection) as connection, translated(self._path), Transaction(file):
-            row = connection.execute("SELECT id FROM boxthirding_studies WHERE name = ?", (name,)).fetchone()
+        with closing(connect(self._path, self._durability, self._timeout)) as file, Writing(file, name):
+            run = file.connection.execute
+            row = run("SELECT id FROM boxthirding_studies WHERE name = ?", (name,)).fetchone()
             for table in ("events", "snapshots"):
                 query = f"DELETE FROM boxthirding_{table} WHERE study = ?"  # noqa: S608  # a name of ours
-                connection.execute(query, row or (None,))
-            return connection.execute("DELETE FROM boxthirding_studies WHERE name = ?", (name,)).rowcount > 0
+                run(query, row or (None,))
+            return run("DELETE FROM boxthirding_studies WHERE name = ?", (name,)).rowcount > 0
 
     def records(self) -> SqliteRecords:
         """Return what a server keeps in the file."""
@@ -62,11 +62,11 @@ class SqliteJournal:
         self._study: int | None = None  # the study's number in the file, once it is there
         self._end: int | None = None  # how many events there are, as the transaction under way has seen
 
-    def writing(self) -> "_Writing":
+    def writing(self) -> Writing:
         """Hold the file's write lock; commit at the end, roll back if something was raised."""
         self._usable()
         self._end = None
-        return _Writing(self._file, self._name)
+        return Writing(self._file, self._name)
 
     def read(self, after: int, limit: int) -> list[str]:
         """Return up to `limit` texts after a number."""
@@ -192,38 +192,3 @@ class SqliteJournal:
         if self._is_closed:
             raise StudyUnavailable("the study was closed here", advice="open it again")
         return self._file
-
-
-class _Writing(Transaction):
-    """The write lock of a study's file."""
-
-    def __init__(self, file: SqliteFile, name: str) -> None:
-        super().__init__(file)
-        self._name = name
-
-    def __enter__(self) -> None:
-        file = self._file
-        try:
-            with translated(file.path):
-                if file.under_way is not None:
-                    self._roll_back()  # what an interrupt has left open: only one at a time is begun here
-                file.begin_to_write(self._name)
-                self._begin()
-        except BaseException:
-            self._roll_back()
-            file.let_go()
-            raise
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        file = self._file
-        is_ours = file.under_way is self
-        try:
-            with translated(file.path):
-                super().__exit__(kind, error, trace)
-            if error is None and not file.is_calm():
-                file.check(self._name)  # if it was moved, what was committed may never be found
-        finally:
-            if is_ours:
-                file.stop_writing()

@@ -5,7 +5,10 @@ import threading
 from boxthirding.storage.records import Record
 from boxthirding.storage.schema import SQLITE_RECORDS
 from boxthirding.storage.sqlite_errors import translated
-from boxthirding.storage.sqlite_file import PATIENCE, Transaction, connect
+from boxthirding.storage.sqlite_file import PATIENCE, connect
+from boxthirding.storage.sqlite_writing import Writing
+
+_NAME = "of the server"  # what errors call it by
 
 
 class SqliteRecords:
@@ -15,8 +18,12 @@ class SqliteRecords:
         self._path = path
         self._lock = threading.Lock()
         self._file = connect(path, durability, timeout)
-        with self._lock, translated(path), Transaction(self._file):
-            self._file.connection.execute(SQLITE_RECORDS)
+        try:
+            with self._lock, Writing(self._file, _NAME):
+                self._file.connection.execute(SQLITE_RECORDS)
+        except BaseException:
+            self._file.close()
+            raise
 
     def get(self, kind: str, key: str) -> Record | None:
         """Return a record."""
@@ -44,7 +51,7 @@ class SqliteRecords:
 
     def count(self, kind: str) -> int:
         """Return how many records of a kind there are."""
-        with self._lock, translated(self._path):
+        with self._lock, translated(self._path), self._file.reading(_NAME):
             query = "SELECT count(*) FROM boxthirding_records WHERE kind = ?"
             return int(self._file.connection.execute(query, (kind,)).fetchone()[0])
 
@@ -55,13 +62,13 @@ class SqliteRecords:
     def close(self) -> None:
         """Close the file."""
         with self._lock:
-            self._file.connection.close()
+            self._file.close()
 
     def _rows(self, query: str, *values: object) -> list[Record]:
-        with self._lock, translated(self._path):
+        with self._lock, translated(self._path), self._file.reading(_NAME):
             found = self._file.connection.execute(query, values).fetchall()
         return [Record(key, at, bytes(data)) for key, at, data in found]
 
     def _changed(self, query: str, *values: object) -> int:
-        with self._lock, translated(self._path), Transaction(self._file):
+        with self._lock, Writing(self._file, _NAME):
             return self._file.connection.execute(query, values).rowcount
