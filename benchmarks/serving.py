@@ -43,8 +43,8 @@ async def _measured(port: int, key: str, link: str) -> list[dict[str, Any]]:
     for _ in range(ROUNDS):
         nothing.append(await _per_second(raters, "nothing"))
         rating.append(await _per_second(raters, "rate"))
-    readers = [asyncio.create_task(_listen(port, key)) for _ in range(STREAMS)]
-    await asyncio.sleep(3)  # until all have read what was before
+    readers = [asyncio.create_task(_listen(port, key, 1 + 2 * REQUESTS * ROUNDS)) for _ in range(STREAMS)]
+    await asyncio.sleep(1)  # until all are there
     with_streams = [await _per_second(raters, "rate") for _ in range(ROUNDS)]
     for task in readers:
         task.cancel()
@@ -56,10 +56,10 @@ async def _measured(port: int, key: str, link: str) -> list[dict[str, Any]]:
     ]
 
 
-async def _listen(port: int, key: str) -> None:
-    """Read an event stream."""
+async def _listen(port: int, key: str, seq: int) -> None:
+    """Read an event stream from an event on, as a page does that has the view of that moment."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    head = f"GET /api/v1/studies/load/stream HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {key}\r\n\r\n"
+    head = f"GET /api/v1/studies/load/stream?after={seq} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {key}\r\n\r\n"
     writer.write(head.encode())
     while await reader.read(1 << 20):
         pass

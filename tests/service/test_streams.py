@@ -83,6 +83,15 @@ def test_a_stream_resumes_after_the_last_event_that_was_seen(live):
     assert [event["seq"] for event in [*seen, *again]] == list(range(1, 12))
 
 
+def test_a_view_says_where_a_stream_goes_on(live):
+    study = live.study()
+    study.ask()
+    view = live.operator.get(f"{API}/studies/captions").json()
+    study.tell(0, 1.0)
+    (told,) = Stream(live, live.key, after=view["seq"]).next(1)
+    assert (view["open"], told["event"]) == (1, "told")
+
+
 def test_what_another_process_writes_is_brought_too(live):
     live.study()
     stream = Stream(live, live.key, after=1)

@@ -20,6 +20,8 @@ AHEAD: Final = 2
 
 _GUESTS: Final = 10  # open tickets of one id, where several browsers use it
 
+_REMEMBERED: Final = 20_000  # arms of open tickets, which are few
+
 FLAGGED: Final = 5
 """Raters who skipped an arm, after which it is flagged."""
 
@@ -58,20 +60,19 @@ class Rating:
         """Return the arms that the rater has and has not rated, up to `count`, new ones after those it holds."""
         self._release_late()
         about, holder = self._served.about, self._rater.holder
-        held = self._study.held(holder)
-        mine: list[Ticket] = [] if self._rater.is_guest else held  # another browser shows those
+        held = self._served.tally.held_by(holder)
+        mine = [] if self._rater.is_guest else self._arms(held)  # another browser shows those
         room = min(count, AHEAD) - len(mine)
         if self._rater.is_guest:
             room = min(room, _GUESTS - len(held))
         elif about.sitting is not None:
             room = min(room, about.sitting - self._told() - len(held))
-        status = self._study.status
-        if room > 0 and status == "open":
+        if room > 0:
             with suppress(StudyFinished):
-                mine = [*mine, *self._study.ask(room, holder=holder, unseen=not about.repeats)]
+                mine += map(self._shown, self._study.ask(room, holder=holder, unseen=not about.repeats))
         progress = self.progress()
-        arms = [] if progress["done"] else [shown(ticket) for ticket in mine[:count]]
-        return {"arms": arms, **progress, **({} if arms else {"why": self._why_none(status, done=progress["done"])})}
+        arms = [] if progress["done"] else mine[:count]
+        return {"arms": arms, **progress, **({} if arms else {"why": self._why_none(done=progress["done"])})}
 
     def rate(self, ratings: Iterable[Rated]) -> list[dict[str, Any]]:
         """Take ratings, one by one; return what became of each: stored, again (it was there already) or refused."""
@@ -79,7 +80,7 @@ class Rating:
 
     def skip(self, ticket: int) -> None:
         """Let another rater have an arm; this one is not shown it again."""
-        if not self._served.tally.is_held(ticket, self._rater.holder):
+        if ticket not in self._served.tally.held_by(self._rater.holder):
             raise Refusal(
                 409, f"ticket {ticket} is not yours, or is rated, so it cannot be skipped", "get the next one"
             )
@@ -103,6 +104,7 @@ class Rating:
         details |= self._rater.claims
         try:
             self._study.tell(rated.ticket, reward, holder=self._rater.holder, details=details)
+            self._served.arms.pop(rated.ticket, None)
         except AlreadyTold:
             return {"ticket": rated.ticket, "outcome": "again"}
         except ArmWithdrawn:
@@ -121,10 +123,26 @@ class Rating:
                 with suppress(TicketRefused, StudyFinished):
                     self._study.release(ticket, why=LATE)
 
-    def _why_none(self, status: str, *, done: bool) -> str:
+    def _why_none(self, *, done: bool) -> str:
         if done:
             return "done"
-        return {"paused": "paused", "finished": "finished"}.get(status, "none left for now")
+        status = self._study.status
+        return status if status in ("paused", "finished") else "none left for now"
+
+    def _arms(self, tickets: list[int]) -> list[dict[str, Any]]:
+        """Return what the rater sees of open tickets."""
+        known = self._served.arms
+        if any(ticket not in known for ticket in tickets):  # given by a server before this one
+            return [self._shown(ticket) for ticket in self._study.held(self._rater.holder)]
+        return [known[ticket] for ticket in tickets]
+
+    def _shown(self, ticket: Ticket) -> dict[str, Any]:
+        """Return what a rater sees of a ticket, and remember it while it is open."""
+        known = self._served.arms
+        if len(known) > _REMEMBERED:
+            known.clear()
+        known[ticket.id] = shown(ticket)
+        return known[ticket.id]
 
 
 def shown(ticket: Ticket) -> dict[str, Any]:

@@ -89,6 +89,8 @@ class Served:
         self.study = study
         self.tally = Tally(study)
         self.announcer = Announcer(study)
+        self.arms: dict[int, dict[str, Any]] = {}
+        """What raters see of the arms of their open tickets, as far as it was looked up."""
         self._about: tuple[Mapping[str, Any] | None, About] = (None, About())
 
     @property

@@ -13,6 +13,7 @@ from boxthirding.study import (
     Created,
     Entry,
     Event,
+    Failed,
     Given,
     Redefined,
     Released,
@@ -72,6 +73,7 @@ class Tally:
         self._seq = 0
         self._labels: dict[int, Label] = {}  # of open tickets
         self._held: dict[int, Held] = {}  # those given longest ago first
+        self._by_holder: dict[str, dict[int, None]] = {}  # the same, in the order in which they were given
         self.details: dict[str, Any] = {}
         self.holders: dict[str, HolderTally] = {}
         self.skips: dict[Label, set[str]] = {}
@@ -112,11 +114,11 @@ class Tally:
                 late.append(held)
             return late
 
-    def is_held(self, ticket: int, holder: str) -> bool:
-        """Tell whether a holder has an open ticket."""
+    def held_by(self, holder: str) -> list[int]:
+        """Return the open tickets of a holder, in the order in which they were given."""
         self.update()
-        held = self._held.get(ticket)
-        return held is not None and held.holder == holder
+        with self._lock:
+            return list(self._by_holder.get(holder, ()))
 
     def all_holders(self) -> list[tuple[str, HolderTally]]:
         """Return every holder, the one who told last first."""
@@ -148,24 +150,28 @@ class Tally:
             case Asked(holder=holder, at=at, tickets=tickets):
                 for ticket, label, _ in tickets:
                     self._labels[ticket] = label
-                    self._held[ticket] = Held(ticket, holder, at)
+                    self._hold(Held(ticket, holder, at))
             case Given(holder=holder, at=at, tickets=tickets):
                 for ticket in tickets:
-                    self._held.pop(ticket, None)
-                    self._held[ticket] = Held(ticket, holder, at)
+                    self._drop(ticket)
+                    self._hold(Held(ticket, holder, at))
+            case Failed(ticket=ticket):
+                self._drop(ticket)
             case Released(tickets=tickets, why=why):
                 for ticket in tickets:
                     self._released(ticket, why)
             case ArmWithdrawn(label=label):
                 for ticket in [ticket for ticket, arm in self._labels.items() if arm == label]:
                     self._labels.pop(ticket, None)
-                    self._held.pop(ticket, None)
+                    self._drop(ticket)
             case Created(details=details) | Redefined(details=details) if details is not None:
                 self.details = details
 
     def _told(self, event: Told) -> None:
-        held = self._held.pop(event.ticket, None)
-        self._labels.pop(event.ticket, None)
+        held = self._held.get(event.ticket)
+        if held is None or event.holder in (None, held.holder):  # else it was late, and the ticket stays open
+            self._drop(event.ticket)
+            self._labels.pop(event.ticket, None)
         holder = event.holder or ("" if held is None else held.holder)
         told = self.holders.setdefault(holder, HolderTally(first=event.at))
         told.told += 1
@@ -182,11 +188,24 @@ class Tally:
             self.minutes.append((minute, 1))
 
     def _released(self, ticket: int, why: str) -> None:
-        held = self._held.pop(ticket, None)
+        held = self._drop(ticket)
         if held is not None and why == SKIPPED:
             self.holders.setdefault(held.holder, HolderTally(first=held.at)).skipped += 1
             if ticket in self._labels:
                 self.skips.setdefault(self._labels[ticket], set()).add(held.holder)
+
+    def _hold(self, held: Held) -> None:
+        self._held[held.ticket] = held
+        self._by_holder.setdefault(held.holder, {})[held.ticket] = None
+
+    def _drop(self, ticket: int) -> Held | None:
+        held = self._held.pop(ticket, None)
+        if held is not None:
+            of_holder = self._by_holder[held.holder]
+            of_holder.pop(ticket, None)
+            if not of_holder:
+                del self._by_holder[held.holder]
+        return held
 
 
 def unusual(told: HolderTally, typical: float | None) -> Iterator[str]:

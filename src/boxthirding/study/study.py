@@ -161,6 +161,11 @@ class Study:
         return self._transactions.look(lambda state: state.status)
 
     @property
+    def seq(self) -> int:
+        """The number of the last event."""
+        return self._transactions.look(lambda state: state.seq)
+
+    @property
     def pulls(self) -> int:
         """How many results count."""
         return self._transactions.look(lambda state: state.core.ledger.pulls)

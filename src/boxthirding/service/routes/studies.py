@@ -27,7 +27,8 @@ def shown(one: Served) -> dict[str, Any]:
     """Return a study's view, and what it was made with."""
     study = one.study
     made = {"examples": study.examples, "lease": study.lease, "patience": study.patience}
-    return {**study.view().as_dict(), **made, "about": one.about.as_dict()}
+    seq = study.seq  # first: a stream from there on leaves nothing out
+    return {**study.view().as_dict(), **made, "seq": seq, "about": one.about.as_dict()}
 
 
 @router.get("/studies", **needs(ANY))
@@ -48,7 +49,7 @@ def make_study(request: Request, body: StudyIn) -> Response:
 
 @router.get("/studies/{name}", **needs(READER))
 def view_study(request: Request, name: str) -> Response:
-    """Return all that can be read of a study at one moment; arms are read by pages."""
+    """Return all that can be read of a study at one moment; arms are read by pages, what follows by a stream."""
     return reply(shown(served(request, name)))
 
 
