@@ -39,15 +39,16 @@ def measure() -> Iterator[dict[str, Any]]:
 
 async def _measured(port: int, key: str, link: str) -> list[dict[str, Any]]:
     raters = [await Rater.start(port, link) for _ in range(RATERS)]
-    nothing, rating = [], []
-    for _ in range(ROUNDS):
+    nothing, rating, with_streams = [], [], []
+    for turn in range(ROUNDS):  # in turns, so that a busy moment hits all of them alike
         nothing.append(await _per_second(raters, "nothing"))
         rating.append(await _per_second(raters, "rate"))
-    readers = [asyncio.create_task(_listen(port, key, 1 + 2 * REQUESTS * ROUNDS)) for _ in range(STREAMS)]
-    await asyncio.sleep(1)  # until all are there
-    with_streams = [await _per_second(raters, "rate") for _ in range(ROUNDS)]
-    for task in readers:
-        task.cancel()
+        seen = 1 + 2 * REQUESTS * (2 * turn + 1)  # events by now, about
+        readers = [asyncio.create_task(_listen(port, key, seen)) for _ in range(STREAMS)]
+        await asyncio.sleep(1)  # until all are there
+        with_streams.append(await _per_second(raters, "rate"))
+        for task in readers:
+            task.cancel()
     fast, rate, slow = max(nothing), max(rating), max(with_streams)
     ratio = round(rate / fast, 3)
     return [
@@ -59,10 +60,13 @@ async def _measured(port: int, key: str, link: str) -> list[dict[str, Any]]:
 async def _listen(port: int, key: str, seq: int) -> None:
     """Read an event stream from an event on, as a page does that has the view of that moment."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    head = f"GET /api/v1/studies/load/stream?after={seq} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {key}\r\n\r\n"
-    writer.write(head.encode())
-    while await reader.read(1 << 20):
-        pass
+    path = f"/api/v1/studies/load/stream?after={seq}"
+    writer.write(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {key}\r\n\r\n".encode())
+    try:
+        while await reader.read(1 << 20):
+            pass
+    finally:
+        writer.close()
 
 
 async def _per_second(raters: list["Rater"], what: str) -> float:
