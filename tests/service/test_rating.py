@@ -140,6 +140,16 @@ def test_a_skipped_arm_goes_to_others_and_five_skips_flag_it(server):
     assert study.view().open == 0
 
 
+def test_a_ticket_that_the_operator_releases_was_not_skipped(server):
+    server.study(arms=["only"])
+    rater = server.rater(server.link())
+    (arm,) = rater.next()
+    server.operator.post(f"{API}/studies/captions/releases", json={"tickets": [arm["ticket"]]})
+    one = server.operator.get(f"{API}/studies/captions/arm", params={"label": "only"}).json()
+    assert one["skipped"] == 0
+    assert server.operator.get(f"{API}/studies/captions/raters").json()["raters"] == []
+
+
 def test_a_ticket_that_a_rater_left_goes_to_the_next_after_ten_minutes(server):
     study = server.study(arms=["only"], policy="us")
     study._clock = lambda: server.now
