@@ -132,7 +132,7 @@ def screening(
 
 @router.post("/sheets", **needs(OPERATOR, LARGE, "text/csv"))
 async def read_sheet(request: Request, rows: Annotated[int, Query(ge=1, le=1000)] = 20) -> Response:
-    """Read a CSV file, the raw body: its encoding, delimiter, columns and first rows. Nothing is kept."""
+    """Read a CSV file, the raw body: its columns and first rows. Nothing is kept."""
     return reply(sheets.shown(sheets.read(await request.body()), rows))
 
 
