@@ -48,6 +48,8 @@ from boxthirding.session import AskTell, Lineage, Recommendation, Screening, Ses
 from boxthirding.types import Progress
 
 if TYPE_CHECKING:
+    from boxthirding.planning.answers import Plan
+    from boxthirding.planning.plan import plan
     from boxthirding.sim.runs import Run
     from boxthirding.sim.simulate import simulate
     from boxthirding.storage import list_studies, open_study
@@ -81,6 +83,7 @@ __all__ = [
     "MissingExtra",
     "NewResult",
     "NoHeader",
+    "Plan",
     "Progress",
     "Prose",
     "Recommendation",
@@ -112,14 +115,17 @@ __all__ = [
     "list_studies",
     "open_study",
     "parse_policy",
+    "plan",
     "simulate",
 ]
 
 _LATER = {
+    "Plan": "boxthirding.planning",
     "Run": "boxthirding.sim",
     "Study": "boxthirding.study",
     "list_studies": "boxthirding.storage",
     "open_study": "boxthirding.storage",
+    "plan": "boxthirding.planning",
     "simulate": "boxthirding.sim",
 }
 _MODULES = frozenset({"rewards", "sim", "theory"})

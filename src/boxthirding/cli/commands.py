@@ -12,6 +12,7 @@ from boxthirding.cli.advice import in_words
 from boxthirding.cli.demo import demo
 from boxthirding.cli.leaderboard import leaderboard
 from boxthirding.cli.output import Failure, Refused, never_fail_to_encode, say
+from boxthirding.cli.plan import plan
 from boxthirding.cli.plot import plot
 from boxthirding.cli.reproduce import reproduce
 from boxthirding.cli.run import run
@@ -70,6 +71,7 @@ def cli() -> None:
 
 cli.add_command(demo)
 cli.add_command(leaderboard)
+cli.add_command(plan)
 cli.add_command(plot)
 cli.add_command(reproduce)
 cli.add_command(run)

@@ -1,0 +1,135 @@
+"""Plans checked against simulations of what they did not see: `python -m benchmarks.plan [--data DIR]`.
+
+A pilot is drawn at random from the captions, a plan is made from it, and what the plan says of mean regret is compared
+with runs on all captions. Shapes and priors of the plan were chosen on the embedded captions with Gaussian noise and
+0/1 rewards; with `--data`, a folder that has 872.csv and 830.csv, known by their SHA-256, two contests that nothing was
+chosen on follow. The last table checks the budgets that plans find for a wish.
+"""
+
+import argparse
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from boxthirding import plan
+from boxthirding.errors import BoxThirdingError
+from boxthirding.report.contests import checked_file
+from boxthirding.rewards import Instance, captions, from_csv, parse_rewards
+from boxthirding.sim import Run, simulate
+
+REWARDS = ("gaussian:0.2", "gaussian:0.5", "bernoulli")
+BUDGETS = (2_000, 10_000)
+PILOTS = ((100, 3), (350, 3), (350, 12))  # arms, pulls of each
+WISH, TOP, SHARE = "top 1 % in 9 of 10 runs", 0.01, 0.9
+FACTOR, WIDEST = 2.0, 6.0
+SEED = 2_026
+
+
+@dataclass(frozen=True)
+class Problem:
+    """True means and rewards."""
+
+    name: str
+    instance: Instance
+    rewards: str
+
+    def pilot(self, arms: int, pulls: int, number: int) -> list[tuple[int, float]]:
+        """Return scores of arms drawn at random."""
+        random = np.random.default_rng([SEED, arms, pulls, number])
+        chosen = random.choice(self.instance.n_arms, arms, replace=False)
+        means = np.repeat(self.instance.means[chosen], pulls)
+        if self.rewards == "bernoulli":
+            scores = (random.random(len(means)) < means).astype(float)
+        else:
+            scores = means + parse_rewards(self.rewards).sigma * random.standard_normal(len(means))
+        return list(zip(np.repeat(chosen, pulls).tolist(), scores.tolist(), strict=True))
+
+    def run(self, budgets: Sequence[int], replicates: int) -> Run:
+        """Return runs on all arms."""
+        last = max(budgets)
+        rewards = parse_rewards(self.rewards)
+        return simulate(self.instance, rewards, "b3auto", budget=last, checkpoints=budgets, replicates=replicates)
+
+
+@cache
+def true_regret(problem: Problem, replicates: int) -> tuple[float, ...]:
+    """Return the mean regret at the budgets."""
+    return tuple(problem.run(BUDGETS, replicates).regret.mean(axis=0).tolist())
+
+
+def regret_rows(problem: Problem, arms: int, pulls: int, pilots: int, replicates: int) -> Iterator[str]:
+    """Yield a row of the table for each budget."""
+    plans = [
+        plan(problem.instance.n_arms, pilot=problem.pilot(arms, pulls, k), budgets=BUDGETS, seed=k)
+        for k in range(pilots)
+    ]
+    unseen = sum(not one.known.shows_spread for one in plans)
+    for place, (budget, true) in enumerate(zip(BUDGETS, true_regret(problem, replicates), strict=True)):
+        rows = [one.rows[place] for one in plans]
+        ratios = np.array([row.regret / true for row in rows])
+        covered = sum(row.regret_low <= true <= row.regret_high for row in rows)
+        widths = np.array([row.regret_high / row.regret_low for row in rows])
+        near = int(((ratios <= FACTOR) & (ratios >= 1 / FACTOR)).sum())
+        yield (
+            f"| {problem.name} | {problem.rewards} | {arms} × {pulls} | {unseen} | {budget:,} | {true:.4f} | "
+            f"{np.median(ratios):.2f} ({ratios.min():.2f} – {ratios.max():.2f}) | {near} | {covered} | "
+            f"{np.median(widths):.1f} ({widths.max():.1f}) |"
+        )
+
+
+def wish_row(problem: Problem, arms: int, pulls: int, pilots: int, replicates: int) -> str:
+    """Return how the budgets that plans find for a wish keep their word."""
+    kept, chances, budgets = 0, [], []
+    for k in range(pilots):
+        found = plan(problem.instance.n_arms, pilot=problem.pilot(arms, pulls, k), want=WISH, seed=k).granted[0].found
+        ranks = problem.instance.n_arms - np.searchsorted(
+            np.sort(problem.instance.means), problem.instance.means, side="right"
+        )
+        answers = problem.run([found.budget], replicates).recommended[:, -1]
+        chance = float((ranks[answers] < int(TOP * problem.instance.n_arms)).mean())
+        error = np.sqrt(chance * (1 - chance) / replicates)
+        kept += found.chance_low - error <= chance <= found.chance_high + error
+        chances.append(chance)
+        budgets.append(found.budget)
+    low, middle, high = np.quantile(chances, (0, 0.5, 1))
+    return (
+        f"| {problem.name} | {problem.rewards} | {arms} × {pulls} | {np.median(budgets):,.0f} ({min(budgets):,} – "
+        f"{max(budgets):,}) | {middle:.0%} ({low:.0%} – {high:.0%}) | {kept} |"
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure and print Markdown."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--data", type=Path, help="a folder with 872.csv and 830.csv")
+    options.add_argument("--pilots", type=int, default=10)
+    options.add_argument("--replicates", type=int, default=400, help="runs that a plan is compared with")
+    given = options.parse_args(arguments)
+    try:
+        instances = {"captions": captions()}
+        if given.data is not None:
+            instances |= {number: from_csv(checked_file(given.data, number)) for number in ("872", "830")}
+    except BoxThirdingError as problem:
+        options.exit(1, f"{options.prog}: error: {problem}\n")
+    problems = [Problem(name, instance, rewards) for name, instance in instances.items() for rewards in REWARDS]
+    print(f"of {given.pilots} pilots each:\n")
+    print(
+        "| captions | rewards | pilot | no spread seen | pulls | true regret | plan / truth | within 2 | covered |",
+        end="",
+    )
+    print(" high / low |\n|---|---|---|---|---|---|---|---|---|---|")
+    for arms, pulls in PILOTS:
+        for problem in problems if arms * pulls < 4_000 else problems[:3]:  # noqa: PLR2004  # the largest pilots once
+            for row in regret_rows(problem, arms, pulls, given.pilots, given.replicates):
+                print(row, flush=True)
+    print("\n| captions | rewards | pilot | budget found | chance there | kept |\n|---|---|---|---|---|---|")
+    for arms, pulls in PILOTS[:2]:
+        for problem in problems:
+            print(wish_row(problem, arms, pulls, given.pilots, given.replicates), flush=True)
+
+
+if __name__ == "__main__":
+    main()

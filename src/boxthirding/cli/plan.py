@@ -1,0 +1,100 @@
+"""`boxthirding plan`: how many pulls a search takes, and how good its answer will be."""
+
+import json
+from pathlib import Path
+
+import click
+
+from boxthirding.cli.output import Failure, say
+
+
+@click.command()
+@click.option("--arms", required=True, type=int, metavar="N", help="How many arms there are to choose from.")
+@click.option("--noise", type=float, metavar="S", help="A guess: standard deviation of repeated scores of one arm.")
+@click.option(
+    "--spread",
+    type=float,
+    metavar="D",
+    help="A guess: how far a good arm, one of the best in ten, is above an ordinary one.",
+)
+@click.option(
+    "--pilot",
+    type=click.Path(path_type=Path),
+    metavar="FILE.csv",
+    help="Instead of guesses: scores of some arms, chosen at random, with repeats; columns arm and score.",
+)
+@click.option("--budget", "budgets", type=int, multiple=True, metavar="T", help="Pulls; may be repeated.")
+@click.option("--want", metavar="WISH", help="Find the smallest budget, such as for 'top 1 % in 9 of 10 runs'.")
+@click.option("--price", type=float, metavar="P", help="What a pull costs.")
+@click.option("--seconds", type=float, metavar="S", help="How long a pull takes.")
+@click.option("--workers", type=int, default=1, show_default=True, metavar="W", help="Pulls that run in parallel.")
+@click.option(
+    "--direction",
+    type=click.Choice(["maximize", "minimize"]),
+    default="maximize",
+    show_default=True,
+    help="Whether large scores of the pilot are good or bad.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="The same seed gives the same plan.")
+@click.option("--threads", type=int, metavar="K", help="Changes no result.  [default: all cores]")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line, budget by budget.")
+@click.option(
+    "--plot", type=click.Path(path_type=Path), metavar="FILE", help="Also draw what budgets give: .png, .svg or .pdf."
+)
+def plan(  # noqa: PLR0913  # an argument for each option
+    *,
+    arms: int,
+    noise: float | None,
+    spread: float | None,
+    pilot: Path | None,
+    budgets: tuple[int, ...],
+    want: str | None,
+    price: float | None,
+    seconds: float | None,
+    workers: int,
+    direction: str,
+    seed: int,
+    threads: int | None,
+    as_json: bool,
+    plot: Path | None,
+) -> None:
+    """Say how many pulls it takes to find a good arm among N, and how good it will be.
+
+    Give two guesses, or a pilot; with neither, there is a row for each of five ratios of noise to spread. The search
+    that is planned is that of b3auto, simulated under everything that fits what is known.
+    """
+    from boxthirding.cli.watching import watched
+    from boxthirding.planning import default_budgets
+    from boxthirding.planning import plan as planned
+    from boxthirding.report import check_plot_file, plot_plan
+
+    if plot is not None:
+        check_plot_file(plot)
+    shown = budgets or (default_budgets(arms) if plot is not None else None)
+    with watched() as view:
+        answer = planned(
+            arms,
+            noise=noise,
+            spread=spread,
+            pilot=pilot,
+            budgets=shown,
+            want=want,
+            price=price,
+            seconds=seconds,
+            workers=workers,
+            direction=direction,
+            seed=seed,
+            threads=threads,
+            progress=view,
+        )
+    if as_json:
+        click.echo("\n".join(map(json.dumps, answer.as_dicts())))
+        for note in answer.notes:
+            say(f"Note: {note}.", err=True)
+    else:
+        say(answer)
+    if plot is not None:
+        try:
+            plot_plan(plot, answer)
+        except OSError as problem:
+            raise Failure(f"the plot {plot} could not be written: {problem.strerror or problem}") from problem

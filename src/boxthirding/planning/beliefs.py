@@ -1,0 +1,134 @@
+"""What is believed of the true means and the noise, as equally likely draws: from guesses, or from a pilot.
+
+The band of a plan is how far its answer differs between these draws.
+"""
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Final
+
+import numpy as np
+
+from boxthirding.planning.pilots import Pilot
+from boxthirding.planning.shapes import PLAUSIBLE, bent, good_above_ordinary, nodes
+from boxthirding.rewards import Bernoulli, Gaussian, Instance, RewardModel
+from boxthirding.types import Floats
+
+TYPICAL_RATIO: Final = 5.0
+"""The noise in standard deviations of the true means, before anything is known: what `b3auto` starts from."""
+
+_WIDTH_OF_RATIO: Final = 1.0  # the standard deviation of its logarithm, also that of `b3auto`
+_DEVIATIONS: Final = np.geomspace(0.03, 2.0, 40)  # of the true means, tried in units of the arms' scatter
+_NOISES: Final = 7  # noise levels tried where repeats are few
+_MANY_REPEATS: Final = 2_000  # from here on the noise is as good as known
+_CLOSE: Final = 0.002  # no arm of 0/1 scores succeeds, or fails, more often than this lets it
+
+
+@dataclass(frozen=True)
+class Belief:
+    """One way the world may be."""
+
+    centre: float
+    deviation: float
+    """The standard deviation of the true means."""
+    skew: float
+    noise: float
+    zero_one: bool = False
+
+    @property
+    def spread(self) -> float:
+        """How far one of the best in ten is above an ordinary one, the median."""
+        return self.deviation * good_above_ordinary(self.skew)
+
+    def instance(self, arms: int, random: np.random.Generator) -> Instance:
+        """Return true means for so many arms."""
+        z = random.standard_normal(arms)
+        means = self.centre + self.deviation * bent(z, self.skew)
+        return Instance("believed", np.clip(means, _CLOSE, 1 - _CLOSE) if self.zero_one else means)
+
+    @property
+    def rewards(self) -> RewardModel:
+        """What a pull gives."""
+        return Bernoulli() if self.zero_one else Gaussian(self.noise)
+
+
+def guessed(noise: float, spread: float, count: int) -> list[Belief]:
+    """Return draws that have the noise and the spread that were guessed, and plausible shapes."""
+    shapes = np.array(list(PLAUSIBLE))
+    skews = shapes[_systematic(np.array(list(PLAUSIBLE.values()), float), count)]
+    return [Belief(0.0, spread / good_above_ordinary(skew), skew, noise) for skew in skews.tolist()]
+
+
+def learned(pilot: Pilot, count: int) -> list[Belief]:
+    """Return draws from what is believed after a pilot: noise, deviation and shape, each in proportion to its chance.
+
+    Before it, the logarithm of noise over deviation is normal around that of 5, and shapes are as plausible as
+    `PLAUSIBLE` says; the likelihood of the arms' means is exact for 0/1 scores and normal noise.
+    """
+    deviations = _DEVIATIONS * math.sqrt(float(np.var(pilot.means)) + pilot.noise**2 / pilot.pulls)
+    noises = _plausible_noises(pilot)
+    grid = [(deviation, noise, skew) for deviation in deviations for noise in noises for skew in PLAUSIBLE]
+    evidence = _Evidence(pilot)
+    heights = np.array([evidence.of(*place) + _before(*place) for place in grid])
+    chosen = _systematic(np.exp(heights - heights.max()), count)
+    return [
+        Belief(pilot.centre, float(deviation), skew, float(noise), pilot.zero_one)
+        for deviation, noise, skew in (grid[place] for place in chosen.tolist())
+    ]
+
+
+class _Evidence:
+    """How likely a pilot is, given noise, deviation and shape; arms with the same record are counted together."""
+
+    def __init__(self, pilot: Pilot) -> None:
+        self._pilot = pilot
+        error = pilot.noise / np.sqrt(pilot.counts)
+        step = np.where(error > 0, error / 20, 1.0)  # means that are closer than this are one
+        close = np.round((pilot.means - pilot.centre) / step) * step if pilot.noise > 0 else pilot.means - pilot.centre
+        if pilot.zero_one:
+            close = pilot.means
+        records, self._times = np.unique(np.stack([pilot.counts, close]), axis=1, return_counts=True)
+        self._counts, self._means = records[:, :, None]
+
+    def of(self, deviation: float, noise: float, skew: float) -> float:
+        """Return the logarithm of the likelihood, but for a constant."""
+        z, weights = nodes()
+        places = deviation * bent(z, skew)
+        if self._pilot.zero_one:
+            chance = np.clip(self._pilot.centre + places, _CLOSE, 1 - _CLOSE)
+            wins = self._counts * self._means
+            logs = wins * np.log(chance) + (self._counts - wins) * np.log1p(-chance)
+        else:
+            width = deviation * (z[1] - z[0]) / 2  # the nodes stand for all that lies between them
+            variance = noise**2 / self._counts + width**2
+            logs = -0.5 * ((self._means - places) ** 2 / variance + np.log(variance))
+        most = logs.max(axis=1, keepdims=True)
+        return float(self._times @ (most[:, 0] + np.log(np.exp(logs - most) @ weights)))
+
+
+def _before(deviation: float, noise: float, skew: float) -> float:
+    """Return the logarithm of how plausible something is before the pilot."""
+    plausible = math.log(PLAUSIBLE[skew])
+    if noise == 0:
+        return plausible
+    return plausible - 0.5 * (math.log(noise / deviation / TYPICAL_RATIO) / _WIDTH_OF_RATIO) ** 2
+
+
+def _plausible_noises(pilot: Pilot) -> list[float]:
+    """Return equally likely noise levels; one, where the repeats are many or the noise follows from the mean."""
+    if pilot.zero_one:
+        return [math.sqrt(pilot.centre * (1 - pilot.centre))]
+    if pilot.noise == 0 or pilot.freedom >= _MANY_REPEATS:
+        return [pilot.noise]
+    small = 2 / (9 * pilot.freedom)
+    normal = NormalDist()
+    roots = [1 - small + normal.inv_cdf((k + 0.5) / _NOISES) * math.sqrt(small) for k in range(_NOISES)]
+    return [pilot.noise / max(root, 0.1) ** 1.5 for root in roots]  # Wilson and Hilferty: chi-squared is a cube
+
+
+def _systematic(weights: Floats, count: int) -> np.ndarray:
+    """Return `count` places, evenly through the weights: each as often as its weight says, but for rounding."""
+    edges = np.cumsum(weights) / np.sum(weights)
+    places = np.searchsorted(edges, (np.arange(count) + 0.5) / count)
+    return np.minimum(places, len(weights) - 1)

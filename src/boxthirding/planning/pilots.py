@@ -1,0 +1,131 @@
+"""A pilot: some arms, drawn at random, scored a few times each, and what its scores say of noise and spread."""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any, Final
+
+import numpy as np
+
+from boxthirding.errors import InvalidInput, UnreadableData
+from boxthirding.rewards.files import read_sheet
+from boxthirding.session.known import listed
+from boxthirding.types import Floats, Ints
+
+Scores = str | PathLike[str] | Mapping[Any, Any] | Iterable[tuple[Any, Any]]
+"""A CSV file with the columns arm and score, {arm: [score, …]}, or (arm, score) pairs."""
+
+SURE: Final = 1.2815515594457831
+"""Standard deviations that chance exceeds once in ten."""
+
+_REPEATED = 30  # arms with a second score tell the noise within 15 %
+_FEWEST_ARMS = 50  # of a pilot that is to show spread
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """What a pilot comes down to; with `minimize`, scores have changed their sign (0 and 1 are exchanged)."""
+
+    counts: Ints  # [K] scores of each arm
+    means: Floats  # [K]
+    noise: float
+    """The standard deviation of one arm's scores, pooled over arms."""
+    freedom: int
+    """Scores that are repeats: what the noise is estimated from."""
+    zero_one: bool
+    """Whether every score is 0 or 1, so that the noise follows from the mean."""
+
+    @property
+    def arms(self) -> int:
+        """How many arms it has."""
+        return len(self.counts)
+
+    @property
+    def pulls(self) -> int:
+        """How many scores it has."""
+        return int(self.counts.sum())
+
+    @property
+    def centre(self) -> float:
+        """The average of the true means; an arm with many scores counts little more than one with some."""
+        weights = self.counts / (self.counts + 25.0)  # noise five times the spread, as in `b3auto` before it knows
+        return float(weights @ self.means / weights.sum())
+
+    @property
+    def surprise(self) -> float:
+        """How far arms differ beyond what noise alone explains, in standard deviations (Paulson's F approximation)."""
+        average = float(self.counts @ self.means) / self.pulls
+        between = float(self.counts @ (self.means - average) ** 2) / (self.arms - 1)
+        if self.noise == 0:
+            return math.inf
+        root = math.cbrt(between / self.noise**2)
+        above, below = 2 / (9 * (self.arms - 1)), 2 / (9 * self.freedom)
+        return ((1 - below) * root - (1 - above)) / math.sqrt(below * root**2 + above)
+
+    @property
+    def shows_spread(self) -> bool:
+        """Whether arms differ by more than chance would make them in 9 of 10 pilots without any spread."""
+        return self.surprise >= SURE
+
+    def pulls_to_show(self, deviation: float) -> int:
+        """Return how many more pulls would show, in 9 of 10 pilots, true means of this standard deviation."""
+        arms = max(self.arms, _FEWEST_ARMS)
+        room = 1 / (2 * SURE * math.sqrt(2 / (arms - 1))) - 1
+        each = math.ceil(max(2.0, (self.noise / deviation) ** 2 / room))
+        return max(arms * each - self.pulls, self.arms)
+
+
+def read_pilot(scores: Scores, *, minimize: bool = False) -> Pilot:
+    """Read a pilot, or say what it lacks."""
+    by_arm: dict[Any, list[float]] = {}
+    for arm, score in _rows(scores):
+        by_arm.setdefault(arm, []).append(score)
+    _check(by_arm)
+    values = np.concatenate([np.array(rows) for rows in by_arm.values()])
+    zero_one = bool(np.isin(values, (0.0, 1.0)).all())
+    if minimize:
+        values = 1.0 - values if zero_one else -values
+    counts = np.array([len(rows) for rows in by_arm.values()], np.int64)
+    owner = np.repeat(np.arange(len(counts)), counts)
+    means = np.bincount(owner, values) / counts
+    freedom = int(counts.sum()) - len(counts)
+    noise = math.sqrt(float(((values - means[owner]) ** 2).sum()) / freedom)
+    return Pilot(counts, means, noise, freedom, zero_one)
+
+
+def _rows(scores: Scores) -> list[tuple[Any, float]]:
+    if not isinstance(scores, str | PathLike):
+        return [(row.label, row.reward) for row in listed(scores)]
+    sheet = read_sheet(scores)
+    score = "score" if sheet.has(["score"]) else "reward"
+    if not sheet.has(["arm", score]):
+        raise UnreadableData(
+            f"{scores} has the columns {sheet.listed}, but a pilot must have arm and score, a row for each score: "
+            "rename them"
+        )
+    arms = sheet.column("arm")
+    return [(arms[row].strip(), sheet.number(row, score)) for row in range(len(sheet.rows))]
+
+
+def _check(by_arm: Mapping[Any, list[float]]) -> None:
+    """Refuse a pilot that nothing can be learned from, and say how to mend it."""
+    arms = len(by_arm)
+    if arms < 2:  # noqa: PLR2004  # what sets arms apart needs two of them
+        raise InvalidInput(
+            f"the pilot has scores of {'one arm' if arms else 'no arm'}, but how far arms differ takes several: score "
+            f"{_REPEATED} or more arms, chosen at random, three times each"
+        )
+    repeats = sum(len(rows) - 1 for rows in by_arm.values())
+    if repeats == 0:
+        raise InvalidInput(
+            f"the pilot has one score for each of its {arms} arms, so it cannot tell noise, which more pulls average "
+            f"away, from real differences: score at least {min(arms, _REPEATED)} of them two more times, or give "
+            "guesses of noise and spread instead"
+        )
+    values = {score for rows in by_arm.values() for score in rows}
+    if len(values) == 1:
+        raise InvalidInput(
+            f"every score of the pilot is {values.pop():g}, so it shows neither noise nor differences: score other "
+            "arms, or on a finer scale"
+        )

@@ -1,0 +1,321 @@
+"""`plan`: how many pulls a search takes, and how good its answer will be, from what is known before it begins."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
+
+import numpy as np
+
+from boxthirding import _compile
+from boxthirding._checks import is_finite, not_negative, whole
+from boxthirding._progress import listener
+from boxthirding.errors import InvalidInput
+from boxthirding.planning.answers import Granted, Known, Plan, Row
+from boxthirding.planning.beliefs import Belief, guessed, learned
+from boxthirding.planning.outcomes import Effort, Outcomes, simulated
+from boxthirding.planning.pilots import Pilot, Scores, read_pilot
+from boxthirding.planning.summaries import NINE_IN_TEN, band_of_size, mean_and_doubt
+from boxthirding.planning.wishes import Wish, parse_wish, smallest, steps
+from boxthirding.types import Progress
+
+RATIOS: Final = (0.5, 1.0, 2.0, 4.0, 8.0)
+"""Noise in units of the spread, where nothing is known."""
+
+MOST_ARMS: Final = 1_000_000
+MOST_PULLS: Final = 100_000_000
+
+_SHARES: Final = (0.1, 0.2, 0.5, 1, 2, 5, 10)  # of the number of arms: the budgets unless given
+_TOP: Final = 0.01  # the share of arms that count as top ones
+_FAR: Final = (10, 100)  # pulls for each arm up to which a budget for a wish is looked for: first here, then there
+_FAR_ENOUGH: Final = 20_000  # pulls, where arms are few
+
+# Draws, runs, and the pulls of all runs together: about 2 seconds on two cores, or half a minute without Numba.
+_COMPILED: Final = (Effort(20, 20, 20), 8_000_000)
+_INTERPRETED: Final = (Effort(8, 20, 20), 900_000)
+
+
+def plan(  # noqa: PLR0913  # all but one have a default
+    arms: int,
+    *,
+    noise: float | None = None,
+    spread: float | None = None,
+    pilot: Scores | None = None,
+    budgets: Iterable[int] | None = None,
+    want: str | None = None,
+    price: float | None = None,
+    seconds: float | None = None,
+    workers: int = 1,
+    direction: str = "maximize",
+    seed: int = 0,
+    threads: int | None = None,
+    progress: bool | Callable[[Progress], None] = False,
+) -> Plan:
+    """Say how many pulls a search for the best of many arms takes, and how good its answer will be.
+
+    Parameters
+    ----------
+    arms : int
+        How many arms there are to choose from.
+    noise : float, optional
+        A guess: the standard deviation of repeated scores of one arm.
+    spread : float, optional
+        A guess: how far a good arm, one of the best in ten, is above an ordinary one.
+    pilot : path, mapping or pairs, optional
+        Scores of some arms, chosen at random, with repeats, instead of guesses: a CSV file with the columns arm and
+        score, {arm: [score, …]} or (arm, score) pairs. Scores that are all 0 or 1 are treated as such.
+    budgets : iterable of int, optional
+        Pulls. Default: from a tenth of the number of arms to ten times as many; none, if there is a wish.
+    want : str, optional
+        A wish, such as "top 1 % in 9 of 10 runs", "top 20 in 80 % of runs", "best in 1 of 2 runs" or "regret 0.05": the
+        smallest budget that grants it is found. Default: 9 of 10 runs.
+    price : float, optional
+        What a pull costs.
+    seconds : float, optional
+        How long a pull takes.
+    workers : int, default 1
+        How many pulls run in parallel.
+    direction : {"maximize", "minimize"}, default "maximize"
+        Whether larger scores are better.
+    seed : int, default 0
+        The same seed gives the same plan, with Numba or without, but not the same with as without.
+    threads : int, optional
+        Of the simulation; changes no result. Default: all cores.
+    progress : bool or callable, default False
+        Whether to print to stderr how far it is; or a function that is called with a `Progress`.
+
+    What is not known is drawn: the shape of the distribution of true means and, with a pilot, noise and spread in
+    proportion to their chances. `b3auto` is simulated under every draw, and the band of the mean regret is its middle
+    80 % over draws. Without guesses and pilot there is a row for each of five ratios of noise to spread, and regret is
+    in units of the spread.
+
+    >>> rows = plan(50, noise=0.2, spread=0.1, budgets=[100]).rows
+    >>> rows[0].budget, rows[0].regret_low < rows[0].regret < rows[0].regret_high
+    (100, True)
+
+    """
+    asked = _Asked(arms, budgets, want, price, seconds, workers)
+    minimize = _minimizes(direction)
+    whole("seed", seed, least=0)
+    if threads is not None:
+        whole("threads", threads, least=1)
+    given = _given(noise, spread, pilot, minimize=minimize)
+    effort, most = _COMPILED if _compile.available() else _INTERPRETED
+    scenes = _scenes(given, effort)
+    effort = Effort(len(scenes[0]), effort.replicates, effort.short)
+    simulate = _Simulation(asked.arms, effort, most // len(scenes), seed, threads, listener(progress=progress))
+    rows: list[Row] = []
+    granted: list[Granted] = []
+    refused: list[InvalidInput] = []
+    for beliefs in scenes:
+        outcomes = simulate(beliefs, [*asked.budgets, *asked.grid()])
+        rows += [asked.row(outcomes, place, beliefs) for place, pulls in enumerate(outcomes.budgets) if pulls in asked]
+        if asked.wish is not None:
+            try:
+                granted.append(_granted(asked.wish, asked, beliefs, outcomes, simulate))
+            except InvalidInput as problem:
+                refused.append(problem)
+    if refused and not granted:
+        raise refused[0]
+    known = _known(given, scenes)
+    notes = [*map(str, refused), *_notes(known, given)]
+    return Plan(asked.arms, known, tuple(rows), tuple(granted), tuple(notes))
+
+
+def default_budgets(arms: int) -> list[int]:
+    """Return budgets from a tenth of the number of arms to ten times as many.
+
+    >>> default_budgets(5_000)
+    [500, 1000, 2500, 5000, 10000, 25000, 50000]
+    """
+    return sorted({max(1, round(share * arms)) for share in _SHARES})
+
+
+class _Asked:
+    """What a plan is asked for, checked."""
+
+    def __init__(
+        self,
+        arms: int,
+        budgets: Iterable[int] | None,
+        want: str | None,
+        price: float | None,
+        seconds: float | None,
+        workers: int,
+    ) -> None:
+        self.arms = _checked_arms(arms)
+        self.wish = None if want is None else parse_wish(want, self.arms)
+        self.budgets = self._budgets(budgets)
+        for name, value in (("price", price), ("seconds", seconds)):
+            if value is not None:
+                not_negative(name, value)
+        self._price, self._seconds = price, seconds
+        self._workers = whole("the number of workers", workers, least=1)
+        self._top = max(1, int(_TOP * self.arms + 1e-9))
+
+    def _budgets(self, budgets: Iterable[int] | None) -> list[int]:
+        if budgets is None:
+            return [] if self.wish else default_budgets(self.arms)
+        found = sorted({whole("budget", budget, least=1) for budget in budgets})
+        if found and found[-1] > MOST_PULLS:
+            raise InvalidInput(
+                f"budget is {found[-1]}, but a plan simulates at most {MOST_PULLS:,} pulls: give a smaller one"
+            )
+        if not found and not self.wish:
+            raise InvalidInput("there is no budget, but must be one at least: leave budgets out for a table of them")
+        return found
+
+    def __contains__(self, budget: object) -> bool:
+        return budget in self.budgets
+
+    def grid(self, far: int = _FAR[0]) -> list[int]:
+        """Return the budgets at which a wish is looked at."""
+        if self.wish is None:
+            return []
+        most = far * self.arms if far == _FAR[0] else max(far * self.arms, _FAR_ENOUGH)
+        return steps(max(1, self.arms // 100), most)
+
+    def row(self, outcomes: Outcomes, place: int, beliefs: Sequence[Belief]) -> Row:
+        """Return what a budget gives."""
+        budget = int(outcomes.budgets[place])
+        mean, doubt = mean_and_doubt(outcomes.regret[:, :, place])
+        low, high = band_of_size(mean, doubt)
+        ranks = outcomes.rank[:, :, place]
+        ranks = ranks[~np.isnan(ranks)]
+        worst = float(np.quantile(ranks, NINE_IN_TEN, method="higher"))
+        return Row(
+            budget=budget,
+            regret=mean,
+            regret_low=low,
+            regret_high=high,
+            rank=float(ranks.mean()),
+            percentile=100 * float(ranks.mean()) / self.arms,
+            percentile_9_of_10=100 * worst / self.arms,
+            top1_chance=float((ranks <= self._top).mean()),
+            arms_tried=float(np.nanmean(outcomes.tried[:, :, place])),
+            winner_pulls=float(np.nanmean(outcomes.pulls[:, :, place])),
+            ratio=float(np.median([belief.noise / belief.spread for belief in beliefs])),
+            cost=None if self._price is None else budget * self._price,
+            seconds=None if self._seconds is None else -(-budget // self._workers) * self._seconds,
+        )
+
+
+class _Simulation:
+    """Runs under beliefs, with as much effort as there is time for."""
+
+    def __init__(
+        self,
+        arms: int,
+        effort: Effort,
+        most: int,
+        seed: int,
+        threads: int | None,
+        tell: Callable[[Progress], None] | None,
+    ) -> None:
+        self._arms, self._effort, self._most = arms, effort, most
+        self._seed, self._threads, self._tell = seed, threads, tell
+
+    def __call__(self, beliefs: Sequence[Belief], budgets: Sequence[int]) -> Outcomes:
+        effort = self._effort.fitted(max(budgets), self._most)
+        return simulated(beliefs, self._arms, budgets, effort, self._seed, self._threads, self._tell)
+
+
+def _granted(
+    wish: Wish, asked: _Asked, beliefs: Sequence[Belief], outcomes: Outcomes, simulate: _Simulation
+) -> Granted:
+    """Return the smallest budget for a wish; look further where the first runs do not reach it."""
+    found = smallest(wish, outcomes)
+    if found is None and _compile.available():
+        outcomes = simulate(beliefs, asked.grid(_FAR[1]))
+        found = smallest(wish, outcomes)
+    if found is None:
+        last = asked.row(outcomes, len(outcomes.budgets) - 1, beliefs)
+        share, _ = mean_and_doubt(wish.granted(outcomes)[:, :, -1])
+        raise InvalidInput(
+            f"the wish is {wish.text!r}, but {last.budget:,} pulls grant it in {share:.0%} of runs only: in 9 of 10 "
+            f"runs they give an arm of the top {last.percentile_9_of_10:.2g} %, and the mean regret is "
+            f"{last.regret:.3g}; wish for that, or for fewer runs"
+        )
+    place = int(np.searchsorted(outcomes.budgets, found.budget))
+    return Granted(wish.text, asked.row(outcomes, place, beliefs), found)
+
+
+def _scenes(given: Pilot | tuple[float, float] | None, effort: Effort) -> list[list[Belief]]:
+    """Return beliefs: one set of them, or one for each ratio where nothing is known."""
+    if isinstance(given, Pilot):
+        return [learned(given, effort.draws)]
+    if given is not None:
+        return [guessed(*given, effort.draws)]
+    return [guessed(ratio, 1.0, effort.draws // 2) for ratio in RATIOS]
+
+
+def _known(given: Pilot | tuple[float, float] | None, scenes: Sequence[Sequence[Belief]]) -> Known:
+    if given is None:
+        return Known("nothing", None, None, None, shows_spread=False, pulls_to_show=None)
+    if not isinstance(given, Pilot):
+        return Known("guesses", *given, None, shows_spread=True, pulls_to_show=None)
+    spreads = [belief.spread for belief in scenes[0]]
+    deviation = float(np.median([belief.deviation for belief in scenes[0]]))
+    seen = given.shows_spread
+    return Known(
+        "pilot",
+        noise=float(np.median([belief.noise for belief in scenes[0]])),
+        spread=float(np.median(spreads)),
+        spread_high=float(np.quantile(spreads, NINE_IN_TEN)),
+        shows_spread=seen,
+        pulls_to_show=None if seen else given.pulls_to_show(deviation),
+    )
+
+
+def _notes(known: Known, given: Pilot | tuple[float, float] | None) -> list[str]:
+    notes = []
+    if isinstance(given, Pilot) and not known.shows_spread:
+        notes.append(
+            f"the {given.pulls:,} scores of the pilot cannot tell its arms apart: they differ no more than noise of "
+            f"{known.noise:.3g} would make them. A good arm is at most about {known.spread_high:.2g} above an ordinary "
+            f"one; this plan takes {known.spread:.2g}, which is a guess. About {known.pulls_to_show:,} more pulls "
+            "would show it: score the same arms again, or more of them"
+        )
+    if isinstance(given, Pilot):
+        notes.append(
+            "a pilot sees ordinary arms and few of the best: how far the best stand out is the least certain part"
+        )
+    if not _compile.available():
+        notes.append("without Numba fewer runs are simulated, and figures are coarser: pip install 'boxthirding[sim]'")
+    return notes
+
+
+def _given(
+    noise: float | None, spread: float | None, pilot: Scores | None, *, minimize: bool
+) -> Pilot | tuple[float, float] | None:
+    """Return what is known, or refuse half of it."""
+    if pilot is not None:
+        if noise is not None or spread is not None:
+            raise InvalidInput("there are a pilot and guesses, but a plan is made of one of them: leave the other out")
+        return read_pilot(pilot, minimize=minimize)
+    if noise is None and spread is None:
+        return None
+    if noise is None or spread is None:
+        there, missing = ("noise", "spread") if spread is None else ("spread", "noise")
+        raise InvalidInput(
+            f"{there} is given without {missing}, but a plan needs both: noise is the standard deviation of repeated "
+            "scores of one arm, spread how far a good arm, one of the best in ten, is above an ordinary one"
+        )
+    not_negative("noise", noise)
+    if not (is_finite(spread) and spread > 0):
+        raise InvalidInput(
+            f"spread is {spread!r}, but must be a finite number above 0: if all arms are alike, any one will do"
+        )
+    return float(noise), float(spread)
+
+
+def _checked_arms(arms: int) -> int:
+    if whole("arms", arms, least=1) == 1:
+        raise InvalidInput("arms is 1, but a choice is between two at least: one arm needs no search, and no plan")
+    if arms > MOST_ARMS:
+        raise InvalidInput(f"arms is {arms}, but a plan simulates at most {MOST_ARMS:,}: plan for that many of yours")
+    return arms
+
+
+def _minimizes(direction: str) -> bool:
+    if direction not in ("maximize", "minimize"):
+        raise InvalidInput(f"direction is {direction!r}, but must be 'maximize' or 'minimize'")
+    return direction == "minimize"

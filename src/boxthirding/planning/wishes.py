@@ -1,0 +1,143 @@
+"""Wishes such as "top 1 % in 9 of 10 runs", and the smallest budget that grants one."""
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from boxthirding.errors import InvalidInput
+from boxthirding.planning.outcomes import Outcomes
+from boxthirding.planning.summaries import NINE_IN_TEN, band_of_chance, mean_and_doubt, rising
+from boxthirding.types import Floats, Ints
+
+_EXAMPLES: Final = "write 'top 1 % in 9 of 10 runs', 'top 20 in 80 % of runs', 'best in 1 of 2 runs' or 'regret 0.05'"
+_MOST_SHARE: Final = 0.99
+_STEPS_A_DECADE: Final = 24
+
+_NUMBER = r"\d+(?:\.\d+)?|\.\d+"
+_GRAMMAR: Final = re.compile(
+    rf"(?:the\s+)?(?:(?P<best>best)|top\s+(?P<top>{_NUMBER})\s*(?P<percent>%)?|regret\s+(?P<regret>{_NUMBER}))"
+    rf"(?:\s+in\s+(?:(?P<some>{_NUMBER})\s+of\s+(?P<all>{_NUMBER})|(?P<share>{_NUMBER})\s*%(?:\s+of)?)(?:\s+runs?)?)?",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Wish:
+    """An answer of this rank or better, or of at most this regret, in this share of runs."""
+
+    text: str
+    share: float
+    of_rank: bool
+    """Whether it is about the rank of the answer, or about its regret."""
+    limit: float
+
+    def granted(self, outcomes: Outcomes) -> Floats:
+        """Return where runs grant it: 1, 0, or NaN where a run has ended before, [D, R, S]."""
+        values = outcomes.rank if self.of_rank else outcomes.regret
+        return np.where(np.isnan(values), np.nan, values <= self.limit)
+
+
+@dataclass(frozen=True)
+class Chance:
+    """The smallest budget that grants a wish, how likely it does, and bands for what is not known."""
+
+    budget: int
+    chance: float
+    chance_low: float
+    chance_high: float
+    budget_low: int
+    budget_high: int | None
+    """None: beyond what was simulated."""
+
+
+def parse_wish(text: Any, arms: int) -> Wish:
+    """Return the wish that a text names, for so many arms.
+
+    >>> parse_wish("top 1 % in 9 of 10 runs", 5_000).limit
+    50
+    """
+    found = _GRAMMAR.fullmatch(text.strip()) if isinstance(text, str) else None
+    if found is None:
+        raise InvalidInput(f"the wish is {text!r}, but must be one that can be read: {_EXAMPLES}")
+    share = _share(found, text)
+    if found["regret"] is not None:
+        return Wish(text, share, of_rank=False, limit=float(found["regret"]))
+    return Wish(text, share, of_rank=True, limit=_rank(found, text, arms))
+
+
+def _share(found: re.Match[str], text: str) -> float:
+    share = NINE_IN_TEN
+    if found["some"] is not None:
+        runs = float(found["all"])
+        share = float(found["some"]) / runs if runs else math.inf
+    elif found["share"] is not None:
+        share = float(found["share"]) / 100
+    if not 0 < share < 1:
+        raise InvalidInput(
+            f"the wish is {text!r}, but runs are noisy and no budget makes them all end alike: wish for more than "
+            "none and fewer than all, such as 9 of 10 runs"
+        )
+    if share > _MOST_SHARE:
+        raise InvalidInput(
+            f"the wish is {text!r}, but a plan of a few hundred simulated runs cannot tell that from certainty: wish "
+            "for at most 99 of 100 runs"
+        )
+    return share
+
+
+def _rank(found: re.Match[str], text: str, arms: int) -> int:
+    size = 1.0 if found["best"] else float(found["top"])
+    if found["percent"]:
+        rank = max(1, math.floor(size * arms / 100 + 1e-9)) if size > 0 else 0
+    elif size.is_integer():
+        rank = int(size)
+    else:
+        raise InvalidInput(f"the wish is {text!r}, but {size:g} arms are no whole number: {_EXAMPLES}")
+    if rank < 1:
+        raise InvalidInput(f"the wish is {text!r}, but no arm is better than the best one: {_EXAMPLES}")
+    if rank >= arms:
+        raise InvalidInput(
+            f"the wish is {text!r}, but every one of {arms:,} arms is as good as that, at no cost: {_EXAMPLES}"
+        )
+    return rank
+
+
+def steps(least: int, most: int) -> list[int]:
+    """Return budgets in steps of about a tenth, with two digits that are not 0.
+
+    >>> steps(100, 150)
+    [100, 110, 120, 130, 150]
+    """
+    count = max(2, round(_STEPS_A_DECADE * math.log10(most / least)) + 1)
+    return sorted({int(float(f"{budget:.1e}")) for budget in np.geomspace(least, most, count).tolist()})
+
+
+def smallest(wish: Wish, outcomes: Outcomes) -> Chance | None:
+    """Return the smallest budget that grants a wish; None, if none does."""
+    granted = wish.granted(outcomes)
+    pairs = [mean_and_doubt(granted[:, :, place]) for place in range(len(outcomes.budgets))]
+    chances = rising(np.array([chance for chance, _ in pairs]))
+    bands = [band_of_chance(chance, doubt) for chance, (_, doubt) in zip(chances.tolist(), pairs, strict=True)]
+    place = _first(chances, wish.share)
+    if place is None:
+        return None
+    low, high = (np.maximum.accumulate(np.array(edges)) for edges in zip(*bands, strict=True))
+    return Chance(
+        int(outcomes.budgets[place]),
+        float(chances[place]),
+        *bands[place],
+        _budget_at(outcomes.budgets, _first(high, wish.share)) or int(outcomes.budgets[place]),
+        _budget_at(outcomes.budgets, _first(low, wish.share)),
+    )
+
+
+def _first(values: Floats, least: float) -> int | None:
+    places = np.flatnonzero(values >= least)
+    return int(places[0]) if len(places) else None
+
+
+def _budget_at(budgets: Ints, place: int | None) -> int | None:
+    return None if place is None else int(budgets[place])

@@ -1,0 +1,119 @@
+"""A plan as a table for people."""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from boxthirding.planning.answers import Granted, Plan, Row
+
+_MINUTE: Final = 60
+_HOUR: Final = 3_600
+_DAY: Final = 86_400
+
+
+def in_words(plan: Plan) -> str:
+    """Return a plan as text: what is known, a table, the wish and the notes."""
+    parts = [heading(plan)]
+    if plan.rows:
+        parts.append(_table(plan.rows, by_ratio=plan.known.source == "nothing"))
+    parts += ["\n".join(_sentence(one, plan) for one in plan.granted)] if plan.granted else []
+    if plan.rows and plan.known.source != "nothing":
+        middle = plan.rows[len(plan.rows) // 2]
+        runs = f"in 9 of 10 runs it is in the top {percent(middle.percentile_9_of_10)}"
+        parts.append(f"{in_a_sentence(plan)} (top {percent(middle.percentile)}); {runs}.")
+    parts += [f"Note: {note}." for note in plan.notes]
+    return "\n\n".join(parts)
+
+
+def heading(plan: Plan) -> str:
+    """Say what is known."""
+    known = plan.known
+    if known.source == "nothing":
+        return (
+            f"{plan.arms:,} arms; noise and spread are not known: for five ratios of noise to spread\n"
+            "(spread: how far a good arm, one of the best in ten, is above an ordinary one; regret in units of it)"
+        )
+    how = "guessed" if known.source == "guesses" else "from the pilot"
+    spread = f"a good arm is {known.spread:.3g} above an ordinary one"
+    return f"{plan.arms:,} arms; noise {known.noise:.3g}, {spread} ({how})"
+
+
+def _table(rows: Sequence[Row], *, by_ratio: bool) -> str:
+    columns: list[tuple[str, str, Callable[[Row], str]]] = [
+        ("", "pulls", lambda row: f"{row.budget:,}"),
+        ("mean", "regret", lambda row: f"{row.regret:.3g}"),
+        ("80 %", "band", lambda row: f"{row.regret_low:.2g} – {row.regret_high:.2g}"),
+        ("", "rank", lambda row: f"{row.rank:,.3g}" if row.rank < 100 else f"{row.rank:,.0f}"),  # noqa: PLR2004
+        ("", "top", lambda row: percent(row.percentile)),
+        ("9 of 10", "runs: top", lambda row: percent(row.percentile_9_of_10)),
+        ("a top-", "1 % arm", lambda row: f"{row.top1_chance:.0%}".replace("%", " %")),
+        ("arms", "tried", lambda row: f"{row.arms_tried:,.0f}"),
+        ("winner's", "pulls", lambda row: f"{row.winner_pulls:,.0f}"),
+    ]
+    if by_ratio:
+        columns.insert(0, ("noise /", "spread", lambda row: f"{row.ratio:g}"))
+    if rows[0].cost is not None:
+        columns.append(("", "cost", lambda row: f"{row.cost:,.2f}"))
+    if rows[0].seconds is not None:
+        columns.append(("", "time", lambda row: duration(row.seconds or 0.0)))
+    lines = [[first for first, _, _ in columns], [second for _, second, _ in columns]]
+    lines += [[cell(row) for _, _, cell in columns] for row in rows]
+    widths = [max(len(line[place]) for line in lines) for place in range(len(columns))]
+    text = ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines]
+    text.insert(2, "  ".join("-" * width for width in widths))
+    if by_ratio:
+        breaks = [place for place in range(1, len(rows)) if rows[place].ratio != rows[place - 1].ratio]
+        for place in reversed(breaks):
+            text.insert(place + 3, "")
+    return "\n".join(line.rstrip() for line in text)
+
+
+def in_a_sentence(plan: Plan) -> str:
+    """Say what the middle budget gives, as one would tell a colleague."""
+    row = plan.rows[len(plan.rows) // 2]
+    return f"With {row.budget:,} pulls, expect about the {ordinal(round(row.rank))} best of {plan.arms:,}"
+
+
+def _sentence(one: Granted, plan: Plan) -> str:
+    found, row = one.found, one.row
+    high = f"{found.budget_high:,}" if found.budget_high is not None else "more than was simulated"
+    ratio = f"Noise {row.ratio:g} times the spread: " if plan.known.source == "nothing" else ""
+    costs = [f"{row.cost:,.2f}"] if row.cost is not None else []
+    costs += [duration(row.seconds)] if row.seconds is not None else []
+    return (
+        f"{ratio}{one.want}: {row.budget:,} pulls{' (' + ', '.join(costs) + ')' if costs else ''}; between "
+        f"{found.budget_low:,} and {high} for what is not known.\n  Expected there: {found.chance:.0%} of runs "
+        f"({found.chance_low:.0%} to {found.chance_high:.0%}), mean regret {row.regret:.3g} ({row.regret_low:.2g} to "
+        f"{row.regret_high:.2g}), about the {ordinal(round(row.rank))} best."
+    )
+
+
+def percent(number: float) -> str:
+    """Return a percentage in two digits, as a person would write it.
+
+    >>> percent(0.0213), percent(6.04), percent(47.3)
+    ('0.021 %', '6.0 %', '47 %')
+    """
+    return f"{number:#.2g} %" if number < 10 else f"{number:.0f} %"  # noqa: PLR2004  # from there on without a point
+
+
+def ordinal(number: int) -> str:
+    """Return a rank as a person would say it.
+
+    >>> [ordinal(number) for number in (1, 2, 3, 6, 11, 21, 112, 1_303)]
+    ['1st', '2nd', '3rd', '6th', '11th', '21st', '112th', '1,303rd']
+    """
+    ending = "th" if number // 10 % 10 == 1 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number:,}{ending}"
+
+
+def duration(seconds: float) -> str:
+    """Return a time as a person would say it.
+
+    >>> duration(40), duration(400), duration(40_000), duration(400_000)
+    ('40 s', '6.7 min', '11.1 h', '4.6 days')
+    """
+    if seconds < _MINUTE:
+        return f"{seconds:.0f} s"
+    if seconds < _HOUR:
+        return f"{seconds / _MINUTE:.1f} min"
+    return f"{seconds / _HOUR:.1f} h" if seconds < _DAY else f"{seconds / _DAY:.1f} days"
