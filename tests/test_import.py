@@ -8,7 +8,7 @@ import pytest
 HEAVY = ["numba", "llvmlite", "matplotlib", "rich", "click", "hypothesis", "pytest", "fastapi"]
 
 LATER = ["asyncio", "multiprocessing", "sqlite3"]
-LATER += [f"boxthirding.{name}" for name in ("cli", "report", "rewards", "sim", "storage", "study")]
+LATER += [f"boxthirding.{name}" for name in ("cli", "planning", "report", "rewards", "sim", "storage", "study")]
 
 
 def loaded_after(statement):

@@ -22,7 +22,19 @@ from boxthirding.cli.commands import cli
 from boxthirding.policies import POLICIES
 
 REFERENCE = ROOT / "docs" / "reference"
-PUBLIC = ("", ".errors", ".find", ".policies", ".report", ".rewards", ".session", ".sim", ".testing", ".theory")
+PUBLIC = (
+    "",
+    ".errors",
+    ".find",
+    ".planning",
+    ".policies",
+    ".report",
+    ".rewards",
+    ".session",
+    ".sim",
+    ".testing",
+    ".theory",
+)
 CHECKER = doctest.OutputChecker()
 LENIENT = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 

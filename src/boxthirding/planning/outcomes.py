@@ -89,7 +89,10 @@ def simulated(
     random = [np.random.default_rng([seed, draw]) for draw in draws]
     sources = [beliefs[draw].rewards.source(beliefs[draw].instance(arms, random[draw])) for draw in draws]
     _play(sources[0], _Leg(0, 0, 1, np.array([1])), seed)  # compiles once, before the others wait for it
-    with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
+    cores = threads or os.cpu_count() or 1
+    with ThreadPoolExecutor(
+        cores if _compile.available() else 1
+    ) as pool:  # interpreted, they only get in each other's way
         futures = {pool.submit(_play, sources[leg.draw], leg, seed): leg for leg in legs}
         try:
             for future in as_completed(futures):

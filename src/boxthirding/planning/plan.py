@@ -24,13 +24,15 @@ MOST_ARMS: Final = 1_000_000
 MOST_PULLS: Final = 100_000_000
 
 _SHARES: Final = (0.1, 0.2, 0.5, 1, 2, 5, 10)  # of the number of arms: the budgets unless given
+_FEW_SHARES: Final = (0.1, 1, 10)  # where there is a row for each ratio, too
 _TOP: Final = 0.01  # the share of arms that count as top ones
 _FAR: Final = (10, 100)  # pulls for each arm up to which a budget for a wish is looked for: first here, then there
 _FAR_ENOUGH: Final = 20_000  # pulls, where arms are few
 
-# Draws, runs, and the pulls of all runs together: about 2 seconds on two cores, or half a minute without Numba.
-_COMPILED: Final = (Effort(20, 20, 20), 8_000_000)
-_INTERPRETED: Final = (Effort(8, 20, 20), 900_000)
+# About three seconds on two cores, or half a minute without Numba: draws and runs, draws for each ratio where nothing
+# is known, and the most pulls of all runs together.
+_COMPILED: Final = (Effort(20, 20, 20), 10, 8_000_000)
+_INTERPRETED: Final = (Effort(8, 10, 40), 2, 500_000)
 
 
 def plan(  # noqa: PLR0913  # all but one have a default
@@ -63,7 +65,7 @@ def plan(  # noqa: PLR0913  # all but one have a default
         Scores of some arms, chosen at random, with repeats, instead of guesses: a CSV file with the columns arm and
         score, {arm: [score, …]} or (arm, score) pairs. Scores that are all 0 or 1 are treated as such.
     budgets : iterable of int, optional
-        Pulls. Default: from a tenth of the number of arms to ten times as many; none, if there is a wish.
+        Pulls. Default: from a tenth of the number of arms to ten times as many; none where there is a wish.
     want : str, optional
         A wish, such as "top 1 % in 9 of 10 runs", "top 20 in 80 % of runs", "best in 1 of 2 runs" or "regret 0.05": the
         smallest budget that grants it is found. Default: 9 of 10 runs.
@@ -92,14 +94,17 @@ def plan(  # noqa: PLR0913  # all but one have a default
     (100, True)
 
     """
-    asked = _Asked(arms, budgets, want, price, seconds, workers)
+    if budgets is None and want is None:
+        unknown = noise is None and spread is None and pilot is None
+        budgets = default_budgets(_checked_arms(arms), _FEW_SHARES if unknown else _SHARES)
+    asked = _Asked(arms, () if budgets is None else budgets, want, price, seconds, workers)
     minimize = _minimizes(direction)
     whole("seed", seed, least=0)
     if threads is not None:
         whole("threads", threads, least=1)
     given = _given(noise, spread, pilot, minimize=minimize)
-    effort, most = _COMPILED if _compile.available() else _INTERPRETED
-    scenes = _scenes(given, effort)
+    effort, few, most = _COMPILED if _compile.available() else _INTERPRETED
+    scenes = _scenes(given, effort.draws, few)
     effort = Effort(len(scenes[0]), effort.replicates, effort.short)
     simulate = _Simulation(asked.arms, effort, most // len(scenes), seed, threads, listener(progress=progress))
     rows: list[Row] = []
@@ -120,13 +125,13 @@ def plan(  # noqa: PLR0913  # all but one have a default
     return Plan(asked.arms, known, tuple(rows), tuple(granted), tuple(notes))
 
 
-def default_budgets(arms: int) -> list[int]:
+def default_budgets(arms: int, shares: Iterable[float] = _SHARES) -> list[int]:
     """Return budgets from a tenth of the number of arms to ten times as many.
 
     >>> default_budgets(5_000)
     [500, 1000, 2500, 5000, 10000, 25000, 50000]
     """
-    return sorted({max(1, round(share * arms)) for share in _SHARES})
+    return sorted({max(1, round(share * arms)) for share in shares})
 
 
 class _Asked:
@@ -135,7 +140,7 @@ class _Asked:
     def __init__(
         self,
         arms: int,
-        budgets: Iterable[int] | None,
+        budgets: Iterable[int],
         want: str | None,
         price: float | None,
         seconds: float | None,
@@ -151,9 +156,7 @@ class _Asked:
         self._workers = whole("the number of workers", workers, least=1)
         self._top = max(1, int(_TOP * self.arms + 1e-9))
 
-    def _budgets(self, budgets: Iterable[int] | None) -> list[int]:
-        if budgets is None:
-            return [] if self.wish else default_budgets(self.arms)
+    def _budgets(self, budgets: Iterable[int]) -> list[int]:
         found = sorted({whole("budget", budget, least=1) for budget in budgets})
         if found and found[-1] > MOST_PULLS:
             raise InvalidInput(
@@ -238,13 +241,13 @@ def _granted(
     return Granted(wish.text, asked.row(outcomes, place, beliefs), found)
 
 
-def _scenes(given: Pilot | tuple[float, float] | None, effort: Effort) -> list[list[Belief]]:
+def _scenes(given: Pilot | tuple[float, float] | None, draws: int, few: int) -> list[list[Belief]]:
     """Return beliefs: one set of them, or one for each ratio where nothing is known."""
     if isinstance(given, Pilot):
-        return [learned(given, effort.draws)]
+        return [learned(given, draws)]
     if given is not None:
-        return [guessed(*given, effort.draws)]
-    return [guessed(ratio, 1.0, effort.draws // 2) for ratio in RATIOS]
+        return [guessed(*given, draws)]
+    return [guessed(ratio, 1.0, few) for ratio in RATIOS]
 
 
 def _known(given: Pilot | tuple[float, float] | None, scenes: Sequence[Sequence[Belief]]) -> Known:
