@@ -164,7 +164,7 @@ def test_a_wish_for_little_noise_takes_fewer_pulls():
 
 
 def test_a_wish_that_is_out_of_reach_says_what_is_within():
-    with pytest.raises(InvalidInput, match=r"20,000 pulls grant it in \d+% of runs only: .* wish for that"):
+    with pytest.raises(InvalidInput, match=r"20,000 pulls grant it in \d+ % of runs only: .* wish for that"):
         plan(20, noise=300.0, spread=1.0, want="best in 9 of 10 runs")
 
 

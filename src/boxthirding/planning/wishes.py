@@ -109,7 +109,7 @@ def steps(least: int, most: int) -> list[int]:
     """Return budgets in steps of about a tenth, with two digits that are not 0.
 
     >>> steps(100, 150)
-    [100, 110, 120, 130, 150]
+    [100, 110, 120, 140, 150]
     """
     count = max(2, round(_STEPS_A_DECADE * math.log10(most / least)) + 1)
     return sorted({int(float(f"{budget:.1e}")) for budget in np.geomspace(least, most, count).tolist()})

@@ -45,7 +45,7 @@ def _table(rows: Sequence[Row], *, by_ratio: bool) -> str:
         ("", "rank", lambda row: f"{row.rank:,.3g}" if row.rank < 100 else f"{row.rank:,.0f}"),  # noqa: PLR2004
         ("", "top", lambda row: percent(row.percentile)),
         ("9 of 10", "runs: top", lambda row: percent(row.percentile_9_of_10)),
-        ("a top-", "1 % arm", lambda row: f"{row.top1_chance:.0%}".replace("%", " %")),
+        ("a top-", "1 % arm", lambda row: share(row.top1_chance)),
         ("arms", "tried", lambda row: f"{row.arms_tried:,.0f}"),
         ("winner's", "pulls", lambda row: f"{row.winner_pulls:,.0f}"),
     ]
@@ -81,8 +81,8 @@ def _sentence(one: Granted, plan: Plan) -> str:
     costs += [duration(row.seconds)] if row.seconds is not None else []
     return (
         f"{ratio}{one.want}: {row.budget:,} pulls{' (' + ', '.join(costs) + ')' if costs else ''}; between "
-        f"{found.budget_low:,} and {high} for what is not known.\n  Expected there: {found.chance:.0%} of runs "
-        f"({found.chance_low:.0%} to {found.chance_high:.0%}), mean regret {row.regret:.3g} ({row.regret_low:.2g} to "
+        f"{found.budget_low:,} and {high} for what is not known.\n  Expected there: {share(found.chance)} of runs "
+        f"({share(found.chance_low)} to {share(found.chance_high)}), mean regret {row.regret:.3g} ({row.regret_low:.2g} to "
         f"{row.regret_high:.2g}), about the {ordinal(round(row.rank))} best."
     )
 
@@ -94,6 +94,15 @@ def percent(number: float) -> str:
     ('0.021 %', '6.0 %', '47 %')
     """
     return f"{number:#.2g} %" if number < 10 else f"{number:.0f} %"  # noqa: PLR2004  # from there on without a point
+
+
+def share(chance: float) -> str:
+    """Return a chance in per cent.
+
+    >>> share(0.903)
+    '90 %'
+    """
+    return f"{100 * chance:.0f} %"
 
 
 def ordinal(number: int) -> str:
