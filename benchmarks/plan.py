@@ -1,15 +1,15 @@
 """Plans checked against simulations of what they did not see: `python -m benchmarks.plan [--data DIR]`.
 
-A pilot is drawn at random from the captions, a plan is made from it, and what the plan says of mean regret is compared
-with runs on all captions. Shapes and priors of the plan were chosen on the embedded captions with Gaussian noise and
-0/1 rewards; with `--data`, a folder that has 872.csv and 830.csv, known by their SHA-256, two contests that nothing was
-chosen on follow. The last table checks the budgets that plans find for a wish.
+A pilot is drawn at random from a set of arms, a plan is made from it, and what the plan says of mean regret is compared
+with runs on all arms. The first table has the embedded captions and, with `--data`, a folder that has 872.csv and
+830.csv, known by their SHA-256, two more contests; then the paper's `poly`, `equal` and `square`, which nothing was
+chosen on. The second table checks the budgets that plans find for a wish.
 """
 
 import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +17,7 @@ import numpy as np
 from boxthirding import plan
 from boxthirding.errors import BoxThirdingError
 from boxthirding.report.contests import checked_file
-from boxthirding.rewards import Instance, captions, from_csv, parse_rewards
+from boxthirding.rewards import Instance, captions, equal, from_csv, parse_rewards, poly, square
 from boxthirding.sim import Run, simulate
 
 REWARDS = ("gaussian:0.2", "gaussian:0.5", "bernoulli")
@@ -26,6 +26,14 @@ PILOTS = ((100, 3), (350, 3), (350, 12))  # arms, pulls of each
 WISH, TOP, SHARE = "top 1 % in 9 of 10 runs", 0.01, 0.9
 FACTOR, WIDEST = 2.0, 6.0
 SEED = 2_026
+HEADING = (
+    "| arms | rewards | pilot | no spread seen | pulls | true regret | plan / truth | within 2 | covered | high / low |",
+    "|---|---|---|---|---|---|---|---|---|---|",
+)
+HEADING_OF_WISHES = (
+    "| arms | rewards | pilot | budget found | chance there | kept |",
+    "|---|---|---|---|---|---|",
+)
 
 
 @dataclass(frozen=True)
@@ -101,34 +109,40 @@ def wish_row(problem: Problem, arms: int, pulls: int, pilots: int, replicates: i
     )
 
 
+def problems_of(data: Path | None, only: Sequence[str]) -> list[Problem]:
+    """Return the problems: the captions, contests if they are there, and the paper's instances."""
+    instances = {"captions": captions}
+    if data is not None:
+        instances |= {number: partial(from_csv, checked_file(data, number)) for number in ("872", "830")}
+    formulas = {"poly": poly, "equal": equal, "square": square}
+    found = [Problem(name, make(), rewards) for name, make in instances.items() for rewards in REWARDS]
+    found += [Problem(name, make(), "gaussian:1") for name, make in formulas.items()]
+    return [problem for problem in found if not only or problem.name in only]
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and print Markdown."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--data", type=Path, help="a folder with 872.csv and 830.csv")
+    options.add_argument("--only", action="append", default=[], metavar="NAME", help="such as captions")
+    options.add_argument("--part", choices=("regret", "wishes", "both"), default="both")
     options.add_argument("--pilots", type=int, default=10)
     options.add_argument("--replicates", type=int, default=400, help="runs that a plan is compared with")
     given = options.parse_args(arguments)
     try:
-        instances = {"captions": captions()}
-        if given.data is not None:
-            instances |= {number: from_csv(checked_file(given.data, number)) for number in ("872", "830")}
+        problems = problems_of(given.data, given.only)
     except BoxThirdingError as problem:
         options.exit(1, f"{options.prog}: error: {problem}\n")
-    problems = [Problem(name, instance, rewards) for name, instance in instances.items() for rewards in REWARDS]
-    print(f"of {given.pilots} pilots each:\n")
-    print(
-        "| captions | rewards | pilot | no spread seen | pulls | true regret | plan / truth | within 2 | covered |",
-        end="",
-    )
-    print(" high / low |\n|---|---|---|---|---|---|---|---|---|---|")
-    for arms, pulls in PILOTS:
-        for problem in problems if arms * pulls < 4_000 else problems[:3]:  # noqa: PLR2004  # the largest pilots once
-            for row in regret_rows(problem, arms, pulls, given.pilots, given.replicates):
-                print(row, flush=True)
-    print("\n| captions | rewards | pilot | budget found | chance there | kept |\n|---|---|---|---|---|---|")
-    for arms, pulls in PILOTS[:2]:
+    if given.part != "wishes":
+        print("\n".join(HEADING))
+        for arms, pulls in PILOTS:
+            for problem in problems:
+                for row in regret_rows(problem, arms, pulls, given.pilots, given.replicates):
+                    print(row, flush=True)
+    if given.part != "regret":
+        print("\n".join(HEADING_OF_WISHES))
         for problem in problems:
-            print(wish_row(problem, arms, pulls, given.pilots, given.replicates), flush=True)
+            print(wish_row(problem, *PILOTS[0], given.pilots, given.replicates), flush=True)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from boxthirding.planning.pilots import Pilot
-from boxthirding.planning.shapes import PLAUSIBLE, bent, good_above_ordinary, nodes
+from boxthirding.planning.shapes import PLAUSIBLE, Shape, bent, good_above_ordinary, nodes
 from boxthirding.rewards import Bernoulli, Gaussian, Instance, RewardModel
 from boxthirding.types import Floats
 
@@ -32,19 +32,19 @@ class Belief:
     centre: float
     deviation: float
     """The standard deviation of the true means."""
-    skew: float
+    shape: Shape
     noise: float
     zero_one: bool = False
 
     @property
     def spread(self) -> float:
         """How far one of the best in ten is above an ordinary one, the median."""
-        return self.deviation * good_above_ordinary(self.skew)
+        return self.deviation * good_above_ordinary(self.shape)
 
     def instance(self, arms: int, random: np.random.Generator) -> Instance:
         """Return true means for so many arms."""
         z = random.standard_normal(arms)
-        means = self.centre + self.deviation * bent(z, self.skew)
+        means = self.centre + self.deviation * bent(z, self.shape)
         return Instance("believed", np.clip(means, _CLOSE, 1 - _CLOSE) if self.zero_one else means)
 
     @property
@@ -55,9 +55,10 @@ class Belief:
 
 def guessed(noise: float, spread: float, count: int) -> list[Belief]:
     """Return draws that have the noise and the spread that were guessed, and plausible shapes."""
-    shapes = np.array(list(PLAUSIBLE))
-    skews = shapes[_systematic(np.array(list(PLAUSIBLE.values()), float), count)]
-    return [Belief(0.0, spread / good_above_ordinary(skew), skew, noise) for skew in skews.tolist()]
+    shapes = list(PLAUSIBLE)
+    chosen = _systematic(np.array(list(PLAUSIBLE.values()), float), count)
+    drawn = [shapes[place] for place in chosen.tolist()]
+    return [Belief(0.0, spread / good_above_ordinary(shape), shape, noise) for shape in drawn]
 
 
 def learned(pilot: Pilot, count: int) -> list[Belief]:
@@ -68,13 +69,13 @@ def learned(pilot: Pilot, count: int) -> list[Belief]:
     """
     deviations = _DEVIATIONS * math.sqrt(float(np.var(pilot.means)) + pilot.noise**2 / pilot.pulls)
     noises = _plausible_noises(pilot)
-    grid = [(deviation, noise, skew) for deviation in deviations for noise in noises for skew in PLAUSIBLE]
+    grid = [(deviation, noise, shape) for deviation in deviations for noise in noises for shape in PLAUSIBLE]
     evidence = _Evidence(pilot)
     heights = np.array([evidence.of(*place) + _before(*place) for place in grid])
     chosen = _systematic(np.exp(heights - heights.max()), count)
     return [
-        Belief(pilot.centre, float(deviation), skew, float(noise), pilot.zero_one)
-        for deviation, noise, skew in (grid[place] for place in chosen.tolist())
+        Belief(pilot.centre, float(deviation), shape, float(noise), pilot.zero_one)
+        for deviation, noise, shape in (grid[place] for place in chosen.tolist())
     ]
 
 
@@ -91,10 +92,10 @@ class _Evidence:
         records, self._times = np.unique(np.stack([pilot.counts, close]), axis=1, return_counts=True)
         self._counts, self._means = records[:, :, None]
 
-    def of(self, deviation: float, noise: float, skew: float) -> float:
+    def of(self, deviation: float, noise: float, shape: Shape) -> float:
         """Return the logarithm of the likelihood, but for a constant."""
         z, weights = nodes()
-        places = deviation * bent(z, skew)
+        places = deviation * bent(z, shape)
         if self._pilot.zero_one:
             chance = np.clip(self._pilot.centre + places, _CLOSE, 1 - _CLOSE)
             wins = self._counts * self._means
@@ -107,9 +108,9 @@ class _Evidence:
         return float(self._times @ (most[:, 0] + np.log(np.exp(logs - most) @ weights)))
 
 
-def _before(deviation: float, noise: float, skew: float) -> float:
+def _before(deviation: float, noise: float, shape: Shape) -> float:
     """Return the logarithm of how plausible something is before the pilot."""
-    plausible = math.log(PLAUSIBLE[skew])
+    plausible = math.log(PLAUSIBLE[shape])
     if noise == 0:
         return plausible
     return plausible - 0.5 * (math.log(noise / deviation / TYPICAL_RATIO) / _WIDTH_OF_RATIO) ** 2

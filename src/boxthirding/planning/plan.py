@@ -233,8 +233,8 @@ def _granted(
         last = asked.row(outcomes, len(outcomes.budgets) - 1, beliefs)
         share, _ = mean_and_doubt(wish.granted(outcomes)[:, :, -1])
         raise InvalidInput(
-            f"the wish is {wish.text!r}, but {last.budget:,} pulls grant it in {100 * share:.0f} % of runs only: in 9 of 10 "
-            f"runs they give an arm of the top {last.percentile_9_of_10:.2g} %, and the mean regret is "
+            f"the wish is {wish.text!r}, but {last.budget:,} pulls grant it in {100 * share:.0f} % of runs only: in 9 "
+            f"of 10 runs they give an arm of the top {last.percentile_9_of_10:.2g} %, and the mean regret is "
             f"{last.regret:.3g}; wish for that, or for fewer runs"
         )
     place = int(np.searchsorted(outcomes.budgets, found.budget))

@@ -1,24 +1,46 @@
 """How true means may be distributed: a family of shapes, from a long lower tail to a long upper one.
 
-A shape is a normal number z, bent: `bent(z, skew)` has mean 0, standard deviation 1 and about that skewness. It is the
-cube by which Wilson and Hilferty (1931) come close to a gamma distribution: its tail is that of a normal for skew 0 and
-of an exponential for skew 2. A negative skew is the mirror image, whose upper end is bounded.
+A shape is a normal number z, bent: `bent(z, shape)` has mean 0, standard deviation 1 and about the shape's skewness. It
+is the cube by which Wilson and Hilferty (1931) come close to a gamma distribution: its tail is that of a normal for
+skew 0 and of an exponential for skew 2. A negative skew is the mirror image, whose upper end is bounded. A long upper
+tail may also end in a crowd, as scores on a scale with an end do: then the best few are close together.
 """
 
 import math
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from boxthirding.types import Floats
 
-PLAUSIBLE: Final = {-1.0: 2, -0.5: 3, 0.0: 4, 0.5: 4, 1.0: 3, 1.5: 1}
-"""Each skew that is thought possible, and how plausible it is before anything is known."""
+
+class Shape(NamedTuple):
+    """A shape, whatever its centre and its width."""
+
+    skew: float
+    crowded: bool = False
+    """Whether the upper tail ends in a crowd."""
+
+
+PLAUSIBLE: Final = {
+    Shape(-1.0): 2,
+    Shape(-0.5): 3,
+    Shape(0.0): 4,
+    Shape(0.5): 2,
+    Shape(0.5, crowded=True): 2,
+    Shape(1.0): 2,
+    Shape(1.0, crowded=True): 2,
+    Shape(1.5): 1,
+    Shape(1.5, crowded=True): 2,
+}
+"""Each shape that is thought possible, and how plausible it is before anything is known."""
 
 ONE_IN_TEN: Final = 1.2815515594457831
 """The z that a tenth of all arms exceed."""
 
+_CROWD: Final = 2.0  # standard deviations above the average where a crowd begins
+_ROOM: Final = 3.0  # how far above that it ends
 _REACH: Final = 4.5  # |z| of the outermost node
 _NODES: Final = 91
 
@@ -31,28 +53,38 @@ def nodes() -> tuple[Floats, Floats]:
     return z, weights / weights.sum()
 
 
-def bent(z: Floats, skew: float) -> Floats:
+def bent(z: Floats, shape: Shape) -> Floats:
     """Return the means, in standard deviations from their average, that belong to normal numbers.
 
-    >>> [round(float(mean), 2) for mean in bent(np.array([-3.0, 0.0, 3.0]), 1.0)]
-    [-1.85, -0.17, 4.54]
+    >>> [round(float(mean), 2) for mean in bent(np.array([-3.0, 0.0, 3.0]), Shape(1.0))]
+    [-1.79, -0.16, 4.38]
     """
-    centre, scale = _standard(skew)
-    return (_cube(z, skew) - centre) / scale
+    centre, scale = _standard(shape)
+    return (_raw(z, shape) - centre) / scale
 
 
-def good_above_ordinary(skew: float) -> float:
+def good_above_ordinary(shape: Shape) -> float:
     """Return how many standard deviations one of the best in ten is above the median."""
-    ordinary, good = bent(np.array([0.0, ONE_IN_TEN]), skew).tolist()
+    ordinary, good = bent(np.array([0.0, ONE_IN_TEN]), shape).tolist()
     return float(good - ordinary)
 
 
 @lru_cache(maxsize=32)
-def _standard(skew: float) -> tuple[float, float]:
+def _standard(shape: Shape) -> tuple[float, float]:
+    """Return the mean and the standard deviation of a shape as `_raw` gives it."""
     z, weights = nodes()
-    values = _cube(z, skew)
+    values = _raw(z, shape)
     centre = float(weights @ values)
     return centre, math.sqrt(float(weights @ (values - centre) ** 2))
+
+
+def _raw(z: Floats, shape: Shape) -> Floats:
+    if not shape.crowded:
+        return _cube(z, shape.skew)
+    values = bent(z, Shape(shape.skew))
+    above = np.maximum(0.0, values - _CROWD)
+    crowded: Floats = np.minimum(values, _CROWD) + _ROOM * np.tanh(above / _ROOM)
+    return crowded
 
 
 def _cube(z: Floats, skew: float) -> Floats:

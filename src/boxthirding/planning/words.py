@@ -82,8 +82,8 @@ def _sentence(one: Granted, plan: Plan) -> str:
     return (
         f"{ratio}{one.want}: {row.budget:,} pulls{' (' + ', '.join(costs) + ')' if costs else ''}; between "
         f"{found.budget_low:,} and {high} for what is not known.\n  Expected there: {share(found.chance)} of runs "
-        f"({share(found.chance_low)} to {share(found.chance_high)}), mean regret {row.regret:.3g} ({row.regret_low:.2g} to "
-        f"{row.regret_high:.2g}), about the {ordinal(round(row.rank))} best."
+        f"({share(found.chance_low)} to {share(found.chance_high)}), mean regret {row.regret:.3g} "
+        f"({row.regret_low:.2g} to {row.regret_high:.2g}), about the {ordinal(round(row.rank))} best."
     )
 
 
