@@ -27,7 +27,7 @@ WISH, TOP, SHARE = "top 1 % in 9 of 10 runs", 0.01, 0.9
 FACTOR, WIDEST = 2.0, 6.0
 SEED = 2_026
 HEADING = (
-    "| arms | rewards | pilot | no spread seen | pulls | true regret | plan / truth | within 2 | covered | high / low |",
+    "| arms | rewards | pilot | no spread seen | pulls | true regret | plan / truth | within 2 | covered | high/low |",
     "|---|---|---|---|---|---|---|---|---|---|",
 )
 HEADING_OF_WISHES = (

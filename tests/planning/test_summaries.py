@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from boxthirding.planning.summaries import band_of_chance, band_of_size, mean_and_doubt, rising
+from boxthirding.planning.summaries import band_of_chance, band_of_size, mean_and_doubt, rising, sizes
 
 
 def test_runs_that_scatter_by_chance_leave_little_doubt():
@@ -24,6 +24,16 @@ def test_beliefs_that_differ_leave_as_much_doubt_as_they_differ():
 def test_runs_that_ended_before_do_not_count():
     values = np.array([[1.0, 2.0, np.nan], [3.0, 4.0, np.nan]])
     assert mean_and_doubt(values) == mean_and_doubt(values[:, :2])
+
+
+def test_doubt_does_not_vanish_by_chance_at_a_larger_budget():
+    random = np.random.default_rng(6)
+    values = random.lognormal(0, 0.5, (20, 1, 2)) * random.lognormal(0, 0.1, (20, 10, 2))
+    values[:, :, 1] = random.lognormal(0, 0.1, (20, 10))
+    (first, doubt), (second, later) = sizes(values)
+    assert later / second == pytest.approx(doubt / first)
+    assert later > 5 * mean_and_doubt(values[:, :, 1])[1]
+    assert sizes(values)[0][1] < mean_and_doubt(values[:, :, 0])[1]  # the two are pooled
 
 
 def test_one_run_is_enough_for_a_figure():

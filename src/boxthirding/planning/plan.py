@@ -13,7 +13,7 @@ from boxthirding.planning.answers import Granted, Known, Plan, Row
 from boxthirding.planning.beliefs import Belief, guessed, learned
 from boxthirding.planning.outcomes import Effort, Outcomes, simulated
 from boxthirding.planning.pilots import Pilot, Scores, read_pilot
-from boxthirding.planning.summaries import NINE_IN_TEN, band_of_size, mean_and_doubt
+from boxthirding.planning.summaries import NINE_IN_TEN, band_of_size, mean_and_doubt, sizes
 from boxthirding.planning.wishes import Wish, parse_wish, smallest, steps
 from boxthirding.types import Progress
 
@@ -179,7 +179,7 @@ class _Asked:
     def row(self, outcomes: Outcomes, place: int, beliefs: Sequence[Belief]) -> Row:
         """Return what a budget gives."""
         budget = int(outcomes.budgets[place])
-        mean, doubt = mean_and_doubt(outcomes.regret[:, :, place])
+        mean, doubt = sizes(outcomes.regret)[place]
         low, high = band_of_size(mean, doubt)
         ranks = outcomes.rank[:, :, place]
         ranks = ranks[~np.isnan(ranks)]

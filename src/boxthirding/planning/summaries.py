@@ -27,6 +27,17 @@ def mean_and_doubt(values: Floats) -> tuple[float, float]:
     return float(means.mean()), math.sqrt(doubt)
 
 
+def sizes(values: Floats) -> list[tuple[float, float]]:
+    """Return the mean of runs and its doubt at each budget, [D, R, S].
+
+    Doubt relative to the mean rises with the budget, but for chance, and is made to: with few runs it is the least
+    certain figure of all.
+    """
+    pairs = [mean_and_doubt(values[:, :, place]) for place in range(values.shape[2])]
+    relative = rising(np.array([(doubt / mean) ** 2 if mean > 0 else 0.0 for mean, doubt in pairs]))
+    return [(mean, mean * math.sqrt(share)) for (mean, _), share in zip(pairs, relative.tolist(), strict=True)]
+
+
 def band_of_size(mean: float, doubt: float) -> tuple[float, float]:
     """Return the middle 80 % of what a quantity above 0 may be, as if its logarithm were normal.
 
