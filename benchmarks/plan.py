@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from boxthirding import plan
-from boxthirding.errors import BoxThirdingError
+from boxthirding.errors import BoxThirdingError, InvalidInput
 from boxthirding.report.contests import checked_file
 from boxthirding.rewards import Instance, captions, equal, from_csv, parse_rewards, poly, square
 from boxthirding.sim import Run, simulate
@@ -92,7 +92,12 @@ def wish_row(problem: Problem, arms: int, pulls: int, pilots: int, replicates: i
     """Return how the budgets that plans find for a wish keep their word."""
     kept, chances, budgets = 0, [], []
     for k in range(pilots):
-        found = plan(problem.instance.n_arms, pilot=problem.pilot(arms, pulls, k), want=WISH, seed=k).granted[0].found
+        try:
+            found = (
+                plan(problem.instance.n_arms, pilot=problem.pilot(arms, pulls, k), want=WISH, seed=k).granted[0].found
+            )
+        except InvalidInput:  # out of reach, says the plan
+            continue
         ranks = problem.instance.n_arms - np.searchsorted(
             np.sort(problem.instance.means), problem.instance.means, side="right"
         )
@@ -102,10 +107,12 @@ def wish_row(problem: Problem, arms: int, pulls: int, pilots: int, replicates: i
         kept += found.chance_low - error <= chance <= found.chance_high + error
         chances.append(chance)
         budgets.append(found.budget)
+    if not budgets:
+        return f"| {problem.name} | {problem.rewards} | {arms} × {pulls} | out of reach | | |"
     low, middle, high = np.quantile(chances, (0, 0.5, 1))
     return (
         f"| {problem.name} | {problem.rewards} | {arms} × {pulls} | {np.median(budgets):,.0f} ({min(budgets):,} – "
-        f"{max(budgets):,}) | {middle:.0%} ({low:.0%} – {high:.0%}) | {kept} |"
+        f"{max(budgets):,}) | {middle:.0%} ({low:.0%} – {high:.0%}) | {kept} of {len(budgets)} |"
     )
 
 

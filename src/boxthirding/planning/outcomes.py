@@ -88,6 +88,8 @@ def simulated(
     began, done, total = time.monotonic(), 0, sum(leg.pulls for leg in legs)
     random = [np.random.default_rng([seed, draw]) for draw in draws]
     sources = [beliefs[draw].rewards.source(beliefs[draw].instance(arms, random[draw])) for draw in draws]
+    if tell:
+        tell(Progress(0, total, "pulls", 0.0, None, "preparing"))
     _play(sources[0], _Leg(0, 0, 1, np.array([1])), seed)  # compiles once, before the others wait for it
     cores = threads or os.cpu_count() or 1
     with ThreadPoolExecutor(

@@ -28,6 +28,7 @@ _FEW_SHARES: Final = (0.1, 1, 10)  # where there is a row for each ratio, too
 _TOP: Final = 0.01  # the share of arms that count as top ones
 _FAR: Final = (10, 100)  # pulls for each arm up to which a budget for a wish is looked for: first here, then there
 _FAR_ENOUGH: Final = 20_000  # pulls, where arms are few
+_PATIENCE: Final = 6  # times the usual effort, to look that far
 
 # About three seconds on two cores, or half a minute without Numba: draws and runs, draws for each ratio where nothing
 # is known, and the most pulls of all runs together.
@@ -216,8 +217,8 @@ class _Simulation:
         self._arms, self._effort, self._most = arms, effort, most
         self._seed, self._threads, self._tell = seed, threads, tell
 
-    def __call__(self, beliefs: Sequence[Belief], budgets: Sequence[int]) -> Outcomes:
-        effort = self._effort.fitted(max(budgets), self._most)
+    def __call__(self, beliefs: Sequence[Belief], budgets: Sequence[int], patience: int = 1) -> Outcomes:
+        effort = self._effort.fitted(max(budgets), patience * self._most)
         return simulated(beliefs, self._arms, budgets, effort, self._seed, self._threads, self._tell)
 
 
@@ -227,7 +228,7 @@ def _granted(
     """Return the smallest budget for a wish; look further where the first runs do not reach it."""
     found = smallest(wish, outcomes)
     if found is None and _compile.available():
-        outcomes = simulate(beliefs, asked.grid(_FAR[1]))
+        outcomes = simulate(beliefs, asked.grid(_FAR[1]), _PATIENCE)
         found = smallest(wish, outcomes)
     if found is None:
         last = asked.row(outcomes, len(outcomes.budgets) - 1, beliefs)
