@@ -28,6 +28,7 @@ _FEW_SHARES: Final = (0.1, 1, 10)  # where there is a row for each ratio, too
 _TOP: Final = 0.01  # the share of arms that count as top ones
 _FAR: Final = (10, 100)  # pulls for each arm up to which a budget for a wish is looked for: first here, then there
 _FAR_ENOUGH: Final = 20_000  # pulls, where arms are few
+_TOO_FAR: Final = 5_000_000  # pulls, where arms are many
 _PATIENCE: Final = 6  # times the usual effort, to look that far
 
 # About three seconds on two cores, or half a minute without Numba: draws and runs, draws for each ratio where nothing
@@ -170,11 +171,13 @@ class _Asked:
     def __contains__(self, budget: object) -> bool:
         return budget in self.budgets
 
-    def grid(self, far: int = _FAR[0]) -> list[int]:
+    def grid(self, *, far: bool = False) -> list[int]:
         """Return the budgets at which a wish is looked at."""
         if self.wish is None:
             return []
-        most = far * self.arms if far == _FAR[0] else max(far * self.arms, _FAR_ENOUGH)
+        most = _FAR[0] * self.arms
+        if far:
+            most = max(most, min(max(_FAR[1] * self.arms, _FAR_ENOUGH), _TOO_FAR))
         return steps(max(1, self.arms // 100), most)
 
     def row(self, outcomes: Outcomes, place: int, beliefs: Sequence[Belief]) -> Row:
@@ -228,7 +231,7 @@ def _granted(
     """Return the smallest budget for a wish; look further where the first runs do not reach it."""
     found = smallest(wish, outcomes)
     if found is None and _compile.available():
-        outcomes = simulate(beliefs, asked.grid(_FAR[1]), _PATIENCE)
+        outcomes = simulate(beliefs, asked.grid(far=True), _PATIENCE)
         found = smallest(wish, outcomes)
     if found is None:
         last = asked.row(outcomes, len(outcomes.budgets) - 1, beliefs)
