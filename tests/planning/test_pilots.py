@@ -81,7 +81,7 @@ def test_a_pilot_that_nothing_can_be_learned_from_says_how_to_mend_it(scores, wo
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("option,score\na,1\n", "has the columns option, score, but a pilot must have arm and score"),
+        ("option,score\na,1\n", "has the columns option, score, but must have arm and score"),
         ("arm,score\na,high\n", "score is 'high', but must be a finite number"),
         ("", "is empty"),
     ],

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from boxthirding.errors import InvalidInput, UnreadableData
-from boxthirding.rewards.files import read_sheet
+from boxthirding._tables import read_sheet
+from boxthirding.errors import InvalidInput
 from boxthirding.session.known import listed
 from boxthirding.types import Floats, Ints
 
@@ -100,12 +100,10 @@ def _rows(scores: Scores) -> list[tuple[Any, float]]:
     sheet = read_sheet(scores)
     score = "score" if sheet.has(["score"]) else "reward"
     if not sheet.has(["arm", score]):
-        raise UnreadableData(
-            f"{scores} has the columns {sheet.listed}, but a pilot must have arm and score, a row for each score: "
-            "rename them"
-        )
+        raise sheet.without("arm and score")
     arms = sheet.column("arm")
-    return [(arms[row].strip(), sheet.number(row, score)) for row in range(len(sheet.rows))]
+    filled = [row for row, cells in enumerate(sheet.rows) if any(map(str.strip, cells))]  # spreadsheets add empty rows
+    return [(arms[row].strip(), sheet.number(row, score)) for row in filled]
 
 
 def _check(by_arm: Mapping[Any, list[float]]) -> None:

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from boxthirding.errors import InvalidInput
+from boxthirding.figures.style import COLOURS, DASHES, GREY, canvas, head, legend, plain, rendered
 from boxthirding.planning import Plan, Row
 from boxthirding.planning.words import heading, in_a_sentence
 from boxthirding.report.folders import write_whole
 from boxthirding.report.plots import check_plot_file
-from boxthirding.report.style import COLOURS, DASHES, GREY, canvas, head, legend, plain, rendered
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
