@@ -53,6 +53,7 @@ def test_short_runs_are_read_as_far_as_they_go():
     assert not np.isnan(found.regret[:, :2]).any()
     assert np.isnan(found.regret[:, 2:]).all(axis=(0, 1)).tolist() == [False, False, True, True]
     assert not np.isnan(found.regret[:, 2:, :2]).any()
+    assert len({tuple(run) for run in found.regret[0, :, :2].tolist()}) > 4  # each is a run of its own
 
 
 def test_threads_change_nothing_and_runs_differ():

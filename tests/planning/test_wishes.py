@@ -70,6 +70,10 @@ def test_the_smallest_budget_with_that_chance_is_found():
     assert found.budget_low <= 400 <= found.budget_high
 
 
+def test_a_budget_that_grants_it_by_luck_does_not_count():
+    assert smallest(parse_wish("best in 3 of 4 runs", 9), outcomes([0.78, 0.6, 0.9])).budget == 300
+
+
 def test_a_wish_about_regret_is_about_regret():
     assert smallest(parse_wish("regret 7 in 3 of 4 runs", 99), outcomes([0.2, 0.8])).budget == 200
     assert smallest(parse_wish("regret 8 in 3 of 4 runs", 99), outcomes([0.2, 0.8])).budget == 100
