@@ -31,10 +31,10 @@ _FAR_ENOUGH: Final = 20_000  # pulls, where arms are few
 _TOO_FAR: Final = 5_000_000  # pulls, where arms are many
 _PATIENCE: Final = 6  # times the usual effort, to look that far
 
-# About three seconds on two cores, or half a minute without Numba: draws and runs, draws for each ratio where nothing
+# About three seconds on two cores, or up to a minute without Numba: draws and runs, draws for each ratio where nothing
 # is known, and the most pulls of all runs together.
 _COMPILED: Final = (Effort(20, 20, 20), 10, 8_000_000)
-_INTERPRETED: Final = (Effort(8, 10, 40), 2, 500_000)
+_INTERPRETED: Final = (Effort(6, 10, 40), 2, 300_000)
 
 
 def plan(  # noqa: PLR0913  # all but one have a default
