@@ -405,7 +405,7 @@ def test_an_interrupted_run_prints_and_draws_what_is_complete(tmp_path, monkeypa
         r"Interrupted: sh has ([\d,]+) of 3,000 replicates; b3 has 0 of 3,000 replicates\.\n", result.stderr
     )[1]
     assert 64 <= int(ended.replace(",", "")) < 3000
-    assert f"<!-- sh ({ended} replicates)" in file.read_text(encoding="utf-8")
+    assert f"<!-- Sequential Halving (sh, {ended} replicates) -->" in file.read_text(encoding="utf-8")
 
 
 def test_an_interrupted_run_prints_json_of_what_is_complete(monkeypatch):

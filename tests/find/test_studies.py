@@ -29,6 +29,7 @@ from boxthirding.find.budget import Account, Limits
 from boxthirding.find.source import Source
 from boxthirding.find.words import having
 from boxthirding.session.tickets import is_worker
+from boxthirding.storage.locks import FileLock
 from boxthirding.storage.names import FileNames
 
 
@@ -316,16 +317,17 @@ def test_a_lock_that_was_removed_is_made_again(folder):
 
 
 def test_where_no_lock_can_be_had_the_run_goes_on_without(monkeypatch):
-    def refuse(*_):
-        raise PermissionError
+    class NoLock(FileLock):
+        def try_take(self, *_, **__):
+            raise PermissionError
 
-    monkeypatch.setattr("boxthirding.storage.names._lock", refuse)
+    monkeypatch.setattr("boxthirding.storage.names.FileLock", NoLock)
     with open_study("run.db", "main", arms=9) as study:
         names = {study.worker() for _ in range(2)}
         assert len(names) == 2
         assert not any(map(is_worker, names))
         study.ask(2, holder="find_best-7")
-        assert study.reclaim() == 0  # nobody can say whether it has ended
+        assert study.reclaim() == 0  # no one can say whether it has ended
         study.release(holder="find_best-7")
     assert find_best(9, float, budget=30, study="run.db", **QUIET).best == 8
 

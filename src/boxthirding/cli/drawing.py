@@ -46,8 +46,9 @@ def draw(plot: Path, runs: Iterable[tuple["Description", "Run"]]) -> None:
     named = {}
     for one, run in begun:
         parts = [one.policy, *(f"{name} {getattr(one, name)}" for name in different)]
-        part = "" if run.replicates == one.replicates else f" ({counted(run.replicates, 'replicate')})"
-        named[", ".join(parts) + part] = run
+        if run.replicates < one.replicates:
+            parts.append(counted(run.replicates, "replicate"))
+        named[", ".join(parts)] = run
     try:
         plot_regret(
             plot,
