@@ -134,8 +134,8 @@ def test_what_is_not_complete_is_drawn_as_far_as_it_is(tmp_path, monkeypatch):
     partly = [line for line in lines if not line.startswith(b'{"chunk": 1') and b'"chunk": 0, "first": 4' not in line]
     file.write_bytes(b"".join(partly))
     (label,) = drawn(monkeypatch, file, "--out", tmp_path / "p.png")["runs"]
-    assert label.startswith("us (")
-    assert label.endswith(" replicates)")
+    assert label.startswith("us, ")
+    assert label.endswith(" replicates")
 
 
 @pytest.mark.parametrize(
