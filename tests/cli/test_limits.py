@@ -1,5 +1,8 @@
 """What no machine has room for and no file can be called, refused in one line on the command line."""
 
+import os
+from contextlib import contextmanager
+
 import pytest
 from click.testing import CliRunner
 
@@ -8,6 +11,7 @@ from boxthirding.cli.commands import cli
 from boxthirding.rewards import Gaussian, captions
 from boxthirding.sim import Setting, simulate, sweep
 
+UNPRIVILEGED = 65534
 LONG = "n" * 300  # no file system takes it
 SIMULATE = ("simulate", "--rewards", "gaussian:1", "--policy", "us", "--budget", "10")
 
@@ -81,3 +85,38 @@ def test_a_name_that_no_file_can_have_is_refused_in_one_line(command, tmp_path, 
     (tmp_path / "arms.txt").write_text("a\nb\n", encoding="utf-8")
     open_study("study.db", arms=["a", "b"]).close()
     assert "nnn" in refused(*command)
+
+
+@contextmanager
+def no_way_into(folder):
+    """Let a folder be listed and not entered; be a user without rights meanwhile, if we are root."""
+    is_root = os.geteuid() == 0
+    folder.chmod(0o644)
+    if is_root:
+        os.chown(folder, UNPRIVILEGED, UNPRIVILEGED)
+        os.seteuid(UNPRIVILEGED)
+    try:
+        yield
+    finally:
+        if is_root:
+            os.seteuid(0)
+        folder.chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", "--arms", "{shut}/arms.txt", "--command", "echo {arm}", "--budget", "2"),
+        (*SIMULATE, "--means", "{shut}/means.csv"),
+        (*SIMULATE, "--instance", "captions", "--arms", "9", "--plot", "{shut}/plot.svg"),
+        ("study", "show", "{shut}/study.db"),
+    ],
+)
+def test_a_folder_that_may_not_be_entered_is_said_in_one_line(tmp_path, arguments):
+    shut = tmp_path / "shut"
+    shut.mkdir()
+    command = [argument.replace("{shut}", str(shut)) for argument in arguments]
+    CliRunner().invoke(cli, command)  # loads what a user without rights may not read
+    with no_way_into(shut):
+        line = refused(*command)
+    assert "ermission denied" in line or "you may not enter its folder" in line
