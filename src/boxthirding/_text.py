@@ -1,4 +1,4 @@
-"""Text of other people on a screen: what a terminal would obey, or cannot show, becomes an escape.
+"""Text on a screen: what a terminal would obey, or cannot show, becomes an escape; numbers get their nouns.
 
 Labels may be anything, such as the names of files, which need not be UTF-8. What is stored is the label itself; every
 place that shows one calls `visible`.
@@ -58,6 +58,15 @@ def in_ascii(text: object) -> str:
     caf\xe9 \udce9 caf\xe9 \udce9
     """
     return visible(text).encode("ascii", "backslashreplace").decode("ascii")
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural where that is due.
+
+    >>> counted(1, "arm"), counted(2_000, "arm")
+    ('1 arm', '2,000 arms')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _escape(found: re.Match[str]) -> str:

@@ -4,9 +4,8 @@ import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from boxthirding._text import in_one_line, visible
+from boxthirding._text import counted, in_one_line, visible
 from boxthirding.cli.advice import in_words
-from boxthirding.cli.drawing import counted
 from boxthirding.errors import EvaluationFailed
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from boxthirding.cli.drawing import counted
+from boxthirding._text import counted
 from boxthirding.cli.output import say
 from boxthirding.cli.simulate import simulate
 from boxthirding.errors import MissingExtra

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from boxthirding._text import visible
+from boxthirding._text import counted, visible
 from boxthirding.cli.output import Failure
 
 if TYPE_CHECKING:
@@ -12,11 +12,6 @@ if TYPE_CHECKING:
 
 _TOLD: Final = ("replicates", "seed", "workers")
 """What a subtitle tells where it is common to all, and a label where it is not."""
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural where that is due."""
-    return f"{number:,} {noun}{'s' if number != 1 else ''}"
 
 
 def title(one: "Description") -> str:

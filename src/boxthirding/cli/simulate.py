@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from boxthirding.cli.drawing import counted, draw, subtitle, title
+from boxthirding._text import counted
+from boxthirding.cli.drawing import draw, subtitle, title
 from boxthirding.cli.output import Failure, say
 from boxthirding.errors import InvalidInput, SimulationFailed
 

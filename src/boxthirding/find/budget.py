@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from boxthirding._checks import is_number, whole
+from boxthirding._text import counted
 from boxthirding.errors import InvalidInput
 
 PLENTY: Final = 2**62
@@ -89,11 +90,6 @@ class Spending:
             spent = f"a cost of {self.cost:,.4g} of {self.limit:,g}, {self.left:,.4g} left"
             return f"{spent}: {counted(self.pulls, 'pull')} in {duration}"
         return f"{duration} of {self.limit:g} s, {self.left:.1f} s left: {counted(self.pulls, 'pull')}"
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural where that is due."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 class Account:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from boxthirding.find.budget import counted
+from boxthirding._text import counted
 from boxthirding.find.words import named
 from boxthirding.session import Ticket
 from boxthirding.types import Label

@@ -6,8 +6,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
 
+from boxthirding._text import counted
 from boxthirding.errors import ArmsUnavailable, InvalidInput, StudyDiffers
-from boxthirding.find.budget import Limits, counted
+from boxthirding.find.budget import Limits
 from boxthirding.find.callbacks import Callback, checked
 from boxthirding.find.engine import engine
 from boxthirding.find.interrupts import Breakable

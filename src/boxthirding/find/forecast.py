@@ -8,7 +8,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from boxthirding.find.budget import Limits, counted
+from boxthirding._text import counted
+from boxthirding.find.budget import Limits
 from boxthirding.policies.live_state import LiveState
 from boxthirding.types import NONE, Policy
 

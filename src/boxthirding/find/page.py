@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from html import escape
 from typing import Final
 
+from boxthirding._text import counted
 from boxthirding.figures.live import Point
 from boxthirding.figures.svg import answer_curve
-from boxthirding.find.budget import counted
 from boxthirding.find.summary import Summary
 from boxthirding.session import Lineage, Recommendation
 from boxthirding.session.protocol import Step

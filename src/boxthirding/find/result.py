@@ -5,9 +5,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from boxthirding._checks import whole
+from boxthirding._text import counted
 from boxthirding.errors import EvaluationFailed, InvalidInput
 from boxthirding.figures.live import Point
-from boxthirding.find.budget import Account, Limits, Spending, counted
+from boxthirding.find.budget import Account, Limits, Spending
 from boxthirding.find.confirm import Confirmation, FreshPulls
 from boxthirding.find.engine import Engine
 from boxthirding.find.noise import Noise

@@ -4,7 +4,8 @@ import weakref
 from contextlib import ExitStack
 from typing import NamedTuple
 
-from boxthirding.find.budget import Account, Limits, counted
+from boxthirding._text import counted
+from boxthirding.find.budget import Account, Limits
 from boxthirding.find.callbacks import Callback, NewResult, call_all
 from boxthirding.find.engine import Engine
 from boxthirding.find.forecast import expect, plan

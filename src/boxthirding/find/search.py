@@ -8,6 +8,7 @@ from concurrent.futures import BrokenExecutor, CancelledError
 from contextlib import contextmanager, suppress
 from typing import Final, NamedTuple, Protocol
 
+from boxthirding._text import counted
 from boxthirding.errors import (
     AlreadyTold,
     ArmsUnavailable,
@@ -21,7 +22,7 @@ from boxthirding.errors import (
     TicketRefused,
     UnreadableData,
 )
-from boxthirding.find.budget import Account, counted
+from boxthirding.find.budget import Account
 from boxthirding.find.task import Outcome, Unusable, complaint, reading
 from boxthirding.session import Ticket
 from boxthirding.types import Label

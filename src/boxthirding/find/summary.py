@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from boxthirding._text import visible
-from boxthirding.find.budget import counted
+from boxthirding._text import counted, visible
 from boxthirding.find.noise import Noise
 from boxthirding.find.words import named
 from boxthirding.session import AskTell, Recommendation

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from boxthirding.find.budget import counted
+from boxthirding._text import counted
 from boxthirding.types import Label
 
 _NAMED = 3  # holders that are named

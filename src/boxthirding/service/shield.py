@@ -154,7 +154,9 @@ class Shield:
         if link is None:
             self._strangers.take(address)
             raise Refusal(
-                403, "this rating link is unknown, has expired or was revoked", "ask whoever sent it for a new one"
+                403,
+                "this rating link is unknown, has expired or was revoked",
+                "ask the person who sent it for a new one",
             )
         cookie = _cookie(headers, rater_cookie(link))
         rater = links.rater_at_hand(link, cookie)

@@ -51,7 +51,7 @@ class Announcer:
             loop.call_soon_threadsafe(loop.call_later, PAUSE, self._wake)
 
     async def stream(self, after: int, is_valid: Callable[[], bool]) -> AsyncIterator[bytes]:
-        """Yield what happened after an event and what happens next, until whoever listens may do so no more."""
+        """Yield what happened after an event and what happens next, until the listener may hear no more."""
         self._loop = asyncio.get_running_loop()
         if self._news is None:
             self._news = asyncio.Event()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import numpy as np
 
 from boxthirding._checks import as_reward, whole
+from boxthirding._text import counted
 from boxthirding.errors import BoxThirdingError, InvalidInput, JournalBroken, StudyFinished, UnknownStudy
 from boxthirding.policies.spec import as_policy, written
 from boxthirding.session import (
@@ -799,8 +800,3 @@ def _reopened(reopen: Callable[[], Study], holder: str) -> Study:
     study = reopen()
     study.holder = holder
     return study
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural where that is due."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

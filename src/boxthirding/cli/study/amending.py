@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from boxthirding.cli.drawing import counted
+from boxthirding._text import counted
 from boxthirding.cli.study.opening import json_option, label_of, no_header_option, of_a_study, opened, report
 from boxthirding.errors import InvalidInput
 

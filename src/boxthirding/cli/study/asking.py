@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from boxthirding.cli.drawing import counted
+from boxthirding._text import counted
 from boxthirding.cli.output import Failure, Output, say
 from boxthirding.cli.study.opening import check_new, chosen, json_option, no_header_option, of_a_study, opened
 from boxthirding.cli.study.wells import check_wells, wells_of, wells_option

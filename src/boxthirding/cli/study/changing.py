@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from boxthirding.cli.drawing import counted
+from boxthirding._text import counted
 from boxthirding.cli.output import say
 from boxthirding.cli.study.opening import json_option, label_of, no_header_option, of_a_study, opened, report, summary
 

@@ -4,7 +4,7 @@ from contextlib import closing
 
 import click
 
-from boxthirding.cli.drawing import counted
+from boxthirding._text import counted
 from boxthirding.cli.study.opening import chosen, kept
 from boxthirding.errors import InvalidInput, UnknownStudy
 

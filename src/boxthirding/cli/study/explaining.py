@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from boxthirding.cli.drawing import counted
+from boxthirding._text import counted
 from boxthirding.cli.study.columns import Columns
 from boxthirding.cli.study.opening import json_option, label_of, of_a_study, opened
 

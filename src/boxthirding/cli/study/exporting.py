@@ -12,8 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 import click
 
-from boxthirding._text import did_you_mean
-from boxthirding.cli.drawing import counted
+from boxthirding._text import counted, did_you_mean
 from boxthirding.cli.output import Failure, Output, say
 from boxthirding.cli.study.opening import chosen, of_a_study
 from boxthirding.cli.study.writing import form_of, refuse_to_destroy, refuse_to_overwrite, whole_file

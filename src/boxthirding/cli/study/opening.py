@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from boxthirding._text import did_you_mean
-from boxthirding.cli.drawing import counted
+from boxthirding._text import counted, did_you_mean
 from boxthirding.cli.output import say
 from boxthirding.errors import InvalidInput, UnknownLabel, UnknownStudy
 

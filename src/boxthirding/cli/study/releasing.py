@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from boxthirding.cli.drawing import counted
+from boxthirding._text import counted
 from boxthirding.cli.output import say
 from boxthirding.cli.study.opening import json_option, of_a_study, opened, report, summary
 from boxthirding.errors import InvalidInput

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from boxthirding._text import visible
-from boxthirding.cli.drawing import counted
+from boxthirding._text import counted, visible
 
 if TYPE_CHECKING:
     from boxthirding.runs.matrices import Matrix

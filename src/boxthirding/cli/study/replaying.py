@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from boxthirding.cli.drawing import counted
+from boxthirding._text import counted
 from boxthirding.cli.output import Failure, say
 from boxthirding.cli.simulate import INTERRUPTED
 from boxthirding.cli.study.opening import json_option, no_header_option

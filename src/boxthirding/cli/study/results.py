@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from boxthirding._sheets import is_numeric
-from boxthirding.cli.drawing import counted
+from boxthirding._text import counted
 from boxthirding.cli.output import Failure, say
 from boxthirding.cli.study.columns import Columns
 from boxthirding.cli.study.opening import json_option, of_a_study, opened

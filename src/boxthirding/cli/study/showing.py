@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from boxthirding._checks import whole
-from boxthirding.cli.drawing import counted
+from boxthirding._text import counted
 from boxthirding.cli.study.boxes import SEATS
 from boxthirding.cli.study.opening import json_option, of_a_study, opened
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from boxthirding.cli.drawing import counted
+from boxthirding._text import counted
 from boxthirding.cli.output import say
 from boxthirding.cli.study.opening import json_option, no_header_option, of_a_study, opened, summary
 from boxthirding.errors import InvalidInput
