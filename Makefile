@@ -5,16 +5,19 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUNTIME := $(VENV)/.runtime
 FULL := $(VENV)/.full
+BESIDE := .venv-integrations
 
 # Whatever pip has to say about itself, a build does not wait for it.
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Tests start the program hundreds of times: what Python has compiled is kept, though the shell may ask for the opposite.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv demo test check bench soak matrix docs pins clean
+.PHONY: help venv demo test integrations check bench soak matrix docs pins clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 venv: $(FULL) ## build the full environment
 
@@ -23,7 +26,10 @@ demo: $(RUNTIME) ## watch a live session, then compare four policies: a table, a
 	$(BIN)/boxthirding demo --out build/demo.png
 
 test: check ## run the checks and the tests
-	$(BIN)/pytest -n 2 tests
+	$(BIN)/pytest -n 2 --ignore tests/integrations tests
+
+integrations: $(BESIDE)/.ready ## test what works inside other tools, with the real ones, in an environment of its own
+	$(BESIDE)/bin/pytest tests/integrations
 
 check: $(FULL) ## lint, formatting, types, import layers
 	$(BIN)/ruff check .
@@ -31,11 +37,11 @@ check: $(FULL) ## lint, formatting, types, import layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(FULL) ## measure speed, as ratios within one run, printed as JSON; fails when a limit is broken
-	$(BIN)/python -m benchmarks
+bench: $(BESIDE)/.ready ## measure speed, as ratios within one run, printed as JSON; fails when a limit is broken
+	$(BESIDE)/bin/python -m benchmarks
 
 soak: $(FULL) ## run the tests that take long: kills, races, load
-	$(BIN)/pytest -m soak tests
+	$(BIN)/pytest -m soak --ignore tests/integrations tests
 
 matrix: $(RUNTIME) ## test the built wheel on Python 3.11 to 3.13, with the newest and the oldest NumPy and Numba
 	$(BIN)/python -m benchmarks.matrix
@@ -44,7 +50,7 @@ docs: $(FULL) ## build the documentation into build/docs
 	$(BIN)/sphinx-build -W --keep-going -b html docs build/docs
 
 clean: ## remove everything that make made, the environment too
-	rm -rf $(VENV) build dist docs/_pictures .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(BESIDE) build dist docs/_pictures .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 $(VENV)/pyvenv.cfg:
@@ -61,6 +67,12 @@ $(FULL): requirements/dev.txt $(RUNTIME)
 	$(BIN)/pip install --quiet --require-hashes -r requirements/dev.txt
 	@touch $@
 
+$(BESIDE)/.ready: requirements/integrations.txt pyproject.toml
+	test -x $(BESIDE)/bin/python || $(PYTHON) -m venv $(BESIDE)
+	$(BESIDE)/bin/pip install --quiet --require-hashes -r requirements/integrations.txt
+	$(BESIDE)/bin/pip install --quiet --no-build-isolation --no-deps -e .
+	@touch $@
+
 # The oldest Python resolves: a newer one may choose releases that it can no longer install.
 # Pins stay where they are unless `make pins UPGRADE=--upgrade`.
 PIN = build/pins/bin/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
@@ -72,3 +84,4 @@ pins: ## recompile the requirement files
 	build/pins/bin/pip install --quiet pip-tools
 	$(PIN) -o requirements/runtime.txt requirements/runtime.in
 	$(PIN) -o requirements/dev.txt requirements/dev.in
+	$(PIN) -o requirements/integrations.txt requirements/integrations.in

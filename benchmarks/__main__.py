@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from benchmarks import durable, importing, live, serving, simulation, views
+from benchmarks import clusters, durable, importing, live, page, serving, simulation, views
 
 Row = dict[str, Any]
 
@@ -20,6 +20,8 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
     "durable": durable.measure,
     "views": views.measure,
     "serving": serving.measure,
+    "page": page.measure,
+    "clusters": clusters.measure,
 }
 
 MEASURES = ("ratio", "milliseconds", "microseconds", "megabytes")

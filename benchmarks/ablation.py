@@ -1,9 +1,9 @@
-"""What each rule of b3auto is worth: the policy beside variants of it that lack or change one rule.
+"""What each rule of b3auto, or of chase, is worth: the policy beside variants of it that lack or change one rule.
 
-`python -m benchmarks.ablation --data DIR` prints a Markdown table: regret relative to `prose`, which is told σ, as
-geometric means over groups of cells, with the half width of the 95 % interval. Only the problems that the rules were
-chosen on are looked at. A variant is the text of the policy's own file with some lines replaced, so that it is compiled
-like any policy; a line that is no longer there is an error.
+`python -m benchmarks.ablation --data DIR`, or with `--policy chase`, prints a Markdown table: regret relative to
+`prose`, which is told σ, as geometric means over groups of cells, with the half width of the 95 % interval. Only the
+problems that the rules were chosen on are looked at. A variant is the text of the policy's file and of final.py with
+some lines replaced, so that it is compiled like any policy; a line that is no longer there is an error.
 """
 
 import argparse
@@ -15,14 +15,18 @@ from types import ModuleType
 
 import numpy as np
 
-from boxthirding.policies import adaptive_box_thirding, parse_policy
+from boxthirding.policies import adaptive_box_thirding, chase, final, parse_policy
 from boxthirding.policies.box_thirding import FRESH, POOL
 from boxthirding.report.leaderboard.comparing import Ratio, paired
 from boxthirding.report.leaderboard.suites import Cell, Group, Problem, problems_of, suite_named
 from boxthirding.sim import simulate
 from boxthirding.types import Floats, Policy
 
-SOURCE = Path(adaptive_box_thirding.__file__).read_text(encoding="utf-8")
+SOURCES = {
+    "b3auto": (adaptive_box_thirding, "AdaptiveBoxThirding"),
+    "chase": (chase, "Chase"),
+}
+"""By name of a policy: its file, and its class."""
 
 Regrets = dict[Cell, Floats]
 
@@ -32,6 +36,7 @@ _SHRUNK = """\
         shrunk = facts[CENTRE] + (score - facts[CENTRE]) * (n / known)
         score = shrunk - CAUTION * facts[SIGMA] / math.sqrt(known)
 """
+_NEVER_CLEAR = (("        if is_clear(state):\n            scalars[CREDIT] = 0\n            return NONE\n", ""),)
 _BASE_UPDATES = (
     ("arrange, commit, introduce", "arrange, commit, introduce, raise_base"),
     ("    TOP,\n", "    TOP,\n    WAITING,\n"),
@@ -48,12 +53,13 @@ _BASE_UPDATES = (
 
 @dataclass(frozen=True)
 class Variant:
-    """The policy with some of its text replaced; each old text must stand in the file exactly once."""
+    """The policy with some of its text replaced; each old text must stand in its files exactly once."""
 
     rule: str
     """The number of the rule in the policy's docstring."""
     name: str
     replaced: tuple[tuple[str, str], ...] = ()
+    policy: str = "b3auto"
 
 
 def constant(name: str, before: str, after: str) -> tuple[str, str]:
@@ -81,15 +87,15 @@ VARIANTS = (
         "t₀ = 0.6 if there is noise",
         (constant("EFFORT_AT_ONE", "0.22", "0.6"), constant("EFFORT_POWER", "0.6", "0.0")),
     ),
-    Variant("4", "ρ = 5 if there is noise", (("        set_ratio(state)\n", ""),)),
+    Variant("4", "ρ = 5 if there is noise", (("        set_ratio(state)\n", "        facts[RATIO] = 5.0\n"),)),
     Variant("4", "ρ as low as 0.25", (constant("LEAST_RATIO", "2.0", "0.25"),)),
     Variant("5", "no final", (constant("EARNED", "1", "0"),)),
     Variant("5", "final of all levels", (constant("DEPTH", "4", "1_000"),)),
-    Variant("6", "no rotation", (("min(1 << scalars[TURN], state.weight[root])", "state.weight[root]"),)),
+    Variant("6", "no rotation", (("min(1 << scalars[TURN], finalists)", "finalists"),)),
     Variant(
         "7",
         "never clear",
-        (("        if is_clear(state):\n            scalars[CREDIT] = 0\n            return NONE\n", ""),),
+        _NEVER_CLEAR,
     ),
     Variant("8", "boxes stay open: base updates", _BASE_UPDATES),
     Variant(
@@ -115,15 +121,45 @@ VARIANTS = (
         "fits at every quarter",
         (("scalars[TOLD] + max(1, scalars[OWN])", "scalars[TOLD] + max(1, scalars[TOLD] // 4)"),),
     ),
+    Variant(
+        "11",
+        "nothing set aside",
+        (("usual = usual_variance(state, scalars[KNOWN])", "usual = 0.0"),),
+    ),
+)
+_BAR = "state.merit[arm] >= mean(state, best)"
+_MERIT = "LEAD * deviation / math.sqrt(n)"
+CHASE = tuple(
+    Variant(rule, name, replaced, policy="chase")
+    for rule, name, replaced in (
+        ("", "full", ()),
+        ("2", "keeping up with the leader's score", ((_BAR, "state.merit[arm] >= state.score[best]"),)),
+        ("2", "keeping up with the leader's lower bound", ((_BAR, "state.merit[arm] >= state.lower[best]"),)),
+        ("2", "no lead: mean against mean", (constant("LEAD", "0.3", "0.0"),)),
+        ("2", "a lead of 0.15 σ ln(n)/√n", ((_MERIT, "0.15 * math.log(n) * deviation / math.sqrt(n)"),)),
+        ("2", "twice the lead", (constant("LEAD", "0.3", "0.6"),)),
+        ("2", "as many pulls again as it has had", (("(state.pulls[arm] + 1) // 2", "state.pulls[arm]"),)),
+        ("5", "no final", (constant("EARNED", "2", "0"),)),
+        ("5", "a pull of the chase earns one", (constant("EARNED", "2", "3"),)),
+        (
+            "7",
+            "never clear",
+            _NEVER_CLEAR,
+        ),
+        ("9", "ρ as it is", (constant("FARTHER", "1.8", "1.0"),)),
+        ("9", "ρ / 3", (constant("FARTHER", "1.8", "3.0"),)),
+        ("9", "answer by shrunk mean - 1", (constant("CAUTION", "2.0", "1.0"),)),
+    )
 )
 
 
 def main(arguments: Sequence[str]) -> str | None:
     """Print the table, a row when it is measured; return what is wrong, or None."""
     asked = _options(arguments)
-    chosen = [one for one in VARIANTS if asked.only in one.name]
+    variants = [one for one in (*VARIANTS, *CHASE) if one.policy == asked.policy]
+    chosen = [one for one in variants if asked.only in one.name]
     if not chosen:
-        return f"no variant is named like {asked.only}: there are {', '.join(one.name for one in VARIANTS)}"
+        return f"no variant is named like {asked.only}: there are {', '.join(one.name for one in variants)}"
     problems = problems_of(suite_named("selection"), asked.data)
     reference = measured(problems, asked, None)
     columns: dict[str, list[Cell]] = {}
@@ -143,27 +179,40 @@ def main(arguments: Sequence[str]) -> str | None:
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.ablation", description="What each rule of b3auto is worth."
+        prog="python -m benchmarks.ablation", description="What each rule of a policy is worth."
     )
     parser.add_argument("--data", type=Path, metavar="DIR", help="a folder with 893.csv; else the embedded captions")
     parser.add_argument("--replicates", type=int, default=1_000, metavar="R")
     parser.add_argument("--seed", type=int, default=0, metavar="S")
+    parser.add_argument("--policy", choices=[*SOURCES], default="b3auto")
     parser.add_argument("--only", default="", metavar="WORD", help="only variants whose name contains this")
     return parser.parse_args(arguments)
 
 
 def policy_of(variant: Variant) -> Policy:
     """Return the policy of a variant, from the text of the file with its replacements."""
-    text = SOURCE
+    source, kind = SOURCES[variant.policy]
+    texts = {one: Path(str(one.__file__)).read_text(encoding="utf-8") for one in (final, source)}
     for old, new in variant.replaced:
-        if text.count(old) != 1:
-            raise ValueError(f"{variant.name!r} replaces {old!r}, which the policy's file has {text.count(old)} times")
-        text = text.replace(old, new)
-    module = ModuleType(f"{__name__}: {variant.name}".replace(".", ","))  # a dot would make it a package's
-    sys.modules[module.__name__] = module  # where a dataclass looks its annotations up
-    exec(compile(text, f"<{module.__name__}>", "exec"), module.__dict__)  # noqa: S102  # our own text
-    policy: Policy = module.AdaptiveBoxThirding()
+        places = [one for one, text in texts.items() for _ in range(text.count(old))]
+        if len(places) != 1:
+            raise ValueError(f"{variant.name!r} replaces {old!r}, which the policy's files have {len(places)} times")
+        texts[places[0]] = texts[places[0]].replace(old, new)
+    name = f"{__name__}: {variant.policy}: {variant.name}".replace(".", ",")  # a dot would make it a package's
+    sys.modules[final.__name__] = _module(f"{name}, final", texts[final])  # for the policy's import, and no other
+    try:
+        module = _module(name, texts[source])
+    finally:
+        sys.modules[final.__name__] = final
+    policy: Policy = getattr(module, kind)()
     return policy
+
+
+def _module(name: str, text: str) -> ModuleType:
+    module = ModuleType(name)
+    sys.modules[name] = module  # where a dataclass looks its annotations up
+    exec(compile(text, f"<{name}>", "exec"), module.__dict__)  # noqa: S102  # our own text
+    return module
 
 
 def measured(problems: Sequence[Problem], asked: argparse.Namespace, policy: Policy | None) -> Regrets:

@@ -2,7 +2,10 @@
 
 DIR holds the summaries 893.csv, 872.csv and 830.csv of the public caption-contest data set, known by their SHA-256.
 The first table has each promise, what was measured, and whether it is kept. Of these problems only contest 893, poly,
-equal and the two data-rich ones were looked at while the rules were chosen; the second table has the others apart.
+equal and the two data-rich ones were looked at while the rules were chosen; the second table has the others apart. The
+third has the rivals that would pull every arm first, each on a random subset that doubles. Last come arms that are far
+below all others, and results that are wildly off. `--only promises`, `rivals`, `below` or `wild` measures nothing else;
+`--policy chase` holds that policy against the same.
 """
 
 import argparse
@@ -13,10 +16,12 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.wild import Wild
 from boxthirding.errors import BoxThirdingError
+from boxthirding.policies import parse_policy
 from boxthirding.report.contests import checked_file
 from boxthirding.rewards import Instance, from_csv, named, parse_rewards
-from boxthirding.sim import Run, Setting, sweep
+from boxthirding.sim import Run, Setting, simulate, sweep
 
 CONTESTS = ("893", "872", "830")
 QUIET = ("none", "gaussian:0.05")
@@ -27,6 +32,8 @@ UNUSED_BUDGETS = (750, 1_500, 3_500, 7_000)
 RICH = ((128, 896, 0.0365), (1_024, 10_240, 0.0102))
 
 OURS, TOLD, PAPER = "b3auto", "prose", "b3"
+BELOW = {"none": (0, 0.0), "5 at −100": (5, -100.0), "500 at −10": (500, -10.0), "3,000 at −10": (3_000, -10.0)}
+RIVALS = tuple(f"{name}:subset=doubling" for name in ("ebtc", "ash", "lilucb", "klucb"))
 Cell = tuple[str, str, int]  # instance, rewards, pulls
 
 
@@ -38,6 +45,8 @@ class Lab:
     replicates: int
     seed: int
     results: Path | None
+    ours: str = OURS
+    """The policy that is measured."""
 
     @cache  # noqa: B019  # there is one lab
     def instance(self, name: str) -> Instance:
@@ -80,7 +89,7 @@ class Lab:
 
     def ratio(self, cell: Cell, rival: str) -> tuple[float, float]:
         """Return our mean regret relative to a rival's, 0.001 added to both, and its relative standard error."""
-        ours, theirs = self.regret(cell, OURS) + 0.001, self.regret(cell, rival) + 0.001
+        ours, theirs = self.regret(cell, self.ours) + 0.001, self.regret(cell, rival) + 0.001
         apart = ours / ours.mean() - theirs / theirs.mean()  # replicate k meets the arms in the same order in both
         return float(ours.mean() / theirs.mean()), float(apart.std() / np.sqrt(len(apart)))
 
@@ -104,16 +113,16 @@ def promises(lab: Lab) -> Iterator[tuple[str, float, float]]:
     yield "noisy cells, relative to b3", lab.geometric(noisy, PAPER), 0.67
     yield "the worst cell, relative to b3", max(lab.ratio(cell, PAPER)[0] for cell in noisy + quiet), 0.97
     silent = [cell for cell in quiet if cell[1] == "none"]
-    above = [float(lab.regret(cell, OURS).mean() - lab.regret(cell, "us").mean()) for cell in silent]
+    above = [float(lab.regret(cell, lab.ours).mean() - lab.regret(cell, "us").mean()) for cell in silent]
     yield "without noise, above us in the worst cell", max(above), 0.002
     for top, budget, most in RICH:
         cell = (f"893 top {top}", "gaussian:0.25", budget)
-        yield f"data-rich, {top} arms and {budget:,} pulls", float(lab.regret(cell, OURS).mean()), most
+        yield f"data-rich, {top} arms and {budget:,} pulls", float(lab.regret(cell, lab.ours).mean()), most
     formulas = [(f, "gaussian:1", t) for f in FORMULAS for t in BUDGETS]
     yield "poly, equal, square, relative to prose told sigma", lab.geometric(formulas, TOLD), 1.05
     for rewards in ("gaussian:0.2", "gaussian:0.5"):
         cell = ("893", rewards, 10_000)
-        many, one = lab.regret(cell, OURS, workers=64).mean(), lab.regret(cell, OURS).mean()
+        many, one = lab.regret(cell, lab.ours, workers=64).mean(), lab.regret(cell, lab.ours).mean()
         yield f"64 workers relative to one, {rewards}", float(many / one), 1.15
 
 
@@ -130,6 +139,23 @@ def blocks() -> Iterator[tuple[str, list[Cell]]]:
     yield "held out: other budgets, formulas", [(f, "gaussian:1", t) for f in FORMULAS for t in UNUSED_BUDGETS]
 
 
+def kinds() -> Iterator[tuple[str, list[Cell]]]:
+    """Yield the problems by what they ask for."""
+    yield "noisy, contests", [(c, r, t) for c in CONTESTS for r in NOISY for t in BUDGETS]
+    yield "quiet, contests", [(c, r, t) for c in CONTESTS for r in QUIET for t in BUDGETS]
+    yield "poly, equal, square", [(f, "gaussian:1", t) for f in FORMULAS for t in BUDGETS]
+
+
+def relative_to_rivals(lab: Lab) -> Iterator[str]:
+    """Yield rows of our regret relative to each rival's; the means of formulas lie outside the range of klucb."""
+    yield f"| problems | {' | '.join(f'relative to {rival}' for rival in RIVALS)} | cells |"
+    yield "|---" * (len(RIVALS) + 2) + "|"
+    for kind, cells in kinds():
+        able = [rival for rival in RIVALS if not (rival.startswith("klucb") and cells[0][0] in FORMULAS)]
+        ratios = [f"{lab.geometric(cells, rival):.3f}" if rival in able else "–" for rival in RIVALS]
+        yield f"| {kind} | {' | '.join(ratios)} | {len(cells)} |"
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and print Markdown."""
     options = argparse.ArgumentParser(description=__doc__)
@@ -137,18 +163,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options.add_argument("--replicates", type=int, default=2_000)
     options.add_argument("--seed", type=int, default=2_026)
     options.add_argument("--results", type=Path, help="a folder: go on where the last run stopped")
+    options.add_argument("--only", choices=[*PARTS], help="measure this part alone")
+    options.add_argument("--policy", default=OURS, help="the policy to measure, if not b3auto")
     given = options.parse_args(arguments)
-    lab = Lab(given.data, given.replicates, given.seed, given.results)
+    lab = Lab(given.data, given.replicates, given.seed, given.results, given.policy)
     try:
         for contest in CONTESTS:  # before anything is simulated
-            lab.setting(contest, QUIET[0], OURS)
-        report(lab)
+            lab.setting(contest, QUIET[0], lab.ours)
+        for part in PARTS if given.only is None else [given.only]:
+            PARTS[part](lab)
     except BoxThirdingError as problem:
         options.exit(1, f"{options.prog}: error: {problem}\n")
 
 
-def report(lab: Lab) -> None:
-    """Print the tables as they are measured."""
+def report_promises(lab: Lab) -> None:
+    """Print each promise as it is measured, and what it is made of."""
     print("| promise | measured | at most | kept |\n|---|---|---|---|")
     for promise, measured, most in promises(lab):
         print(f"| {promise} | {measured:.4f} | {most:g} | {'yes' if measured <= most else 'NO'} |", flush=True)
@@ -161,6 +190,43 @@ def report(lab: Lab) -> None:
         for contest in CONTESTS:
             ratios = [lab.ratio((contest, rewards, t), TOLD) for t in BUDGETS]
             print(f"- {contest}:", ", ".join(f"{ratio:.2f} ± {ratio * se:.2f}" for ratio, se in ratios), flush=True)
+
+
+def report_rivals(lab: Lab) -> None:
+    """Print the regret relative to the rivals on a subset that doubles."""
+    print()
+    for row in relative_to_rivals(lab):
+        print(row, flush=True)
+
+
+def report_below(lab: Lab) -> None:
+    """Print the regret at 5,000 pulls of 5,000 arms, uniform on (0, 1) but for some far below, with noise of 0.3."""
+    pulls = arms = 5_000
+    rng = np.random.default_rng(lab.seed)
+    means = {words: np.append(rng.random(arms - few), np.full(few, low)) for words, (few, low) in BELOW.items()}
+    means["all means −lognormal(0, 2)"] = -np.exp(2 * rng.standard_normal(arms))
+    policies = (OURS, PAPER, TOLD) if lab.ours == OURS else (lab.ours, OURS, PAPER, TOLD)
+    print(f"\n| arms far below | {' | '.join(policies)} |\n|---{'|---' * len(policies)}|")
+    model = parse_rewards("gaussian:0.3")
+    for words, of_arms in means.items():
+        cells = []
+        for name in policies:
+            policy = parse_policy(name, sigma=model.sigma)
+            run = simulate(
+                Instance(words, of_arms), model, policy, budget=pulls, replicates=lab.replicates, seed=lab.seed
+            )
+            regret = run.regret[:, -1]
+            cells.append(f"{regret.mean():.4f} ± {1.96 * regret.std() / np.sqrt(len(regret)):.4f}")
+        print(f"| {words} | {' | '.join(cells)} |", flush=True)
+
+
+def report_wild(lab: Lab) -> None:
+    """Print what results do that are wildly off; only the first contest was looked at while the rule was chosen."""
+    for row in Wild(tuple(lab.instance(contest) for contest in CONTESTS), lab.replicates, lab.seed, lab.ours).rows():
+        print(row, flush=True)
+
+
+PARTS = {"promises": report_promises, "rivals": report_rivals, "below": report_below, "wild": report_wild}
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 
 A pilot is drawn at random from a set of arms, a plan is made from it, and what the plan says of mean regret is compared
 with runs on all arms. The first table has the embedded captions and, with `--data`, a folder that has 872.csv and
-830.csv, known by their SHA-256, two more contests; then the paper's `poly`, `equal` and `square`, which nothing was
-chosen on. The second table checks the budgets that plans find for a wish.
+830.csv, known by their SHA-256, two more contests; then arms with normal true means, and the paper's `poly`, `equal`
+and `square`. The second table checks the budgets that plans find for a wish.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from boxthirding.sim import Run, simulate
 
 REWARDS = ("gaussian:0.2", "gaussian:0.5", "bernoulli")
 BUDGETS = (2_000, 10_000)
-PILOTS = ((100, 3), (350, 3), (350, 12))  # arms, pulls of each
+PILOTS = ((100, 3), (350, 3))  # arms, pulls of each
 WISH, TOP, SHARE = "top 1 % in 9 of 10 runs", 0.01, 0.9
 FACTOR, WIDEST = 2.0, 6.0
 SEED = 2_026
@@ -31,8 +31,8 @@ HEADING = (
     "|---|---|---|---|---|---|---|---|---|---|",
 )
 HEADING_OF_WISHES = (
-    "| arms | rewards | pilot | budget found | chance there | kept |",
-    "|---|---|---|---|---|---|",
+    "| arms | rewards | pilot | out of reach | budget found | band of chances | chance there | kept |",
+    "|---|---|---|---|---|---|---|---|",
 )
 
 
@@ -90,7 +90,7 @@ def regret_rows(problem: Problem, arms: int, pulls: int, pilots: int, replicates
 
 def wish_row(problem: Problem, arms: int, pulls: int, pilots: int, replicates: int) -> str:
     """Return how the budgets that plans find for a wish keep their word."""
-    kept, chances, budgets = 0, [], []
+    kept, chances, bands, budgets = 0, [], [], []
     for k in range(pilots):
         try:
             found = (
@@ -106,14 +106,22 @@ def wish_row(problem: Problem, arms: int, pulls: int, pilots: int, replicates: i
         error = np.sqrt(chance * (1 - chance) / replicates)
         kept += found.chance_low - error <= chance <= found.chance_high + error
         chances.append(chance)
+        bands.append((found.chance_low, found.chance_high))
         budgets.append(found.budget)
+    start = f"| {problem.name} | {problem.rewards} | {arms} × {pulls} | {pilots - len(budgets)}"
     if not budgets:
-        return f"| {problem.name} | {problem.rewards} | {arms} × {pulls} | out of reach | | |"
+        return f"{start} | | | | |"
     low, middle, high = np.quantile(chances, (0, 0.5, 1))
+    least, most = np.median(bands, axis=0)
     return (
-        f"| {problem.name} | {problem.rewards} | {arms} × {pulls} | {np.median(budgets):,.0f} ({min(budgets):,} – "
-        f"{max(budgets):,}) | {middle:.0%} ({low:.0%} – {high:.0%}) | {kept} of {len(budgets)} |"
+        f"{start} | {np.median(budgets):,.0f} ({min(budgets):,} – {max(budgets):,}) | {least:.0%} – {most:.0%} | "
+        f"{middle:.0%} ({low:.0%} – {high:.0%}) | {kept} of {len(budgets)} |"
     )
+
+
+def normal(arms: int = 5_000) -> Instance:
+    """Return arms whose true means are normal, with a standard deviation of 1."""
+    return Instance("normal", np.random.default_rng(SEED).standard_normal(arms))
 
 
 def problems_of(data: Path | None, only: Sequence[str]) -> list[Problem]:
@@ -123,6 +131,7 @@ def problems_of(data: Path | None, only: Sequence[str]) -> list[Problem]:
         instances |= {number: partial(from_csv, checked_file(data, number)) for number in ("872", "830")}
     formulas = {"poly": poly, "equal": equal, "square": square}
     found = [Problem(name, make(), rewards) for name, make in instances.items() for rewards in REWARDS]
+    found.append(Problem("normal", normal(), "gaussian:3"))
     found += [Problem(name, make(), "gaussian:1") for name, make in formulas.items()]
     return [problem for problem in found if not only or problem.name in only]
 

@@ -23,7 +23,7 @@ LIMITS = {
     "sh": None,
     "dsh": None,
 }
-AIMS = {"us": 5, "bsh": 5, "ucbe": 12}
+AIMS = {"b3auto": 5, "us": 5, "bsh": 5, "ucbe": 12}
 
 
 def measure() -> Iterator[dict[str, Any]]:

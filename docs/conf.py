@@ -19,6 +19,7 @@ myst_heading_anchors = 3
 default_role = "literal"  # docstrings say `name`
 
 autodoc_member_order = "bysource"
+autodoc_mock_imports = ["inspect_ai", "joblib", "optuna", "sklearn"]  # in an environment of their own
 autodoc_preserve_defaults = True  # time.monotonic, not <built-in function monotonic>
 autodoc_typehints_format = "short"
 python_use_unqualified_type_names = True

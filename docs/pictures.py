@@ -1,11 +1,13 @@
 """The pictures of the documentation, drawn by the commands that the pages show: `make docs` calls `draw_all`.
 
-They are drawn again when the code has changed. `python docs/pictures.py README` draws the one that the README shows.
+They are drawn again when the code has changed. `python docs/pictures.py README` draws those that the README shows.
 """
 
 import contextlib
 import hashlib
 import io
+import os
+import random
 import re
 import shutil
 import subprocess
@@ -15,6 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
+from matplotlib.figure import Figure
+from rich.console import Console
+from rich.text import Text
 
 import boxthirding as b3
 from boxthirding.report import log_spaced, plot_regret
@@ -29,6 +34,7 @@ mpl.use("agg")  # no window
 DOCS = Path(__file__).parent
 FOLDER = DOCS / "_pictures"
 STAMP = FOLDER / "drawn-by.txt"
+SCREENS = DOCS.parent / "tests" / "browser" / "test_screens.py"
 SIX = ("b3auto", "b3", "us", "sh", "prose", "asha")
 
 
@@ -38,14 +44,31 @@ def draw_all() -> None:
         return
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir()
-    for draw in (quiet, crowd, comparison, leaderboard, reproduction, prompt, plate, timing, study):
+    for draw in (
+        quiet,
+        crowd,
+        comparison,
+        leaderboard,
+        reproduction,
+        prompt,
+        plate,
+        timing,
+        study,
+        plan,
+        shown,
+        screens,
+    ):
         draw()
     STAMP.write_text(_stamp(), encoding="utf-8")
 
 
 def _stamp() -> str:
     """Return a digest of all that decides what the pictures show."""
-    files = [Path(__file__), *sorted(Path(b3.__file__).parent.rglob("*.py"))]
+    source = Path(b3.__file__).parent
+    files = [
+        Path(__file__),
+        *sorted(file for kind in ("py", "js", "css", "html") for file in source.rglob(f"*.{kind}")),
+    ]
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 
@@ -56,11 +79,14 @@ def _run(*arguments: str) -> None:
 
 
 def readme() -> None:
-    """Draw the picture of the README and of the front page: six policies, 200 replicates."""
+    """Draw the pictures of the README and of the front page: six policies, 200 replicates; and a study, live."""
     policies = [word for spec in SIX for word in ("--policy", spec)]
     problem = ["--instance", "captions", "--rewards", "gaussian:0.25", "--budget", "10000"]
     FOLDER.mkdir(exist_ok=True)
     _run("simulate", *problem, *policies, "--replicates", "200", "--seed", "1", "--plot", str(DOCS / "regret.png"))
+    shutil.rmtree(FOLDER / "screens", ignore_errors=True)
+    screens()
+    shutil.copy(FOLDER / "screens" / "live.png", DOCS / "live.png")
 
 
 def quiet() -> None:
@@ -126,6 +152,60 @@ def study() -> None:
         _after("howto/durable-studies.md", "b3.open_study(")
         with b3.open_study("contest.db", "captions") as kept:
             _save("study", kept.plot("boxes"))
+
+
+def plan() -> None:
+    """Draw the plan of the page on plans."""
+    _run("plan", "--arms", "5000", "--noise", "20", "--spread", "10", "--plot", "plan.png")
+
+
+def shown() -> None:
+    """Draw a terminal with what `study show` says of a contest that is under way."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        captions_by_name = {f"caption {number}": number for number in range(1, 501)}
+        draw = random.Random(7)  # made-up ratings
+        b3.find_best(
+            captions_by_name,
+            lambda number: draw.gauss(number % 50 / 50, 0.5),
+            budget=800,
+            study="contest.db",
+            progress=False,
+        )
+        _terminal("study", "show", "contest.db", "--top", "5")
+
+
+def screens() -> None:
+    """Let the test that looks at the server's pages take their pictures; without Chromium, say so instead."""
+    folder = FOLDER / "screens"
+    folder.mkdir()
+    if shutil.which("chromium") is None:
+        for page in DOCS.rglob("*.md"):
+            for name in re.findall(r"_pictures/screens/([\w-]+\.png)", page.read_text(encoding="utf-8")):
+                _write(folder / name, "This picture is taken where Chromium is installed.")
+        return
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(SCREENS)]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
+    environment["BOXTHIRDING_SCREENS"] = str(folder)
+    subprocess.run(command, cwd=DOCS.parent, check=True, capture_output=True, env=environment)  # noqa: S603  # our own
+
+
+def _write(path: Path, words: str) -> None:
+    """Draw a picture that only says something."""
+    figure = Figure(figsize=(6, 1))
+    figure.text(0.5, 0.5, words, ha="center", va="center")
+    figure.savefig(path, dpi=100)
+
+
+def _terminal(*arguments: str) -> None:
+    """Draw a terminal in which a command of ours has run; it is kept as study-show.svg."""
+    command = [sys.executable, "-m", "boxthirding", *arguments]
+    said = subprocess.run(command, check=True, capture_output=True, text=True, env=os.environ | {"COLUMNS": "90"})  # noqa: S603
+    console = Console(record=True, width=90, file=io.StringIO())
+    console.print(Text(f"$ boxthirding {' '.join(arguments)}", style="bold"))
+    console.print(Text(said.stdout.rstrip()))
+    drawn = console.export_svg(title="boxthirding")
+    drawn = re.sub(r"@font-face \{.*?\}", "", drawn, flags=re.DOTALL)  # fonts from another server
+    (FOLDER / "study-show.svg").write_text(drawn, encoding="utf-8")
 
 
 def _after(page: str, words: str) -> dict[str, Any]:

@@ -69,7 +69,7 @@ def judge(prompt: str, example: dict) -> float:
 
 
 def accuracy(prompt: str) -> float:
-    """Return the true share of right answers, which nobody could afford to measure for every prompt."""
+    """Return the true share of right answers, which would cost too much to measure for every prompt."""
     return sum(chance(prompt, example) for example in EXAMPLES) / len(EXAMPLES)
 
 
@@ -80,7 +80,7 @@ def main() -> None:
     found = b3.find_best(PROMPTS, judge, examples=EXAMPLES, budget=CALLS)
     print(found)
 
-    # The mean of a winner flatters it. Fresh calls, on examples that it has not met, do not.
+    # Winners look better than they are. New calls, on examples that they have not seen, say how good they are.
     print(found.confirm(3, pulls=60))
 
     truth = {label: accuracy(prompt) for label, prompt in PROMPTS.items()}

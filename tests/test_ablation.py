@@ -1,6 +1,7 @@
 """The ablation takes its variants from the policy's own text, and each of them is another policy."""
 
 import importlib
+import inspect
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -30,9 +31,9 @@ def ablation(monkeypatch):
 
 
 def test_every_variant_is_another_text_that_runs(ablation):
-    full, *others = ablation.VARIANTS
-    assert (full.name, full.replaced) == ("full", ())
-    for variant in others:
+    for full in (ablation.VARIANTS[0], ablation.CHASE[0]):
+        assert (full.name, full.replaced) == ("full", ())
+    for variant in (*ablation.VARIANTS[1:], *ablation.CHASE[1:]):
         assert all(old != new for old, new in variant.replaced), variant.name
         regrets = ablation.measured(problems_of(TINY), ASKED, ablation.policy_of(variant))
         assert all(len(found) == ASKED.replicates and (found >= 0).all() for found in regrets.values()), variant.name
@@ -47,19 +48,28 @@ def test_a_variant_decides_otherwise(ablation, name):
     assert any(not np.array_equal(full[cell], changed[cell]) for cell in full)
 
 
-def test_the_full_variant_is_the_policy_itself(ablation):
+@pytest.mark.parametrize("name", ["b3auto", "chase"])
+def test_the_full_variant_is_the_policy_itself(ablation, name):
     problems = problems_of(TINY)
-    ours = ablation.measured(problems, ASKED, ablation.parse_policy("b3auto"))
-    theirs = ablation.measured(problems, ASKED, ablation.policy_of(ablation.VARIANTS[0]))
+    full = next(one for one in (*ablation.VARIANTS, *ablation.CHASE) if one.policy == name)
+    ours = ablation.measured(problems, ASKED, ablation.parse_policy(name))
+    theirs = ablation.measured(problems, ASKED, ablation.policy_of(full))
     assert all(np.array_equal(ours[cell], theirs[cell]) for cell in ours)
 
 
 def test_every_rule_has_a_variant(ablation):
-    assert {int(variant.rule) for variant in ablation.VARIANTS[1:]} == set(range(1, 11))
+    assert {int(variant.rule) for variant in ablation.VARIANTS[1:]} == set(range(1, 12))
+
+
+def test_a_variant_of_the_final_leaves_the_final_as_it_is(ablation):
+    variant = next(one for one in ablation.VARIANTS if one.name == "ρ as low as 0.25")
+    rule = ablation.policy_of(variant).rule
+    assert inspect.unwrap(rule.tell).__globals__["fit"].__globals__["learn_anew"].__globals__["LEAST_RATIO"] == 0.25
+    assert importlib.import_module("boxthirding.policies.final").LEAST_RATIO == 2.0
 
 
 def test_a_text_that_is_no_longer_there_is_an_error(ablation):
-    with pytest.raises(ValueError, match="'gone' replaces 'no such line', which the policy's file has 0 times"):
+    with pytest.raises(ValueError, match="'gone' replaces 'no such line', which the policy's files have 0 times"):
         ablation.policy_of(ablation.Variant("1", "gone", (("no such line", ""),)))
 
 

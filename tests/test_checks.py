@@ -17,9 +17,15 @@ def test_whole_numbers_are_returned_as_plain_ones(value):
     assert (type(found), found) == (int, value)
 
 
-@pytest.mark.parametrize("value", [True, False, np.True_, 1.0, np.float64(1), "1", None, math.nan])
+@pytest.mark.parametrize("value", [True, False, np.True_, 1.5, "1", None, math.nan, math.inf])
 def test_what_is_no_whole_number_is_refused(value):
     with pytest.raises(InvalidInput, match=r"^k is .*, but must be a whole number$"):
+        whole("k", value, least=0)
+
+
+@pytest.mark.parametrize(("value", "written"), [(1.0, "1"), (1e3, "1000"), (np.float64(2), "2")])
+def test_a_float_that_is_whole_is_refused_with_what_to_write(value, written):
+    with pytest.raises(InvalidInput, match=f"^k is .*, but must be a whole number: write {written}$"):
         whole("k", value, least=0)
 
 

@@ -118,6 +118,11 @@ def test_text_with_commas_stays_text():
     assert rows_of("caption\nno\nyes\n")[1] == [{"caption": "no"}, {"caption": "yes"}]
 
 
+def test_a_number_that_is_not_known_does_not_make_a_column_text():
+    cells = [row["rate"] for row in rows_of("arm;rate\nann;1,5\nbob;n/a\ncid;-\ndoe;\neve;-2,5\n")[1]]
+    assert cells == ["1.5", "n/a", "-", "", "-2.5"]
+
+
 def test_one_column_of_decimal_commas_needs_no_separator():
     assert rows_of("mean\n0,5\n0,75\n")[1] == [{"mean": "0.5"}, {"mean": "0.75"}]
 

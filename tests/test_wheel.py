@@ -15,7 +15,15 @@ from pages import blocks
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "boxthirding"
 TREE = [".gitignore", "LICENSE", "README.md", "pyproject.toml"]  # with src, all that a wheel is made of
-DATA = ["py.typed", "service/static/index.html", "rewards/caption_means_by_rank.csv", "report/reproduction/page.html"]
+DATA = [
+    "py.typed",
+    "report/numbers.js",
+    "report/study_page.js",
+    "service/static/index.js",
+    "service/templates/index.html",
+    "rewards/caption_means_by_rank.csv",
+    "report/reproduction/page.html",
+]
 
 # Neither the user's packages nor the .pth files of an editable install: only what PYTHONPATH names.
 PYTHON = [sys.executable, "-S", "-s", "-P"]

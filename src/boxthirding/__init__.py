@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from boxthirding._compile import kernel
 from boxthirding.errors import (
+    AccessRefused,
     AlreadyTold,
     ArmsUnavailable,
     ArmWithdrawn,
@@ -16,6 +17,7 @@ from boxthirding.errors import (
     JournalBroken,
     MissingExtra,
     NoHeader,
+    PolicyMissing,
     ResultsRefused,
     SimulationFailed,
     StudyChanged,
@@ -30,14 +32,19 @@ from boxthirding.errors import (
 )
 from boxthirding.find import Confirmation, Examples, Found, NewResult, Retry, Spending, find_best, find_best_async
 from boxthirding.policies import (
+    EBTC,
+    KLUCB,
     POLICIES,
     UCBE,
     AdaptiveBoxThirding,
+    AnytimeSequentialHalving,
     Asha,
     BoxThirding,
     BracketingSequentialHalving,
     BracketingUCB,
+    Chase,
     DoublingSequentialHalving,
+    LilUCB,
     Prose,
     SequentialHalving,
     SuccessiveRejects,
@@ -48,6 +55,7 @@ from boxthirding.session import AskTell, Lineage, Recommendation, Screening, Ses
 from boxthirding.types import Progress
 
 if TYPE_CHECKING:
+    from boxthirding.client import RemoteStudy
     from boxthirding.planning.answers import Plan
     from boxthirding.planning.plan import plan
     from boxthirding.sim.runs import Run
@@ -58,10 +66,14 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "EBTC",
+    "KLUCB",
     "POLICIES",
     "UCBE",
+    "AccessRefused",
     "AdaptiveBoxThirding",
     "AlreadyTold",
+    "AnytimeSequentialHalving",
     "ArmWithdrawn",
     "ArmsUnavailable",
     "Asha",
@@ -71,6 +83,7 @@ __all__ = [
     "BracketingSequentialHalving",
     "BracketingUCB",
     "CannotAmend",
+    "Chase",
     "CommandFailed",
     "Confirmation",
     "DoublingSequentialHalving",
@@ -79,14 +92,17 @@ __all__ = [
     "Found",
     "InvalidInput",
     "JournalBroken",
+    "LilUCB",
     "Lineage",
     "MissingExtra",
     "NewResult",
     "NoHeader",
     "Plan",
+    "PolicyMissing",
     "Progress",
     "Prose",
     "Recommendation",
+    "RemoteStudy",
     "ResultsRefused",
     "Retry",
     "Run",
@@ -121,6 +137,7 @@ __all__ = [
 
 _LATER = {
     "Plan": "boxthirding.planning",
+    "RemoteStudy": "boxthirding.client",
     "Run": "boxthirding.sim",
     "Study": "boxthirding.study",
     "list_studies": "boxthirding.storage",

@@ -29,7 +29,8 @@ def whole(name: str, value: object, least: int) -> int:
     try:
         number = operator.index(value)  # type: ignore[arg-type]  # the point is to find out
     except TypeError:
-        raise InvalidInput(f"{name} is {value!r}, but must be a whole number") from None
+        way_out = f": write {value:.0f}" if isinstance(value, float) and value.is_integer() else ""
+        raise InvalidInput(f"{name} is {value!r}, but must be a whole number{way_out}") from None
     if number < least:
         raise InvalidInput(f"{name} is {number}, but must be at least {least}")
     if number > MOST:

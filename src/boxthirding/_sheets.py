@@ -19,6 +19,7 @@ _SHOWN = 40  # characters of a cell that an error repeats
 _WITH_COMMA = re.compile(r"[+-]?(\d*|\d{1,3}([. '\u00a0\u202f]\d{3})+),\d+([eE][+-]?\d+)?")
 _EITHER = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")  # 1,234: a decimal comma, or one between thousands
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}((,\d{3}){2,}(\.\d+)?|,\d{3}\.\d+)")  # 1,234,567 and 1,234.5
+_MISSING = frozenset({"", "-", "na", "n/a", "#n/a", "nan", "null", "none"})  # what stands where a number is not known
 _POINTS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+")  # 1.234, beside decimal commas
 
 
@@ -174,8 +175,8 @@ class Sheet:
         return self._proofs[column]
 
     def _is_numeric(self, column: str) -> bool:
-        """Tell whether a column holds nothing but numbers, however they are written."""
-        cells = [cell for cell in map(str.strip, self.column(column)) if cell]
+        """Tell whether a column holds nothing but numbers, however they are written, or says that one is not known."""
+        cells = [cell for cell in map(str.strip, self.column(column)) if cell.lower() not in _MISSING]
         return bool(cells) and all(
             is_numeric(cell) or is_number_with_comma(cell) or _THOUSANDS.fullmatch(cell) for cell in cells
         )
@@ -195,7 +196,7 @@ def checked(sheet: Sheet) -> Sheet:
     if not sheet.rows:
         if sheet.seems_headless:
             raise sheet.no_header()
-        raise UnreadableData(f"{sheet.path} has a header and no rows, but must have a row for each arm")
+        raise UnreadableData(f"{sheet.path} has a header and no rows, but must have one at least")
     twice = first_repeated(filter(None, sheet.columns))
     if twice is not None:
         if sheet.seems_headless:
@@ -204,9 +205,11 @@ def checked(sheet: Sheet) -> Sheet:
     first = "header" if sheet.has_header else "first row"
     for row, cells in enumerate(sheet.rows):
         if len(cells) != len(sheet.columns):
+            is_short, cell = len(cells) < len(sheet.columns), "cell" if len(cells) == 1 else "cells"
+            marks = "put text that contains commas or semicolons in quotation marks"
             raise UnreadableData(
-                f"{sheet.place(row)} has {len(cells)} cells, but the {first} has {len(sheet.columns)}: "
-                "put text that contains commas in quotation marks"
+                f"{sheet.place(row)} has {len(cells)} {cell}, but the {first} has {len(sheet.columns)}: "
+                f"{'add what is missing' if is_short else marks}"
             )
     return sheet
 

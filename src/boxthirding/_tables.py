@@ -41,7 +41,7 @@ def sheet_of(data: bytes, name: str, *, header: bool = True) -> Sheet:
         return _from_json_lines(name, text)
     found = _records(name, text, header=header)
     if not found:
-        raise UnreadableData(f"{name} is empty, but must have {'a header and ' if header else ''}a row for each arm")
+        raise UnreadableData(f"{name} is empty, but must have {'a header and rows' if header else 'rows'}")
     columns = [column.strip() for column in found.pop(0)[0]] if header else [*map(str, range(1, len(found[0][0]) + 1))]
     return checked(Sheet(name, columns, [cells for cells, _ in found], [line for _, line in found], header))
 

@@ -34,6 +34,15 @@ def in_one_line(text: object) -> str:
     return " ".join(map(visible, str(text).splitlines()))
 
 
+def cut(text: str, longest: int) -> str:
+    """Return a text of at most so many letters.
+
+    >>> cut("a long story", 7), cut("short", 7)
+    ('a long…', 'short')
+    """
+    return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
+
+
 def did_you_mean(word: str, words: Iterable[object]) -> str:
     """Return a question after what is like a word, or nothing.
 

@@ -9,9 +9,11 @@ BoxThirdingError
 │   │   └── ArmWithdrawn                   its arm is gone
 │   ├── CannotAmend                        the policy cannot take results that no job of its own asked for
 │   ├── UnreadableData                     a file cannot be read, or does not hold what it must
-│   │   └── NoHeader                       its first line holds data, not the names of columns
+│   │   ├── NoHeader                       its first line holds data, not the names of columns
+│   │   └── PolicyMissing                  the policy of a study, or the version of its rule, is not here
 │   ├── ResultsRefused                     a results file cannot be resumed
 │   ├── UnknownStudy                       there is no study of that name, and no arms to make one with
+│   ├── AccessRefused                      a server does not know the key, or does not let it do this
 │   ├── StudyDiffers                       a study was made with other arms, or with other settings
 │   │   └── StudyChanged                   its arms are other things than before; to continue with them can be forced
 │   └── StudyFinished                      the study has been finished for good
@@ -27,6 +29,7 @@ Programs read attributes, never messages: `transient` tells whether the same cal
 person can do about it.
 """
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 
@@ -47,6 +50,10 @@ class BoxThirdingError(Exception):
 
     def __str__(self) -> str:
         return f"{self.problem}; {self.advice}" if self.advice else self.problem
+
+    def advice_from(self, ways: Mapping[type["BoxThirdingError"], str]) -> str:
+        """Return the advice in other words, by the class of the error; its own, where none are for it."""
+        return self.advice and next((ways[kind] for kind in type(self).__mro__ if kind in ways), self.advice)
 
     def again(self) -> Self:
         """Return the same error as a new object, to be raised in another thread."""
@@ -91,12 +98,20 @@ class NoHeader(UnreadableData):
     """The first line of a table holds data, where the names of its columns are expected."""
 
 
+class PolicyMissing(UnreadableData):
+    """The policy that a study names cannot decide here: it is not installed, or its rule is of another version."""
+
+
 class ResultsRefused(InvalidInput):
     """A results file is of another version or of other settings, or in use; it has not been touched."""
 
 
 class UnknownStudy(InvalidInput):
     """There is no study of that name, and no arms were given to make one with."""
+
+
+class AccessRefused(InvalidInput):
+    """A server was given no key or one that it does not know, or the key does not let one do this."""
 
 
 class StudyDiffers(InvalidInput):

@@ -1,6 +1,7 @@
 import math
 
 import pytest
+from running import FILES
 
 from boxthirding import _progress
 
@@ -11,6 +12,14 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     return tmp_path
+
+
+@pytest.fixture
+def programs(folder):
+    """Start in a folder with a program that `boxthirding run` can run, and a few files of arms."""
+    for name, text in FILES.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
 
 
 @pytest.fixture(scope="session", autouse=True)

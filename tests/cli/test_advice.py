@@ -82,7 +82,10 @@ REFUSALS = {
     "a policy that cannot go on": (["study", "use", "screen.db", "sh:budget=50"], "use STUDY b3auto` lets a policy"),
     "a ticket told already": (["study", "release", "screen.db", 0], "`boxthirding study correct` changes it"),
     "a plate told already": (["study", "tell", "screen.db", "plate.csv"], "correct it"),
-    "a ticket never issued": (["study", "correct", "screen.db", 77, 1], "`boxthirding study held STUDY HOLDER` prints"),
+    "a ticket never issued": (
+        ["study", "correct", "screen.db", 77, 1],
+        "`boxthirding study export STUDY` prints all tickets",
+    ),
     "excluded already": (["study", "exclude", "screen.db", "ann"], "include it to let its results count again"),
     "no such study": (["study", "show", "screen.db", "--name", "x"], "`boxthirding study ask STUDY --arms FILE` makes"),
     "no study at all": (["study", "show", "none.db"], "`boxthirding study ask none.db --arms FILE` makes one"),

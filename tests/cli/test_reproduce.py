@@ -87,6 +87,7 @@ def test_what_was_stopped_half_way_goes_on_and_ends_the_same(whole, tmp_path):
     assert all((a.recommended == b.recommended).all() for a, b in zip(runs, once, strict=True))
 
 
+@pytest.mark.soak
 def test_a_page_is_made_from_what_was_saved_and_is_the_same(whole, monkeypatch):
     before = files(whole[0])
     forbid_simulation(monkeypatch)

@@ -10,6 +10,9 @@ import subprocess
 import sys
 
 import pytest
+from invoking import invoke
+
+pytestmark = pytest.mark.usefixtures("folder")
 
 API = "/api/v1"
 
@@ -74,16 +77,17 @@ def start(tmp_path):
             process.end(signal.SIGKILL)
 
 
-def new_key(folder, *arguments):
-    command = [sys.executable, "-m", "boxthirding", "serve", *map(str, arguments), "--new-key"]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout.strip()
+def new_key(place):
+    ended = invoke("serve", place, "--new-key")
+    assert ended.exit_code == 0, ended.output
+    return ended.stdout.strip()
 
 
 def test_the_first_start_prints_a_key_and_a_code_that_works_once(start, tmp_path):
     server = start()
     key = server.find(r"shown this once: (\S+)")
     code = server.find(r"/#code=(\S+)")
-    assert server.call("GET", f"{API}/studies", key) == (200, {"studies": []})
+    assert server.call("GET", f"{API}/studies", key) == (200, {"studies": [], "next": None})
     assert server.call("POST", f"{API}/session", body={"secret": code})[0] == 200
     assert server.call("POST", f"{API}/session", body={"secret": code})[0] == 403
     assert server.end() == (-signal.SIGTERM, "")
@@ -94,9 +98,9 @@ def test_the_first_start_prints_a_key_and_a_code_that_works_once(start, tmp_path
     assert "key_" not in again.text
 
 
-def test_another_key_is_made_while_the_server_runs(start, tmp_path):
+def test_another_key_is_made_while_the_server_runs(start):
     server = start("x.db")
-    key = new_key(tmp_path, "x.db")
+    key = new_key("x.db")
     assert server.call("GET", f"{API}/keys", key)[0] == 200
 
 
@@ -147,17 +151,16 @@ def test_an_open_stream_does_not_keep_the_server_from_ending(start):
     connection.close()
 
 
-def refused(folder, *arguments):
-    command = [sys.executable, "-m", "boxthirding", "serve", *map(str, arguments)]
-    ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert ended.returncode == 2, ended.stderr
+def refused(*arguments):
+    ended = invoke("serve", *arguments)
+    assert (ended.exit_code, ended.stdout) == (2, ""), ended.output
     return ended.stderr
 
 
 def test_a_port_in_use_is_said_before_anything_is_made(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        assert f"port {port} of 127.0.0.1 is in use" in refused(tmp_path, "--port", port)
+        assert f"port {port} of 127.0.0.1 is in use" in refused("--port", port)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -170,19 +173,19 @@ def test_a_port_in_use_is_said_before_anything_is_made(tmp_path):
         (["ftp://x"], "url is 'ftp://x'"),
     ],
 )
-def test_what_cannot_be_served_is_refused_in_one_line(tmp_path, arguments, words):
-    error = refused(tmp_path, *arguments, "--port", "0")
+def test_what_cannot_be_served_is_refused_in_one_line(arguments, words):
+    error = refused(*arguments, "--port", "0")
     assert words in error
     assert error.count("\n") == 1
 
 
 def test_a_file_of_something_else_or_of_a_newer_version_is_refused(tmp_path):
     (tmp_path / "text.db").write_text("no database, but a text that is long enough to be looked at" * 20)
-    assert "not an SQLite database" in refused(tmp_path, "text.db", "--port", "0")
-    new_key(tmp_path, "new.db")
+    assert "not an SQLite database" in refused("text.db", "--port", "0")
+    new_key("new.db")
     import sqlite3
 
     with sqlite3.connect(tmp_path / "new.db") as connection:
         connection.execute("UPDATE boxthirding_schema SET version = 99")
     connection.close()
-    assert "newer version" in refused(tmp_path, "new.db", "--port", "0")
+    assert "newer version" in refused("new.db", "--port", "0")

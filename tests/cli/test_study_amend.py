@@ -162,7 +162,7 @@ BAD = {
     "an unknown label": (["observe", "run.db", "unknown.csv"], ["label 'eve' does not exist"]),
     "missing columns": (
         ["observe", "run.db", "columns.csv"],
-        ["columns.csv has the columns name, value, but must have arm and reward (or score)"],
+        ["columns.csv has the columns name, value, but must have arm and reward (or score): rename them"],
     ),
     "a reward that is no number": (
         ["observe", "run.db", "words.csv"],

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import random
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,21 @@ def test_as_many_of_the_best_are_shown_as_wanted(monkeypatch, width):
     assert "--top is 0, but must be at least 1" in refused("show", "s.db", "--top", 0)
 
 
+def test_results_that_are_set_aside_are_named():
+    rng = random.Random(2)
+    with open_study("s.db", arms=range(100), holder="us") as opened:
+        for turn in range(400):
+            (ticket,) = opened.ask()
+            opened.tell(ticket, rng.gauss(ticket.label / 100, 0.2) + 1_000.0 * (turn in (200, 300)))
+        first, second = opened.set_aside()
+    names = [f"{row.label} {row.reward:.6g} (ticket {row.ticket})" for row in (first, second)]
+    assert f"2 results set aside as wildly off: {', '.join(names)}\n" in done("show", "s.db")
+    view = json.loads(done("show", "s.db", "--json"))
+    assert (view["aside"], [row["ticket"] for row in view["set_aside"]]) == (2, [first.ticket, second.ticket])
+    done("correct", "s.db", first.ticket, 0.5)
+    assert f"1 result set aside as wildly off: {names[1]}\n" in done("show", "s.db")
+
+
 # why
 
 
@@ -96,6 +112,14 @@ def test_an_arm_that_was_not_tried_has_a_short_story():
         pass
     assert done("why", "n.db", 7) == "7\nnot tried yet; in the pool\n"
     assert "label 70 does not exist" in refused("why", "n.db", 70)
+    assert "no arm has a result yet, so there is no best one: name an arm" in refused("why", "n.db")
+
+
+def test_without_a_label_it_is_the_story_of_the_best_arm():
+    told()
+    with open_study("s.db") as opened:
+        best = opened.recommend().label
+    assert done("why", "s.db") == done("why", "s.db", best)
 
 
 # results

@@ -253,7 +253,7 @@ BAD_ASKS = {
     "an unknown policy": (["new.db", "--arms", "few.txt", "--policy", "best"], ["policy is 'best'"]),
     "a policy that lacks its budget": (["new.db", "--arms", "few.txt", "--policy", "sh"], ["sh must be told budget"]),
     "no such file": (["new.db", "--arms", "gone.csv"], ["gone.csv cannot be read"]),
-    "a file that is no database": (["arms.csv"], ["arms.csv is not an SQLite database"]),
+    "a file that is no database": (["arms.csv"], ["arms.csv is not an SQLite database", "give the file of a study"]),
     "a URL that is none": (["ftp://x"], ["url is 'ftp://x'"]),
 }
 

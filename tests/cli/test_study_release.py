@@ -55,8 +55,10 @@ def test_what_is_not_held_is_refused():
     assert "holder 'nobody' has no open tickets: holders who have some are" in refused(
         "release", "screen.db", "--holder", "nobody"
     )
-    assert "must be one or the other" in refused("release", "screen.db")
-    assert "must be one or the other" in refused("release", "screen.db", 1, "--holder", "plate-1.csv")
+    assert "neither tickets nor a holder is given, but must be one" in refused("release", "screen.db")
+    assert "plate-1.csv' are given, but must be one of them" in refused(
+        "release", "screen.db", 1, "--holder", "plate-1.csv"
+    )
     assert "not a valid integer" in refused("release", "screen.db", "one")
     with open_study("screen.db", "main") as opened:
         assert (opened.open, sum(opened.view().holders.values())) == (1, 1)

@@ -17,6 +17,15 @@ from boxthirding.cli.commands import cli
 
 NOT_UTF8 = os.fsdecode(b"caf\xe9.txt")  # as os.listdir gives it
 RED = "\x1b[31mred\x07\u202e"
+END = b"\n--- end of a command ---\n"
+COMMANDS = f"""
+import ast, sys
+from boxthirding.cli.commands import cli
+for place, command in enumerate(ast.literal_eval(sys.argv[1])):
+    if place:
+        sys.stdout.write({END.decode()!r})
+    cli(command, standalone_mode=False)
+"""
 COLOURS = re.compile(r"\r?\x1b\[([0-9;]*[mK]|1A|\?25[lh])")  # that are rich's own, and how it moves a bar
 
 
@@ -38,16 +47,16 @@ def invoke(*arguments, exit_code=0):
     return done
 
 
-def printed_in(encoding, *arguments):
-    """Return what a command of its own prints, as bytes."""
+def printed_in(encoding, *commands):
+    """Return what each of some commands prints, as bytes, in a process with that encoding."""
     ended = subprocess.run(
-        [sys.executable, "-m", "boxthirding", *arguments],
+        [sys.executable, "-c", COMMANDS, repr(commands)],
         capture_output=True,
         check=False,
         env={**os.environ, "PYTHONIOENCODING": encoding},
     )
     assert ended.returncode == 0, ended.stderr
-    return ended.stdout
+    return ended.stdout.split(END)
 
 
 def on_a_terminal(*arguments):
@@ -74,12 +83,16 @@ RUN = ("run", "--command", 'sh -c "echo 1 # {arm}"', "--budget", "4", "--arms")
 
 @pytest.mark.parametrize("encoding", ["latin-1", "cp1252"])
 def test_an_answer_is_printed_in_any_encoding(encoding):
-    assert b"\\U0001f422" in printed_in(encoding, *RUN, "turtle.txt")
-    assert b"\\U0001f422" in printed_in(encoding, *RUN, "turtle.txt", "--study", "turtle.db")
-    assert b"\\U0001f422" in printed_in(encoding, "study", "show", "turtle.db")
-    assert b"caf\\udce9.txt" in printed_in(encoding, "study", "show", "study.db")
-    assert b",caf\\udce9.txt," in printed_in(encoding, "study", "export", "study.db")
-    assert b",caf\\udce9.txt," in printed_in(encoding, "study", "ask", "study.db", "-n", "2")
+    commands = {
+        (*RUN, "turtle.txt"): b"\\U0001f422",
+        (*RUN, "turtle.txt", "--study", "turtle.db"): b"\\U0001f422",
+        ("study", "show", "turtle.db"): b"\\U0001f422",
+        ("study", "show", "study.db"): b"caf\\udce9.txt",
+        ("study", "export", "study.db"): b",caf\\udce9.txt,",
+        ("study", "ask", "study.db", "-n", "2"): b",caf\\udce9.txt,",
+    }
+    for printed, words in zip(printed_in(encoding, *commands), commands.values(), strict=True):
+        assert words in printed
 
 
 def unseen_in(text):
@@ -117,12 +130,12 @@ def test_files_keep_the_label_and_escape_what_they_cannot_hold():
     invoke("study", "export", "study.db", "--out", "all.jsonl")
     events = [json.loads(line) for line in Path("all.jsonl").read_text(encoding="utf-8").splitlines()]
     assert events[0]["arms"] == [NOT_UTF8, RED]
-    assert b"\x1b[31mred\x07" in printed_in("utf-8", "study", "export", "study.db")  # into a pipe, which is a file
+    assert b"\x1b[31mred\x07" in printed_in("utf-8", ("study", "export", "study.db"))[0]  # into a pipe, which is a file
 
 
 def test_plates_with_any_label_can_be_told():
     invoke("study", "ask", "study.db", "-n", "2", "--out", "plate.csv")
-    Path("printed.csv").write_bytes(printed_in("ascii", "study", "ask", "study.db", "-n", "2"))
+    Path("printed.csv").write_bytes(printed_in("ascii", ("study", "ask", "study.db", "-n", "2"))[0])
     for name in ("plate.csv", "printed.csv"):
         with Path(name).open(encoding="utf-8", newline="") as file:
             rows = [{**row, "reward": "0.5"} for row in csv.DictReader(file)]

@@ -1,8 +1,18 @@
 """The pages of the documentation, cut into what can be run: Python, commands, files, and what they print."""
 
+import contextlib
+import doctest
+import io
+import os
 import re
+import shlex
+import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+from click.testing import CliRunner
+
+from boxthirding.cli.commands import cli
 
 ROOT = Path(__file__).resolve().parents[2]
 DRAWN = "_pictures"  # the folder that the build draws into
@@ -10,6 +20,12 @@ PAGES = [
     ROOT / "README.md",
     *sorted(page for page in (ROOT / "docs").rglob("*.md") if DRAWN not in page.parts),
 ]
+
+BESIDE = sorted((ROOT / "docs" / "integrations").glob("*.md"))
+"""Pages whose code needs the packages of `make integrations`, which runs it."""
+
+CHECKER = doctest.OutputChecker()
+LENIENT = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
 CAPTION = re.compile(r"\A(:[a-z-]+:[^\n]*\n)*?:caption: (?P<file>\S+)\n(:[a-z-]+:[^\n]*\n)*\n?")
@@ -58,3 +74,40 @@ def commands(block):
         elif found:
             found[-1][1] += line + "\n"
     return [(command, output or None) for command, output in found]
+
+
+def name_of(page):
+    return str(page.relative_to(ROOT))
+
+
+def run_page(page, folder, monkeypatch):
+    """Run what a page shows, in a folder of its own, and compare what it prints."""
+    monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    namespace = {"__name__": "__main__"}
+    for block in blocks(page):
+        where = f"{name_of(page)}:{block.line}"
+        if block.kind == "file":
+            Path(block.file).write_text(block.text, encoding="utf-8")
+        elif block.kind == "python":
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed):
+                exec(compile(block.text, where, "exec"), namespace)  # noqa: S102  # that is what this is for
+            check(block.output, printed.getvalue(), where)
+        elif block.kind == "console":
+            for command, output in commands(block):
+                if command.startswith("boxthirding "):
+                    run(command, output or block.output, where)
+
+
+def run(command, output, where):
+    ended = CliRunner().invoke(cli, shlex.split(command)[1:])
+    assert ended.exit_code == 0, f"{where}: {command}\n{ended.stderr}"
+    check(output, ended.stdout, f"{where}: {command}")
+
+
+def check(want, got, where):
+    """Compare an output with the page's, in which three dots stand for anything, and spaces are spaces."""
+    assert want is None or CHECKER.check_output(want, got, LENIENT), f"{where} prints\n{got}"

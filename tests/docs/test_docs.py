@@ -1,21 +1,18 @@
 """The documentation is true: its code runs, prints what it says, and leaves nothing out."""
 
-import contextlib
 import dataclasses
 import doctest
 import importlib
-import io
-import os
+import inspect
 import pkgutil
 import re
-import shlex
 import subprocess
 import sys
-from pathlib import Path
+import tomllib
 
 import click
 import pytest
-from pages import DRAWN, PAGES, ROOT, blocks, commands
+from pages import BESIDE, DRAWN, PAGES, ROOT, blocks, name_of, run_page
 
 import boxthirding
 from boxthirding.cli.commands import cli
@@ -35,50 +32,22 @@ PUBLIC = (
     ".testing",
     ".theory",
 )
-CHECKER = doctest.OutputChecker()
-LENIENT = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+LONG = {"docs/howto/plan.md", "docs/howto/reproduce.md"}  # a quarter of a minute each
 
 
-def name_of(page):
-    return str(page.relative_to(ROOT))
+def shown():
+    """Return the pages that show code or commands, those that take long for the soak."""
+    for page in PAGES:
+        if blocks(page) and page not in BESIDE:
+            yield pytest.param(page, marks=[pytest.mark.soak] if name_of(page) in LONG else [], id=name_of(page))
 
 
-def check(want, got, where):
-    """Compare an output with the page's, in which three dots stand for anything, and spaces are spaces."""
-    assert want is None or CHECKER.check_output(want, got, LENIENT), f"{where} prints\n{got}"
-
-
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=name_of)
+@pytest.mark.parametrize("page", [*shown()])
 def test_what_a_page_shows_runs_and_prints_what_it_says(page, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
-    namespace = {"__name__": "__main__"}
-    for block in blocks(page):
-        where = f"{name_of(page)}:{block.line}"
-        if block.kind == "file":
-            Path(block.file).write_text(block.text, encoding="utf-8")
-        elif block.kind == "python":
-            printed = io.StringIO()
-            with contextlib.redirect_stdout(printed):
-                exec(compile(block.text, where, "exec"), namespace)  # noqa: S102  # that is what this test is for
-            check(block.output, printed.getvalue(), where)
-        elif block.kind == "console":
-            for command, output in commands(block):
-                if command.startswith("boxthirding "):
-                    run(command, output or block.output, where)
+    run_page(page, tmp_path, monkeypatch)
 
 
-def run(command, output, where):
-    arguments = shlex.split(command)[1:]
-    ended = subprocess.run(
-        [sys.executable, "-m", "boxthirding", *arguments], capture_output=True, text=True, check=False, timeout=600
-    )
-    assert ended.returncode == 0, f"{where}: {command}\n{ended.stderr}"
-    check(output, ended.stdout, f"{where}: {command}")
-
-
+@pytest.mark.soak
 def test_the_site_builds_without_a_warning(tmp_path):
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", "-d", tmp_path / "trees"]
     ended = subprocess.run([*command, ROOT / "docs", tmp_path / "site"], capture_output=True, text=True, check=False)
@@ -154,6 +123,21 @@ def documented():
     return found
 
 
+def test_pages_speak_only_of_what_a_result_and_a_session_have():
+    found = boxthirding.find_best(3, float, budget=5, progress=False)
+    there = {"found": found, "session": found.session}
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    spoken = set(re.findall(r"`(found|session)\.(\w+)", text))
+    assert len(spoken) > 20
+    assert [f"{thing}.{name}" for thing, name in sorted(spoken) if not hasattr(there[thing], name)] == []
+
+
+def test_every_extra_is_in_the_table_of_the_install_page():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    table = re.findall(r"^\| `(\w+)` \|", (ROOT / "docs" / "install.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(table) == sorted(extras)
+
+
 def test_the_reference_names_only_what_exists():
     assert [path for path, thing in documented().items() if thing is None] == []
 
@@ -178,8 +162,15 @@ def test_every_public_name_is_documented(path):
 MODULES = [
     module.name
     for module in pkgutil.walk_packages(boxthirding.__path__, "boxthirding.")
-    if not module.name.endswith("__main__")
+    if not module.name.endswith("__main__") and not module.name.startswith("boxthirding.integrations.")  # there
 ]
+
+
+@pytest.mark.parametrize("kind", [boxthirding.Session, boxthirding.Study, boxthirding.RemoteStudy])
+def test_every_verb_says_what_it_does_here_or_in_what_it_extends(kind):
+    verbs = [name for name in dir(kind) if not name.startswith("_") and callable(getattr(kind, name))]
+    reads = [name for name, _ in inspect.getmembers(kind, lambda value: isinstance(value, property))]
+    assert [name for name in verbs + reads if not inspect.getdoc(getattr(kind, name))] == []
 
 
 @pytest.mark.parametrize("module", ["boxthirding", *MODULES])

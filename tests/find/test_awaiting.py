@@ -201,9 +201,12 @@ def test_an_iterator_that_raises_is_reported_from_a_loop_too():
 
 def test_cancelling_the_search_cancels_what_it_awaits():
     async def main():
-        ended = []
+        begun, ended, all_begun = [], [], asyncio.Event()
 
         async def evaluate(_):
+            begun.append(1)
+            if len(begun) == 3:
+                all_begun.set()
             try:
                 await asyncio.sleep(3600)
             except asyncio.CancelledError:
@@ -211,7 +214,7 @@ def test_cancelling_the_search_cancels_what_it_awaits():
                 raise
 
         search = asyncio.create_task(find_best_async(9, evaluate, budget=9, workers=3, **QUIET))
-        await asyncio.sleep(0.01)
+        await all_begun.wait()
         search.cancel()
         with pytest.raises(asyncio.CancelledError):
             await search
@@ -221,11 +224,13 @@ def test_cancelling_the_search_cancels_what_it_awaits():
     assert asyncio.run(main()) == 3
 
 
-def test_a_deadline_leaves_coroutines_that_hang():
-    calls = itertools.count()
+def test_a_deadline_leaves_coroutines_that_hang(clock):
+    calls = itertools.count(1)
 
     async def evaluate(arm):
-        if next(calls) >= 10:
+        if (number := next(calls)) > 10:
+            if number == 14:
+                clock.go()
             await asyncio.sleep(3600)
         return arm
 
@@ -235,11 +240,12 @@ def test_a_deadline_leaves_coroutines_that_hang():
     assert "4 evaluations under way not waited for" in repr(found)
 
 
-def test_a_deadline_leaves_threads_that_a_coroutine_waits_for():
+def test_a_deadline_leaves_threads_that_a_coroutine_waits_for(clock):
     release, calls = threading.Event(), itertools.count()
 
     async def evaluate(arm):
         if next(calls) >= 5:
+            clock.go()
             await asyncio.to_thread(release.wait)
         return arm
 
@@ -250,10 +256,11 @@ def test_a_deadline_leaves_threads_that_a_coroutine_waits_for():
     assert (found.stopped, found.spending.pulls, found.spending.abandoned) == ("deadline", 5, 1)
 
 
-def test_a_coroutine_that_ignores_its_cancellation_is_left_behind_in_silence(caplog, monkeypatch):
+def test_a_coroutine_that_ignores_its_cancellation_is_left_behind_in_silence(caplog, monkeypatch, clock):
     monkeypatch.setattr("boxthirding.find.awaiting._GRACE", 0.05)
 
     async def evaluate(_):
+        clock.go()
         while True:
             with contextlib.suppress(asyncio.CancelledError):
                 await asyncio.sleep(3600)

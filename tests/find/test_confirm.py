@@ -168,6 +168,20 @@ def test_the_repr_is_a_table():
     assert third.endswith("less the first -2 (-2 to -2)")
 
 
+def test_arms_are_shown_as_themselves_and_shortened_as_in_the_result():
+    arms = [{"rate": rate, "note": "n" * 80} for rate in (0.1, 0.3)]
+    found = find_best(arms, lambda arm: arm["rate"], budget=9, **QUIET)
+    confirmation = found.confirm(2, 2)
+    _, best, second = repr(confirmation).splitlines()
+    note = f"note='{'n' * 38}…"
+    assert best == f"  rate=0.3, {note} (arm 1)  0.3 (0.3 to 0.3), 2 pulls"
+    assert second.startswith(f"  rate=0.1, {note} (arm 0)  0.1")
+    assert [arm.arm for arm in confirmation.arms] == [arms[1], arms[0]]
+    assert best.split("  ")[1] in repr(found)
+    pairs = find_best([(1, "a"), (2, "b")], lambda arm: arm[0], budget=9, **QUIET)
+    assert repr(pairs.confirm(1, 2)).splitlines()[1] == "  (2, 'b') (arm 1)  2 (2 to 2), 2 pulls"
+
+
 @pytest.mark.parametrize(
     ("k", "pulls", "message"),
     [(0, 5, "k is 0, but must be at least 1"), (1, 1, "pulls is 1, but must be at least 2"), (1.5, 5, "k is 1.5")],

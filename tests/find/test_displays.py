@@ -1,5 +1,6 @@
 """Where a run shows how far it is: a terminal with rich or without it, or a log. Notebooks have a test of their own."""
 
+import io
 import os
 import pty
 import re
@@ -18,12 +19,15 @@ SCRIPT = textwrap.dedent("""
     import sys
     if sys.argv[1] == "plain":
         sys.modules["rich"] = None  # not installed
-    import time
     from boxthirding import find_best
 
+    calls = 0
+
     def evaluate(arm):
-        if arm == 3:
-            time.sleep(1.5)  # the clock goes on meanwhile
+        global calls
+        calls += 1
+        if calls == 3 and sys.argv[3:] == ["waits"]:
+            sys.stdin.readline()
         if arm == 4:
             print("said by evaluate")
         return arm
@@ -32,15 +36,18 @@ SCRIPT = textwrap.dedent("""
 """)
 
 
-def on_terminal(kind, settings):
-    """Run the script on a terminal; return all that it writes there."""
+def on_terminal(kind, settings, columns=160, until=None):
+    """Run the script on a terminal; return all that it writes there.
+
+    Its third evaluation lasts until it has written something that `until` matches.
+    """
     ours, theirs = pty.openpty()
-    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "160", "LINES": "24", "PYTHONIOENCODING": "utf-8"}
-    command = [sys.executable, "-c", SCRIPT, kind, settings]
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": str(columns), "LINES": "24", "PYTHONIOENCODING": "utf-8"}
+    command = [sys.executable, "-c", SCRIPT, kind, settings, *(["waits"] if until else [])]
     process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment)
     os.close(theirs)
     written = b""
-    while select.select([ours], [], [], 120)[0]:
+    while select.select([ours], [], [], 60)[0]:
         try:
             part = os.read(ours, 65536)
         except OSError:  # how a terminal says that no one is there any more
@@ -48,24 +55,36 @@ def on_terminal(kind, settings):
         if not part:
             break
         written += part
-    os.close(ours)
-    assert process.wait() == 0
+        if until and re.search(until.encode(), written):
+            os.write(ours, b"\n")
+            until = None
+    os.close(ours)  # a script that still waits ends with an error, as its terminal is gone
+    code = process.wait(timeout=120)
+    assert (until, code) == (None, 0)
     return written.decode("utf-8")
 
 
 @pytest.mark.parametrize("kind", ["rich", "plain"])
-@pytest.mark.parametrize("settings", ["dict(budget=8)", "dict(cost=8.0)", "dict(seconds=4.0)"])
+@pytest.mark.parametrize("settings", ["dict(budget=8)", "dict(cost=8.0)", "dict(seconds=3.0)"])
 def test_a_terminal_has_a_bar_with_the_time_and_the_best_so_far(kind, settings):
-    written = on_terminal(kind, settings)
+    # The clock goes on while an evaluation is under way.
+    written = on_terminal(kind, settings, until=r"[1-9]\d* s elapsed")
     assert "━" in written
-    assert "1 s elapsed" in written  # while the slow evaluation was under way
     assert "left" in written
     assert "best so far" in written
     assert "said by evaluate" in written
     assert written.rstrip().splitlines()[-1].startswith(("Best: 6", "\x1b", "\r", "1 evaluation"))
-    if settings != "dict(seconds=4.0)":
+    if settings != "dict(seconds=3.0)":
         amount = {"dict(budget=8)": r"\d of 8 pulls", "dict(cost=8.0)": r"cost \d of 8"}[settings]
         assert re.search(amount, written)
+
+
+def test_a_narrow_terminal_has_the_bar_the_percentage_and_as_many_words_as_fit():
+    written = on_terminal("rich", "dict(budget=8)", columns=40, until="2 of 8 pulls")
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", written)
+    bars = [line for line in re.split(r"[\r\n]+", plain) if "pulls" in line and "…" in line]
+    assert bars
+    assert all(re.match(r" *\d+ % [━╸╺]{8} \d of 8 pulls", bar) for bar in bars)
 
 
 def test_what_is_piped_on_stays_on_stdout(tmp_path):
@@ -84,15 +103,26 @@ def test_what_is_piped_on_stays_on_stdout(tmp_path):
     assert (tmp_path / "out.txt").read_text(encoding="utf-8") == "said by evaluate\n"
 
 
-def test_without_a_terminal_there_is_a_line_now_and_then(capsys, monkeypatch):
+@pytest.mark.usefixtures("clock")
+def test_without_a_terminal_there_is_a_line_now_and_then(monkeypatch):
+    said = io.StringIO()
+    monkeypatch.setattr("sys.stderr", said)
     monkeypatch.setattr("boxthirding._progress.EVERY", 0.0)
     monkeypatch.setattr("boxthirding.find.progress._TICK", 0.01)
-    find_best(3, lambda arm: time.sleep(0.05) or arm, budget=4)
-    lines = capsys.readouterr().err.splitlines()
+
+    def evaluate(arm):
+        ends = time.monotonic() + 60
+        before = said.getvalue().count("% done")
+        while said.getvalue().count("% done") < before + 3:  # not only after results
+            assert time.monotonic() < ends
+            time.sleep(0.001)
+        return arm
+
+    find_best(3, evaluate, budget=4)
+    lines = said.getvalue().splitlines()
     assert lines[0] == "3 arms, 4 pulls, 1 worker."
     assert lines[-1].startswith("Best: 2, mean 2 over")
     between = [line for line in lines if "% done" in line]
-    assert len(between) > 8  # not only after results
     assert between[-1].startswith("100 % done, 0 s elapsed, about 1 s left; best so far 2, mean 2 over")
 
 

@@ -1,4 +1,4 @@
-"""`find_best` with executors: threads, processes and a real local Dask cluster."""
+"""`find_best` with executors: threads and processes."""
 
 import os
 import threading
@@ -29,19 +29,6 @@ def fails(arm):
     if arm == 4:
         raise ValueError("no such arm")
     return arm
-
-
-CALLS = []
-RELEASE = threading.Event()
-
-
-def counted(arm):
-    CALLS.append(arm)  # the cluster of the tests runs in this process
-    return arm
-
-
-def hangs(_):
-    return RELEASE.wait(60)
 
 
 def dies(arm):
@@ -83,37 +70,52 @@ def test_so_many_evaluations_are_in_flight_as_the_executor_has_workers(threads):
 class Slow(Executor):
     """An executor that keeps its futures until it is told to run them."""
 
-    def __init__(self):
-        self.kept = []
+    def __init__(self, submitted=lambda: None):
+        self.kept, self.submitted = [], submitted
 
     def submit(self, function, /, *arguments):
         future = Future()
         self.kept.append((future, function, arguments))
+        self.submitted()
         return future
 
 
 @pytest.mark.parametrize(("workers", "expected"), [(None, os.cpu_count()), (5, 5)])
-def test_workers_say_how_many_evaluations_are_in_flight(workers, expected):
-    slow = Slow()
+def test_workers_say_how_many_evaluations_are_in_flight(workers, expected, clock):
+    slow = Slow(lambda: len(slow.kept) < expected or clock.go())
     found = find_best(500, score, budget=400, seconds=0.05, executor=slow, workers=workers, **QUIET)
     assert len(slow.kept) == found.spending.abandoned == expected
     assert found.stopped == "deadline"
     assert all(future.cancelled() for future, *_ in slow.kept)
 
 
-def test_a_deadline_cancels_what_has_not_begun(threads):
+def test_a_deadline_cancels_what_has_not_begun(clock):
     release, begun = threading.Event(), []
+    all_are_there = threading.Barrier(
+        4, action=clock.go, timeout=600
+    )  # three that have begun, and the last to be submitted
+
+    class Threads(ThreadPoolExecutor):
+        submitted = 0
+
+        def submit(self, function, /, *arguments, **settings):
+            future = super().submit(function, *arguments, **settings)
+            self.submitted += 1
+            if self.submitted == 10:
+                all_are_there.wait()
+            return future
 
     def evaluate(arm):
         begun.append(arm)
+        all_are_there.wait()
         release.wait()
         return arm
 
-    try:
-        found = find_best(50, evaluate, budget=30, seconds=0.1, executor=threads, workers=10, **QUIET)
-    finally:
-        release.set()
-    threads.shutdown()
+    with Threads(3) as threads:
+        try:
+            found = find_best(50, evaluate, budget=30, seconds=0.1, executor=threads, workers=10, **QUIET)
+        finally:
+            release.set()
     assert (found.stopped, found.spending.abandoned) == ("deadline", 10)
     assert len(begun) == 3
 
@@ -146,7 +148,7 @@ def test_a_future_that_somebody_else_cancels_ends_the_run():
 
 
 def test_processes_evaluate(processes):
-    found = find_best(20, where, cost=10**9, seconds=60, executor=processes, policy="sh:budget=100", **QUIET)
+    found = find_best(20, where, cost=10**9, seconds=3600, executor=processes, policy="sh:budget=100", **QUIET)
     assert (found.best, found.stopped) == (19, "finished")
     assert found.spending.cost > 0
 
@@ -188,52 +190,3 @@ def test_a_process_that_dies_ends_the_run_and_nothing_is_lost():
     ):
         find_best(30, dies, budget=200, executor=pool, seed=1, on_error="withdraw", **QUIET)
     assert caught.value.found.best is not None
-
-
-# Dask
-
-
-@pytest.fixture(scope="module")
-def client():
-    distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
-    dask = pytest.importorskip("dask")
-    with (
-        dask.config.set({"distributed.comm.timeouts.connect": "180s"}),  # a busy machine starts slowly
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=2, processes=False, dashboard_address=None, protocol="tcp"
-        ) as cluster,
-        distributed.Client(cluster) as one,
-    ):
-        yield one
-
-
-def test_a_dask_cluster_evaluates(client):
-    found = find_best(20, score, budget=100, executor=client.get_executor(), workers=4, **QUIET)
-    assert (found.best, found.spending.pulls, found.stopped) == (19, 100, "budget")
-
-
-def test_a_dask_cluster_evaluates_every_pull_anew(client):
-    CALLS.clear()
-    find_best(2, counted, budget=40, executor=client.get_executor(), workers=4, **QUIET)
-    assert len(CALLS) == 40  # Dask would take two calls with the same arguments for one
-
-
-def test_an_error_on_a_dask_cluster_names_the_arm(client):
-    with pytest.raises(EvaluationFailed, match="arm 4: evaluate raised ValueError: no such arm"):
-        find_best(5, fails, budget=60, executor=client.get_executor(), workers=2, **QUIET)
-    found = find_best(5, fails, budget=60, executor=client.get_executor(), workers=2, on_error="withdraw", **QUIET)
-    assert found.best == 3
-
-
-def test_a_deadline_does_not_wait_for_a_dask_cluster(client):
-    try:
-        found = find_best(9, hangs, seconds=0.3, executor=client.get_executor(), workers=6, **QUIET)
-    finally:
-        RELEASE.set()
-    assert (found.stopped, found.spending.abandoned) == ("deadline", 6)
-
-
-def test_a_function_that_cannot_be_sent_to_a_dask_cluster_is_reported(client):
-    lock = threading.Lock()
-    with pytest.raises(EvaluationFailed, match=r"evaluate raised TypeError: .*serialize"):
-        find_best(9, lambda _: lock.locked(), budget=9, executor=client.get_executor(), **QUIET)

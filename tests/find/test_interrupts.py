@@ -20,11 +20,9 @@ QUIET = {"progress": False}
 
 
 @pytest.fixture(autouse=True)
-def python_s_own_ctrl_c():
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell or a test runner may have changed it
+def given_back():
     yield
-    after = signal.signal(signal.SIGINT, before)
-    assert after is signal.default_int_handler  # every search gives it back
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler  # every search gives it back
 
 
 def press():
@@ -266,11 +264,13 @@ def test_a_search_in_another_thread_leaves_ctrl_c_alone():
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_a_deadline_does_not_wait_for_what_hangs(workers):
-    release, calls = threading.Event(), itertools.count()
+def test_a_deadline_does_not_wait_for_what_hangs(workers, clock):
+    release, calls = threading.Event(), itertools.count(1)
 
     def evaluate(arm):
-        if next(calls) >= 10:
+        if (number := next(calls)) > 10:
+            if number == 10 + workers:
+                clock.go()
             release.wait()
         return arm
 
@@ -283,10 +283,10 @@ def test_a_deadline_does_not_wait_for_what_hangs(workers):
     assert found.best is not None
 
 
-def test_a_deadline_before_the_first_result_finds_nothing():
+def test_a_deadline_before_the_first_result_finds_nothing(clock):
     release = threading.Event()
     try:
-        found = find_best(20, lambda _: release.wait(), seconds=0.05, **QUIET)
+        found = find_best(20, lambda _: clock.go() or release.wait(), seconds=0.05, **QUIET)
     finally:
         release.set()
     assert (found.stopped, found.best, found.spending.pulls, found.spending.abandoned) == ("deadline", None, 0, 1)
@@ -303,16 +303,18 @@ calls = itertools.count()
 hang = threading.Event().wait
 
 def plain(arm):
-    if next(calls) == 20:
-        os.write(1, b"ready\\n")  # unlike print, holds no lock that a thread left behind could take to its end
-    if next(calls) > 20:
+    if is_last():
         hang()
     return arm
 
-async def coroutine(arm):
-    if next(calls) == 20:
+def is_last():
+    number = next(calls)
+    if number == 10:
         os.write(1, b"ready\\n")  # unlike print, holds no lock that a thread left behind could take to its end
-    if next(calls) > 20:
+    return number >= 10
+
+async def coroutine(arm):
+    if is_last():
         await asyncio.to_thread(hang) if OPTIONS.get("seconds") else await asyncio.sleep(3600)
     return arm
 
@@ -344,7 +346,7 @@ def test_a_program_prints_its_best_so_far_after_ctrl_c_and_ends(kind, workers):
 
 
 def test_a_program_ends_although_evaluations_hang_in_its_threads():
-    with started("plain", budget=1000, seconds=1, workers=3) as process:
+    with started("plain", budget=1000, seconds=3, workers=3) as process:
         output, _ = process.communicate(timeout=600)
     assert output.startswith("ready\n")
     assert json.loads(output.splitlines()[1]) == ["deadline", True, True]

@@ -1,6 +1,7 @@
 """What `examples` are for: on prompts and examples, pairing lowers the regret."""
 
 import numpy as np
+import pytest
 
 from boxthirding.find import find_best
 from boxthirding.policies import BoxThirding
@@ -20,6 +21,7 @@ def prompt_selection(rng):
     return rng.random((PROMPTS, EXAMPLES)) < 1 / (1 + np.exp(difficulty - ability))
 
 
+@pytest.mark.soak
 def test_pairing_lowers_the_regret_on_prompt_selection_by_fifteen_per_cent():
     # Measured over 2,000 other replicates: 0.046 paired, 0.069 unpaired, a ratio of 0.674 with a standard error of
     # 0.016. At the 250 here that error is 0.05: one seed in 4,000 would fail. With difficulties from a single normal

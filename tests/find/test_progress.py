@@ -37,9 +37,9 @@ def test_a_cost_is_heard_of_in_its_own_unit():
     ]
 
 
-def test_seconds_are_heard_of_as_seconds():
+def test_seconds_are_heard_of_as_seconds(clock):
     heard = []
-    find_best(50, float, seconds=0.05, progress=heard.append)
+    find_best(50, float, seconds=0.05, progress=lambda progress: heard.append(progress) or clock.go())
     assert {(progress.total, progress.unit) for progress in heard} == {(0.05, "seconds")}
     assert all(progress.done == progress.seconds for progress in heard)
 

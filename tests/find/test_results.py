@@ -82,23 +82,65 @@ def test_a_run_of_equal_scores_is_not_taken_for_certainty():
     assert 0.05 < high - low < 0.4
 
 
+def test_the_interval_leaves_out_what_is_set_aside():
+    clean = noisy(range(20), 1.0)
+    scores = itertools.count()
+
+    def evaluate(arm):
+        return 1e6 if next(scores) == 49 else clean(arm)
+
+    found = find_best(20, evaluate, budget=200, **QUIET)
+    low, high = map(float, re.search(r"interval (\S+) to (\S+)", str(found)).groups())
+    assert len(found.set_aside) == 1
+    assert high - low < 1
+
+
+def test_the_interval_of_a_resumed_study_goes_by_all_its_results(tmp_path):
+    evaluate = noisy(range(5), 1.0)
+    find_best(5, evaluate, budget=100, study=tmp_path / "run.db", **QUIET)
+    resumed = find_best(5, evaluate, budget=101, study=tmp_path / "run.db", **QUIET)
+    assert "95 % interval" in str(resumed)
+
+
 def test_a_clear_winner_is_called_one():
     printed = str(find_best(3, noisy([0.0, 5.0, 1.0], 0.1), budget=60, **QUIET))
-    assert "but it leads by more than noise explains:\n  found.confirm(1, pulls=50) measures it again." in printed
+    assert (
+        "but it leads the next 2 arms by more than noise explains:\n  found.confirm(1, pulls=50) measures it" in printed
+    )
     assert "All 3 arms are in the race." in printed
 
 
 def test_small_numbers_win_when_they_are_good():
     printed = str(find_best(3, noisy([0.0, 5.0, 1.0], 0.1), budget=60, direction="minimize", **QUIET))
     assert printed.startswith("Best: 0\n")
-    assert "leads by more than noise explains" in printed
+    assert "leads the next 2 arms by more than noise explains" in printed
+
+
+def test_an_arm_without_rivals_leads_no_one():
+    printed = str(find_best(["only"], noisy({"only": 0.0}, 1.0), budget=10, **QUIET))
+    assert "Winners look better than they are:\n  found.confirm(1, pulls=50) measures it again." in printed
 
 
 def test_without_noise_the_mean_is_exact_and_there_is_nothing_to_confirm():
     printed = str(find_best(3, float, budget=30, **QUIET))
-    assert "Scores of the same arm never differed, so its mean is exact." in printed
+    assert re.search(r"of the same arm did not differ in \d\d repeats: if they never do, its mean is exact\.", printed)
     assert "confirm" not in printed
     assert "interval" not in printed
+
+
+def test_what_is_sure_to_be_tried_does_not_depend_on_noise(capsys):
+    find_best(3, float, budget=20)
+    assert "\nAbout 3 arms will be tried.\n" in capsys.readouterr().err
+
+
+def test_arms_that_were_withdrawn_are_counted():
+    def evaluate(arm):
+        if arm < 3:
+            raise ValueError(arm)
+        return float(arm)
+
+    printed = str(find_best(5, evaluate, budget=30, on_error="withdraw", **QUIET))
+    assert re.search(r"9 evaluations failed; the last: .*\.\n  3 arms are withdrawn\.$", printed)
 
 
 def test_with_few_results_nothing_is_said_of_the_noise():
@@ -119,6 +161,7 @@ def test_arms_without_end_have_no_number():
     ("arms", "shown"),
     [
         ([{"rate": 0.1, "depth": 3}], "rate=0.1, depth=3 (arm 0)"),
+        ([{"rate": 0.1, "depth": 0}], "rate=0.1, depth=0 (arm 0)"),
         ({"mild": {"rate": 0.1, "arm": "mild"}}, "'mild': rate=0.1"),
         (["plain"], "'plain'"),
         ([(1, 2)], "(1, 2) (arm 0)"),
@@ -150,6 +193,15 @@ def test_nothing_found_says_so():
 
 
 # As a page
+
+
+@pytest.mark.parametrize("shown", [repr, lambda found: found._repr_html_()], ids=["text", "page"])
+def test_a_study_is_viewed_once_to_be_shown(found, shown, monkeypatch):
+    views = []
+    view = found.session.view
+    monkeypatch.setattr(found.session, "view", lambda: views.append(view()) or views[-1])
+    shown(found)
+    assert len(views) == 1
 
 
 def parsed(html):
@@ -312,7 +364,8 @@ def test_names_are_shortened_and_no_formulas():
     ("policy", "kind", "message"),
     [
         ("us", "boxes", r"policy us has no boxes to plot: give kind='answer' or kind='arms'"),
-        ("b3", "pie", "kind is 'pie', but must be one of answer, arms, boxes"),
+        ("b3", "pie", "kind is 'pie', but must be one of answer, arms, boxes$"),
+        ("b3", "a.png", r"one of answer, arms, boxes: plot\(\).figure.savefig\('a.png'\) writes a file$"),
     ],
 )
 def test_a_picture_that_cannot_be_is_refused(policy, kind, message):

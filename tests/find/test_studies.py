@@ -35,11 +35,9 @@ from boxthirding.storage.names import FileNames
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
-    """Work in an empty folder, with Python's own Ctrl-C."""
+    """Work in an empty folder."""
     monkeypatch.chdir(tmp_path)
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield tmp_path
-    signal.signal(signal.SIGINT, before)
+    return tmp_path
 
 
 class Stopping:
@@ -227,11 +225,12 @@ def test_a_paused_study_is_waited_for(monkeypatch):
         if next(calls) == 10:
             with open_study("run.db", "main") as study:
                 study.pause()
-            threading.Thread(target=resume).start()
+            resuming.start()
         return score(arm)
 
-    calls = itertools.count(1)
+    calls, resuming = itertools.count(1), threading.Thread(target=resume)
     found = find_best(50, evaluate, budget=30, study="run.db")
+    resuming.join()
     assert (found.session.pulls, found.stopped) == (30, "budget")
 
 
@@ -268,7 +267,9 @@ def test_tickets_that_somebody_has_elsewhere_count():
     assert find_best(50, score, budget=30, study="run.db", **QUIET).spending.pulls == 0
 
 
-def test_a_wait_for_people_names_them_and_says_what_to_do_if_they_are_gone(capfd):
+def test_a_wait_for_people_names_them_and_says_what_to_do_if_they_are_gone(capfd, clock, monkeypatch):
+    reason_to_wait = Source.reason_to_wait
+    monkeypatch.setattr(Source, "reason_to_wait", lambda *args, **room: clock.go() or reason_to_wait(*args, **room))
     with open_study("run.db", "tea time", arms=9, policy="sh:budget=30", holder="plate 1.csv") as study:
         study.ask(3)
     found = find_best(9, score, budget=30, seconds=0.3, policy="sh", study=("run.db", "tea time"))
@@ -461,16 +462,14 @@ def test_failures_are_paid_in_their_call_and_results_are_what_the_study_counts()
 
 
 PROGRAM = """
-import json, os, pathlib, random, signal, sys, time
+import itertools, json, os, pathlib, random, signal, sys, time
 from boxthirding.find import find_best
 
 name, last, options = sys.argv[1], int(sys.argv[2]), json.loads(sys.argv[3])
-calls = 0
+calls = itertools.count(1)
 
 def evaluate(arm, example):
-    global calls
-    calls += 1
-    if calls == last:
+    if next(calls) == last:
         pathlib.Path(f"{name}-hangs").touch()
         time.sleep(3600)
     time.sleep(0.002)
@@ -548,9 +547,11 @@ def test_tickets_of_a_process_that_dies_are_taken_over_by_those_that_live():
     options = {"study": "run.db", "budget": 60, "policy": "sh", "workers": 2}
     with started("dying", 3, **options) as dying:
         while not Path("dying-hangs").exists():
+            assert dying.poll() is None
             time.sleep(0.005)
         with started("living", 0, **options) as living:  # sh needs every result of a round
             while len(evaluated("dying", "living")) < 10:
+                assert living.poll() is None
                 time.sleep(0.005)
             dying.kill()
             _, _, pulls, waiting = ended(living)

@@ -24,11 +24,9 @@ from boxthirding.study import Failed, Study
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
-    """Work in an empty folder, with Python's own Ctrl-C."""
+    """Work in an empty folder."""
     monkeypatch.chdir(tmp_path)
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield tmp_path
-    signal.signal(signal.SIGINT, before)
+    return tmp_path
 
 
 class Outage:
@@ -148,8 +146,9 @@ def test_ctrl_c_ends_the_wait_for_a_database(outage):
     assert outage.calls < 20
 
 
-def test_a_deadline_ends_the_wait_for_a_database(outage):
+def test_a_deadline_ends_the_wait_for_a_database(outage, clock):
     def evaluate(arm):
+        clock.go()
         outage.left = 1_000_000
         return score(arm)
 

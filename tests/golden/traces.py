@@ -28,7 +28,16 @@ SPECS = (
     "prose:sigma=0.5",
     "prose:sigma=estimated",
     "asha",
+    "chase",
     "ucbe:budget=300",
+    "klucb",
+    "klucb:subset=doubling",
+    "lilucb:sigma=0.5",
+    "lilucb:sigma=0.5,subset=doubling",
+    "ebtc",
+    "ebtc:subset=doubling",
+    "ash",
+    "ash:subset=doubling",
 )
 FEW = ("sr", "ucbe")
 """Policies that pull every arm, and so need fewer arms than pulls."""

@@ -18,9 +18,9 @@ def pilot(deviation, noise, arms, each, skew=0.0, seed=0):
 
 
 def test_guesses_are_kept_and_shapes_are_as_plausible_as_the_table_says():
-    beliefs = guessed(20.0, 10.0, 20)  # the sum of the weights
+    beliefs = guessed(20.0, 10.0, 24)  # the sum of the weights
     assert {belief.noise for belief in beliefs} == {20.0}
-    assert [belief.spread for belief in beliefs] == pytest.approx([10.0] * 20)
+    assert [belief.spread for belief in beliefs] == pytest.approx([10.0] * 24)
     assert Counter(belief.shape for belief in beliefs) == PLAUSIBLE
 
 

@@ -1,6 +1,7 @@
 """Pilots: what their scores come down to, and what is refused, with the way out."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from boxthirding.errors import InvalidInput, UnreadableData
@@ -20,6 +21,15 @@ def test_noise_is_pooled_within_arms():
     assert (pilot.arms, pilot.pulls, pilot.freedom, pilot.zero_one) == (3, 6, 3, False)
     assert pilot.noise == pytest.approx(np.sqrt((2 + 6) / 3))
     assert pilot.means.tolist() == [2, 5, 3]
+
+
+def test_a_data_frame_is_a_pilot():
+    rows = [(arm, score) for arm, scores in SCORES.items() for score in scores]
+    for score in ("score", "reward"):
+        frame = pd.DataFrame(rows, columns=["arm", score])
+        assert read_pilot(frame).means.tolist() == read_pilot(SCORES).means.tolist()
+    with pytest.raises(InvalidInput, match=r"the pilot has prompt, score, but must have the columns arm and score"):
+        read_pilot(pd.DataFrame(rows, columns=["prompt", "score"]))
 
 
 def test_a_file_a_mapping_and_pairs_are_the_same(tmp_path):
@@ -81,7 +91,7 @@ def test_a_pilot_that_nothing_can_be_learned_from_says_how_to_mend_it(scores, wo
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("option,score\na,1\n", "has the columns option, score, but must have arm and score"),
+        ("option,score\na,1\n", "has the columns option, score, but must have arm and score .or reward.: rename them"),
         ("arm,score\na,high\n", "score is 'high', but must be a finite number"),
         ("", "is empty"),
     ],

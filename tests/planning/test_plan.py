@@ -2,6 +2,7 @@
 
 import math
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import pytest
 import boxthirding
 from boxthirding import plan
 from boxthirding.errors import InvalidInput
-from boxthirding.planning import default_budgets
+from boxthirding.planning import default_budgets, outcomes
 from boxthirding.planning.plan import RATIOS
 from boxthirding.planning.shapes import ONE_IN_TEN
 from boxthirding.rewards import Gaussian, Instance
@@ -94,6 +95,10 @@ def test_pilots_give_bands_that_hold_for_arms_they_have_not_seen(noise):
     assert close >= 4
 
 
+def test_one_budget_needs_no_list():
+    assert [row.budget for row in plan(50, noise=1, spread=1, budgets=100).rows] == [100]
+
+
 def test_a_pilot_of_0_and_1_is_planned_with_0_and_1():
     random = np.random.default_rng(2)
     chances = np.clip(0.3 + 0.1 * random.standard_normal((60, 1)), 0, 1)
@@ -102,6 +107,7 @@ def test_a_pilot_of_0_and_1_is_planned_with_0_and_1():
     assert 0 < up.rows[0].regret < 0.5
     assert up.known.noise == pytest.approx(math.sqrt(0.3 * 0.7), abs=0.05)
     assert down.known.noise == pytest.approx(up.known.noise)
+    assert " better than an ordinary one (from the pilot)" in str(down)  # neither above nor below
 
 
 def test_a_pilot_that_shows_no_spread_says_so_and_how_many_pulls_would():
@@ -187,14 +193,25 @@ def test_two_arms_are_enough():
 
 def test_it_says_that_it_is_coarser_without_numba(monkeypatch):
     monkeypatch.setattr(boxthirding._compile, "available", lambda: False)
-    found = plan(20, noise=1.0, spread=1.0, budgets=[20])
+    found = plan(20, budgets=[20])
     assert "without Numba" in found.notes[-1]
+    assert [row.ratio for row in found.rows] == [0.5, 2.0, 8.0]
     assert found.rows[0].regret > 0
+
+
+def test_progress_is_that_of_all_ratios_together():
+    heard = []
+    plan(40, budgets=[20], progress=heard.append)
+    assert [one.done for one in heard] == sorted(one.done for one in heard)
+    assert len({one.total for one in heard}) == 1
+    assert heard[-1].done == heard[-1].total
+    assert heard[0].note == "compiling (first run only)"
+    assert heard[-1].note == "simulating"
 
 
 def test_it_can_be_read_as_a_table():
     text = str(plan(200, noise=2.0, spread=1.0, budgets=[50, 500], price=0.25, seconds=60))
-    assert text.startswith("200 arms; noise 2, a good arm is 1 above an ordinary one (guessed)\n")
+    assert text.startswith("200 arms; noise 2, a good arm is 1 better than an ordinary one (guessed)\n")
     assert "With 500 pulls, expect about the" in text
     assert " 12.50" in text
     assert "8.3 h" in text
@@ -238,3 +255,23 @@ def test_bad_input_is_refused_before_anything_runs(arguments, words, monkeypatch
     monkeypatch.setattr(module, "simulated", lambda *_: pytest.fail("something was simulated"))
     with pytest.raises(InvalidInput, match=words):
         plan(**({"arms": 50} | arguments))
+
+
+def test_the_time_left_does_not_count_the_compilation(monkeypatch):
+    clock, calls, told = [0.0], [], []
+    play = outcomes._play
+
+    def played(*arguments):
+        calls.append(arguments)
+        clock[0] += 1_000.0 if len(calls) == 1 else 1.0  # the first call compiles
+        return play(*arguments)
+
+    for module in (outcomes, sys.modules["boxthirding.planning.plan"]):
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(outcomes, "_play", played)
+    plan(50, noise=2, spread=1, budgets=[20], threads=1, progress=told.append)
+    left = [one.seconds_left for one in told]
+    assert left[:2] == [None, None]
+    assert [one.note for one in told[1:]] == ["simulating"] * (len(told) - 1)
+    assert max(left[2:]) < len(calls) ** 2 < 1_000 * (len(calls) - 2)  # whatever is done when the first is counted
+    assert told[-1].seconds > 1_000

@@ -1,5 +1,7 @@
 """The family of shapes: standardised, of the skew that it is named by, and monotone."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -13,7 +15,7 @@ def test_a_shape_has_mean_0_deviation_1_and_its_skew(shape):
     values = bent(Z, shape)
     assert values.mean() == pytest.approx(0, abs=0.01)
     assert values.std() == pytest.approx(1, abs=0.01)
-    if not shape.crowded:
+    if math.isinf(shape.crowd):
         assert (values**3).mean() == pytest.approx(shape.skew, abs=0.1)
 
 
@@ -24,17 +26,26 @@ def test_a_shape_keeps_the_order_of_its_arms(shape):
 
 
 def test_the_more_skewed_the_further_the_best_stand_out():
-    tops = [float(bent(np.array([3.5]), shape)[0]) for shape in sorted(PLAUSIBLE) if not shape.crowded]
+    tops = [float(bent(np.array([3.5]), shape)[0]) for shape in sorted(PLAUSIBLE) if math.isinf(shape.crowd)]
     assert tops == sorted(tops)
     assert tops[0] < 2.5
     assert tops[-1] > 5
 
 
-def test_in_a_crowd_the_best_are_close_together_and_the_others_where_they_were():
+def test_in_a_crowd_the_best_are_close_together_and_the_others_about_where_they_were():
     z = np.array([-1.0, 0.0, 1.0, 3.0, 3.5])
-    alone, crowded = (bent(z, Shape(1.5, crowded)) for crowded in (False, True))
-    assert crowded[:3] == pytest.approx(alone[:3], abs=0.1)
-    assert crowded[4] - crowded[3] < 0.5 * (alone[4] - alone[3])
+    alone, late, early = (bent(z, Shape(1.5, crowd)) for crowd in (math.inf, 2.0, 1.0))
+    assert late[:3] == pytest.approx(alone[:3], abs=0.1)
+    assert early[:3] == pytest.approx(alone[:3], abs=0.2)
+    assert late[4] - late[3] < 0.5 * (alone[4] - alone[3])
+    assert early[4] - early[3] < 0.5 * (late[4] - late[3])
+
+
+def test_each_beginning_of_a_crowd_is_as_plausible_as_the_others():
+    for skew in (0.5, 1.0, 1.5):
+        found = {shape.crowd: weight for shape, weight in PLAUSIBLE.items() if shape.skew == skew}
+        assert found.keys() == {math.inf, 2.0, 1.0}
+        assert len(set(found.values())) == 1
 
 
 def test_a_good_arm_of_a_normal_shape_is_128_hundredths_above_an_ordinary_one():

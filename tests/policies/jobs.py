@@ -122,6 +122,16 @@ class Together:
         self.open = [entry for entry in self.open if entry[2] != arm]
 
 
+def told(live, *rewards):
+    """Tell one pull after the other; return the arms that were asked for."""
+    asked = []
+    for reward in rewards:
+        job, arm, times = live.ask()
+        live.tell(job, times, reward)
+        asked.append(arm)
+    return asked
+
+
 def story(live, pulls, seed):
     """Every job and every answer of a run with one worker."""
     rng = random.Random(seed)

@@ -1,4 +1,4 @@
-"""Adaptive Box Thirding from its ten rules: bounds, scores and fits are worked out from the rewards when needed.
+"""Adaptive Box Thirding from its eleven rules: bounds, scores and fits are worked out from the rewards when needed.
 
 What the rules leave open is decided here as the policy decides it, and marked "choice".
 """
@@ -38,8 +38,10 @@ class AdaptiveReference:
         self.rewards = defaultdict(list)  # by arm, counted from the origin, of lifts that took effect and of the final
         self.within = 0.0  # squared distances of these rewards from the means of their arms
         self.first = {}  # by arm, the mean of its first lift
+        self.aside = defaultdict(list)  # by arm, rewards that were set aside, as its sums tell them
+        self.variance = 0.0  # by which results are judged
         self.in_final = Counter()  # by arm, its pulls in the final in flight
-        self.told, self.next_fit = 0, 0
+        self.told, self.own, self.next_fit = 0, 0, 0  # results that count, those of its jobs, when to fit
         self.earned, self.k = 0, 1
         self.closed, self.floor = False, 0
         self.sigma = self.centre = self.effort = self.spread = 0.0
@@ -73,10 +75,11 @@ class AdaptiveReference:
         self.origin = rewards[0] if self.origin is None else self.origin
         counted = [reward - self.origin for reward in rewards]
         self.told += len(rewards)
+        self.own += len(rewards)
         kind, arm = job
         if kind == "final":
             self.in_final[arm] -= len(rewards)
-            self.learn(arm, counted)
+            self.learn_and_judge(arm, counted)
         else:
             lift = self.lifts[arm]
             lift.due -= len(rewards)
@@ -109,6 +112,8 @@ class AdaptiveReference:
         final = sorted(self.final(), key=lambda arm: (self.lower(arm), self.luck[arm]), reverse=True)
         if not final:
             return None
+        if self.is_unbelievable(self.recommend()):
+            return self.recommend()
         if not self.closed:
             if self.repeats() + self.in_final.total() <= math.log2(self.told) - 2:  # rule 3
                 return self.recommend()
@@ -141,7 +146,7 @@ class AdaptiveReference:
     def lift(self, arm, target, **others):
         """Rule 2: a lift tops up; a new arm is pulled at least once."""
         cost = max(1, math.ceil(self.effort * GROWTH**target - 1e-12))
-        self.lifts[arm] = Lift(arm, target, max(0, cost - len(self.rewards.get(arm, []))), **others)
+        self.lifts[arm] = Lift(arm, target, max(0, cost - self.n(arm)), **others)
         return self.lifts[arm]
 
     def settle(self, lift):
@@ -152,7 +157,7 @@ class AdaptiveReference:
             self.boxes[lift.box].remove(lift.arm)
         self.boxes[lift.target, 0].append(lift.arm)
         self.level[lift.arm] = lift.target
-        self.learn(lift.arm, lift.rewards)
+        self.learn_and_judge(lift.arm, lift.rewards)
         self.first.setdefault(lift.arm, self.mean(lift.arm))
 
     def move_the_others(self, lift):
@@ -164,6 +169,61 @@ class AdaptiveReference:
         if lift.worst is not None:
             self.boxes[lift.box].remove(lift.worst)
 
+    def learn_and_judge(self, arm, rewards):
+        """Rule 11: results that an arm gets may have a wild one among them."""
+        before = self.squares(arm)
+        expected = self.mean(arm) if self.n(arm) > 1 else self.centre
+        self.learn(arm, rewards)
+        more = self.squares(arm) - before
+        judges = rewards and self.variance > 0 and before <= (20**2 + 10 * (self.n(arm) - len(rewards))) * self.variance
+        if judges and self.is_wild(arm, more, len(rewards), self.variance):
+            self.set_aside(arm, more - (len(rewards) - 1) * self.variance, expected)
+
+    def is_wild(self, arm, squares, times, variance):
+        """Rule 11; of an arm's results one in eight at most is set aside, and one in any case."""
+        return self.n(arm) > max(1, 8 * len(self.aside[arm])) and squares > (20**2 + 10 * times) * variance
+
+    def set_aside(self, arm, squares, expected):
+        """Take out the reward that has so many squares, on the side of the mean where none is expected."""
+        before, away = self.squares(arm), math.sqrt(squares * (self.n(arm) - 1) / self.n(arm))
+        self.aside[arm].append(self.mean(arm) + (away if self.mean(arm) > expected else -away))
+        self.within += self.squares(arm) - before
+        self.told -= 1
+
+    def is_unbelievable(self, arm):
+        """Rule 11: a single result, too high to be believed before another one agrees, which is not under way."""
+        if self.n(arm) != 1 or self.in_final[arm] or self.variance == 0:
+            return False
+        return self.mean(arm) - self.centre > 20 * math.sqrt(self.variance * (1 + 1 / self.ratio**2))
+
+    def set_aside_all(self):
+        """Rule 11, at a fit: every arm beside a variance that seven arms in eight do not exceed."""
+        own = {arm: self.squares(arm) / (self.n(arm) - 1) for arm in self.rewards if self.n(arm) > 1}
+        noisy = [variance for variance in own.values() if variance > 0]
+        if len(own) < 8 or len(noisy) <= len(own) / 2:
+            return False
+        low, usual = min(noisy), max(noisy)
+        while usual > 2 * low:  # choice: to a factor of 2
+            between = math.sqrt(low) * math.sqrt(usual)
+            if sum(variance > between for variance in own.values()) <= len(own) / 8:
+                usual = between
+            else:
+                low = between
+        for arm in own:
+            if self.is_wild(arm, squares := self.squares(arm), self.n(arm), usual):
+                self.set_aside(arm, squares, self.centre)
+        return True
+
+    def squares(self, arm):
+        """Return the squared distances of an arm's rewards from their mean."""
+        if self.n(arm) < 2:
+            return 0.0
+        mean = self.mean(arm)
+        if not self.aside[arm]:
+            return sum((reward - mean) ** 2 for reward in self.rewards[arm])
+        of_all = sum(reward * reward for reward in self.rewards[arm]) - sum(away * away for away in self.aside[arm])
+        return of_all - self.n(arm) * mean**2
+
     def learn(self, arm, rewards):
         """Add to an arm's rewards, and to σ as the policy does: bounds may be equal but for the rounding of σ."""
         times, total, known = len(rewards), sum(rewards), self.rewards[arm]
@@ -171,15 +231,18 @@ class AdaptiveReference:
             self.within += max(0.0, sum(reward * reward for reward in rewards) - total * (total / times))
         if times > 0 and known:
             apart = total / times - self.mean(arm)
-            self.within += apart * apart * (len(known) * times / (len(known) + times))
+            self.within += apart * apart * (self.n(arm) * times / (self.n(arm) + times))
         known += rewards
 
     def fit(self):
         """Rules 4 and 10: σ, m, ρ and t₀ from all results, then the final."""
-        self.next_fit = 2 * self.told
+        self.next_fit = self.told + self.own
+        can_judge = self.set_aside_all()
         repeats = self.repeats()
         self.sigma = math.sqrt(self.within / repeats) if repeats else 0.0
-        self.centre = sum(self.first.values()) / max(1, len(self.first))
+        self.variance = self.sigma**2 if can_judge else 0.0
+        firsts = [self.mean(arm) if self.aside[arm] else mean for arm, mean in self.first.items()]
+        self.centre = sum(firsts) / max(1, len(firsts))
         if self.sigma > 0:
             while self.ratio < 1024 and self.rise(self.ratio * math.sqrt(1.25)) > 0:
                 self.ratio *= 1.25
@@ -210,7 +273,7 @@ class AdaptiveReference:
 
     def repeats(self):
         """Return how many results are of arms that had one before."""
-        return sum(len(rewards) - 1 for rewards in self.rewards.values())
+        return sum(self.n(arm) - 1 for arm in self.rewards)
 
     def there(self):
         """Return the arms with a result that are not withdrawn."""
@@ -223,11 +286,11 @@ class AdaptiveReference:
 
     def n(self, arm):
         """Return the pulls behind an arm's mean."""
-        return len(self.rewards[arm])
+        return len(self.rewards.get(arm, ())) - len(self.aside[arm])
 
     def mean(self, arm):
         """Return the mean of all its pulls (rule 2)."""
-        return sum(self.rewards[arm]) / self.n(arm)
+        return (sum(self.rewards[arm]) - sum(self.aside[arm])) / self.n(arm)
 
     def lower(self, arm):
         """Rule 6."""

@@ -16,19 +16,9 @@ from trees import in_order
 
 from boxthirding.errors import InvalidInput
 from boxthirding.policies import AdaptiveBoxThirding, boxes
-from boxthirding.policies.adaptive_box_thirding import (
-    ALL_MET,
-    CENTRE,
-    CREDIT,
-    EFFORT,
-    OUT,
-    RATIO,
-    SIGMA,
-    SPREAD,
-    TOLD,
-    State,
-)
+from boxthirding.policies.adaptive_box_thirding import State
 from boxthirding.policies.boxes import SEEN, WIDTH
+from boxthirding.policies.final import ALL_MET, CENTRE, CREDIT, EFFORT, OUT, RATIO, SIGMA, SPREAD, TOLD
 from boxthirding.rewards import captions
 from boxthirding.session import Session
 from boxthirding.testing import PolicyContract
@@ -46,6 +36,9 @@ REWARDS = {
     "no noise": lambda _rng, arm: GRID * (37 * arm % 1024),
     "no noise, two values": lambda _rng, arm: float(arm % 3 == 1),
     "all equal": lambda _rng, _arm: 0.75,
+    "wild now and then": lambda rng, arm: (
+        GRID * (37 * arm % 1024 + rng.randrange(-256, 257)) + rng.choice((-1.0, 1.0)) * 64.0 * (rng.randrange(50) == 0)
+    ),
     "one noisy arm": lambda rng, arm: float(arm == 0) * rng.choice((-1.0, 3.0)),
 }
 
@@ -121,8 +114,9 @@ def test_every_job_and_recommendation_is_that_of_the_reference(n_arms, pulls, re
 
 @pytest.mark.parametrize("rewards", sorted(REWARDS))
 @pytest.mark.parametrize("n_arms", [7, 150, 10_000])  # T > N by far, T > N, T < N
-def test_long_runs_are_those_of_the_reference(n_arms, rewards):
-    follow_the_reference(n_arms, 1_200, rewards, seed=n_arms)
+@pytest.mark.parametrize("pulls", [400, pytest.param(1_200, marks=pytest.mark.soak)])
+def test_long_runs_are_those_of_the_reference(n_arms, pulls, rewards):
+    follow_the_reference(n_arms, pulls, rewards, seed=n_arms)
 
 
 @EXAMPLES
@@ -290,7 +284,7 @@ def on_the_grid(noise):
     return reward
 
 
-@pytest.mark.parametrize("direction", ["maximize", "minimize"])
+@pytest.mark.parametrize("direction", ["maximize", pytest.param("minimize", marks=pytest.mark.soak)])
 @pytest.mark.parametrize("workers", [1, 3, 20])
 @pytest.mark.parametrize("noise", [0, 8, 128, 800])
 def test_neither_the_unit_nor_the_zero_of_the_rewards_changes_a_decision(noise, workers, direction):

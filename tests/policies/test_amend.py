@@ -15,11 +15,12 @@ from boxthirding.policies import (
     BoxThirding,
     Prose,
     Uniform,
-    adaptive_box_thirding,
     box_thirding,
     boxes,
+    final,
     parse_policy,
     prose,
+    subsets,
     uniform,
 )
 from boxthirding.policies.live_state import LiveState
@@ -27,9 +28,17 @@ from boxthirding.policies.noise import sigma
 from boxthirding.types import NONE, WAIT
 
 EXAMPLES = settings(max_examples=60, derandomize=True, deadline=None)
-SPECS = ("b3", "b3:reuse=pool", "b3:reuse=topup", "b3auto", "us", "prose:sigma=0.5", "prose:sigma=estimated", "asha")
+RIVALS = (
+    *("klucb", "lilucb:sigma=0.5", "ebtc", "ash"),
+    *("klucb:subset=doubling", "ebtc:subset=doubling", "ash:subset=doubling"),
+)
+SPECS = (
+    *("b3", "b3:reuse=pool", "b3:reuse=topup", "b3auto", "chase", "us", "prose:sigma=0.5"),
+    *("prose:sigma=estimated", "asha"),
+    *RIVALS,
+)
 REMEMBER = tuple(spec for spec in SPECS if spec not in {"b3", "asha"})
-ANSWER_OVER_ALL = ("b3auto", "us", "prose:sigma=0.5", "prose:sigma=estimated")
+ANSWER_OVER_ALL = ("b3auto", "chase", "us", "prose:sigma=0.5", "prose:sigma=estimated", *RIVALS)
 
 
 def live(spec, arms, seed=0, capacity=2):
@@ -57,7 +66,10 @@ def at(state, scalar):
 def test_a_policy_says_whether_it_can_be_amended_and_whether_it_forgets():
     told = {"budget": 50, "sigma": 1.0}
     policies = [kind(**{key: told[key] for key in told if key in kind.told}) for kind in POLICIES.values()]
-    assert {policy.name for policy in policies if policy.rule.amend} == {"b3", "b3auto", "us", "prose", "asha"}
+    assert {policy.name for policy in policies if policy.rule.amend} == {
+        *("b3", "b3auto", "chase", "us", "prose", "asha"),
+        *("klucb", "lilucb", "ebtc", "ash"),
+    }
     assert {policy.name for policy in policies if policy.forgets} == {"b3", "asha"}
     assert not BoxThirding(reuse="pool").forgets
     assert not BoxThirding(reuse="topup").forgets
@@ -80,7 +92,9 @@ def test_a_record_alone_is_no_result(spec):
     state.amend(7, 0, 0.0, 0.0)
     assert state.recommend() == NONE
     assert state.ranking() == []
-    assert state.ask()[1] in (range(8) if spec.startswith("prose") else [0])  # which has met all eight
+    assert state.ask()[1] in (
+        range(8) if spec.startswith(("prose", "klucb", "lilucb")) else [0]
+    )  # which has met all eight
 
 
 @pytest.mark.parametrize("reuse", ["none", "pool", "topup"])
@@ -277,6 +291,15 @@ def test_there_is_room_for_any_arm(spec, arm):
     assert [narrow.ask() for _ in range(20)] == [roomy.ask() for _ in range(20)]
 
 
+@pytest.mark.parametrize("spec", ["klucb:subset=doubling", "ebtc:subset=doubling"])
+def test_known_results_count_for_the_next_doubling_of_a_subset(spec):
+    state = live(spec, 1_000)
+    known(state, 0, *[0.5] * 30)
+    assert at(state, subsets.LEVEL) == 1
+    tell(state, state.ask(), 0.5)
+    assert at(state, subsets.LEVEL) == 4  # 31 results: 8 arms until 24, 16 until 64
+
+
 class Account:
     """A state, and all results that count."""
 
@@ -315,12 +338,12 @@ class Account:
     def sums(self):
         """Return (pulls, total) of every arm with a result, as the state has it, lifts under way included."""
         arrays, origin = self.state.arrays, 0.0
-        if isinstance(self.state.policy, AdaptiveBoxThirding):
-            origin = float(arrays.facts[adaptive_box_thirding.ORIGIN])
+        if hasattr(arrays, "facts"):
+            origin = float(arrays.facts[final.ORIGIN])
         found = {}
         for arm in range(len(arrays.pulls)):
             pulls, total = int(arrays.pulls[arm]), float(arrays.total[arm])
-            if hasattr(arrays, "lifter") and arm < arrays.scalars[boxes.KNOWN] and arrays.lifter[arm] == arm:
+            if hasattr(arrays, "due") and arm < arrays.scalars[boxes.KNOWN] and arrays.due[arm] > 0:
                 pulls += int(arrays.new_pulls[arm])
                 total += float(arrays.new_total[arm])
             if arm in self.results and pulls:
@@ -355,8 +378,8 @@ def test_the_state_has_the_sums_of_all_results(spec, steps, seed):
 def facts(state):
     """Return σ, m and the repeats of b3auto, worked out now."""
     arrays = state.arrays
-    repeats = at(state, adaptive_box_thirding.REPEATS)
-    return sigma(arrays, at(state, boxes.KNOWN), repeats), adaptive_box_thirding.centre(arrays), repeats
+    repeats = at(state, final.REPEATS)
+    return sigma(arrays, at(state, boxes.KNOWN), repeats), final.centre(arrays), repeats
 
 
 @EXAMPLES
@@ -365,12 +388,12 @@ def test_b3auto_learns_as_if_what_was_taken_out_had_never_been_there(jobs, extra
     state = LiveState(AdaptiveBoxThirding(), 12, 0)
     for reward in jobs:
         tell(state, state.ask(), reward)
-    before = facts(state), state.recommend(), state.ranking(), at(state, adaptive_box_thirding.TOLD)
+    before = facts(state), state.recommend(), state.ranking(), at(state, final.TOLD)
     for arm, reward in extra:
         known(state, arm, reward)
     for arm, reward in extra:
         taken_out(state, arm, reward)
-    assert (facts(state), state.recommend(), state.ranking(), at(state, adaptive_box_thirding.TOLD)) == before
+    assert (facts(state), state.recommend(), state.ranking(), at(state, final.TOLD)) == before
 
 
 def test_b3auto_takes_noise_from_results_that_were_known():
@@ -378,8 +401,8 @@ def test_b3auto_takes_noise_from_results_that_were_known():
     for arm in range(50):
         known(state, arm, 10.0 * arm - 0.5, 10.0 * arm + 0.5)
     state.amend(NONE, 0, 0.0, 0.0)
-    assert state.arrays.facts[adaptive_box_thirding.SIGMA] == pytest.approx(math.sqrt(0.5))
-    assert state.arrays.facts[adaptive_box_thirding.CENTRE] == pytest.approx(245.0)  # the first one's is 0
+    assert state.arrays.facts[final.SIGMA] == pytest.approx(math.sqrt(0.5))
+    assert state.arrays.facts[final.CENTRE] == pytest.approx(245.0)  # the first one's is 0
     assert state.recommend() == 49
 
 
@@ -388,11 +411,11 @@ def refits(amended, told=160):
     state = LiveState(AdaptiveBoxThirding(), 10_000, 0)
     for k in range(told):
         tell(state, state.ask(), 0.25 * (k % 7))
-    due = at(state, adaptive_box_thirding.NEXT_FIT)
+    due = at(state, final.NEXT_FIT)
     for _ in range(amended):
         state.amend(0, 0, 0.125, 0.5)
     state.amend(NONE, 0, 0.0, 0.0)
-    return at(state, adaptive_box_thirding.NEXT_FIT) != due
+    return at(state, final.NEXT_FIT) != due
 
 
 def test_a_batch_has_everything_worked_out_anew_only_if_it_is_large():
@@ -400,7 +423,7 @@ def test_a_batch_has_everything_worked_out_anew_only_if_it_is_large():
     state = LiveState(AdaptiveBoxThirding(), 10_000, 0)
     for k in range(told):
         tell(state, state.ask(), 0.25 * (k % 7))
-    results = at(state, adaptive_box_thirding.TOLD)
+    results = at(state, final.TOLD)
     assert not refits(results // 8 - 1)
     assert refits(-(-results // 8))
 
@@ -472,7 +495,7 @@ def test_a_corrected_arm_counts_in_m_with_the_mean_of_its_results():
     state = LiveState(AdaptiveBoxThirding(), 10, 0)
     tell(state, state.ask(), 1.0)
     state.amend(0, 0, 2.0, 8.0)
-    assert adaptive_box_thirding.centre(state.arrays) == 2.0  # counted from the first reward
+    assert final.centre(state.arrays) == 2.0  # counted from the first reward
 
 
 def test_a_fit_renews_the_scores_of_arms_that_were_not_met_too():

@@ -161,7 +161,7 @@ def test_a_number_of_arms_below_one_is_refused(n_arms):
         (None, 10_000, 0.5, 1_000, 0.055, 0.005),
         (None, 10_000, 0.25, 1_000, 0.041, 0.004),
         (128, 896, 0.25, 4_000, 0.043, 0.0043),
-        (1_024, 10_240, 0.25, 2_000, 0.015, 0.0015),
+        pytest.param(1_024, 10_240, 0.25, 2_000, 0.015, 0.0015, marks=pytest.mark.soak),
     ],
 )
 def test_the_regret_on_the_captions_is_the_known_one(arms, budget, sigma, replicates, regret, tolerance):

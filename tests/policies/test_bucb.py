@@ -214,7 +214,10 @@ def test_a_number_of_arms_below_one_is_refused(n_arms):
 
 @pytest.mark.parametrize(
     ("arms", "budget", "sigma", "replicates", "regret", "tolerance"),
-    [(128, 896, 0.25, 4_000, 0.061, 0.0061), (1_024, 10_240, 0.25, 2_000, 0.048, 0.0048)],
+    [
+        (128, 896, 0.25, 4_000, 0.061, 0.0061),
+        pytest.param(1_024, 10_240, 0.25, 2_000, 0.048, 0.0048, marks=pytest.mark.soak),
+    ],
 )
 def test_the_regret_on_the_captions_is_the_known_one(arms, budget, sigma, replicates, regret, tolerance):
     policy = BracketingUCB(sigma)

@@ -197,9 +197,9 @@ def test_a_number_of_arms_below_one_is_refused(n_arms):
     ("arms", "budget", "sigma", "replicates", "regret", "tolerance"),
     [
         (None, 10_000, 0.5, 1_000, 0.041, 0.004),
-        (None, 10_000, 0.25, 1_000, 0.024, 0.003),
+        pytest.param(None, 10_000, 0.25, 1_000, 0.024, 0.003, marks=pytest.mark.soak),
         (128, 896, 0.25, 4_000, 0.035, 0.0035),
-        (1_024, 10_240, 0.25, 2_000, 0.004, 0.0004),
+        pytest.param(1_024, 10_240, 0.25, 2_000, 0.004, 0.0004, marks=pytest.mark.soak),
     ],
 )
 def test_the_regret_on_the_captions_is_the_known_one(arms, budget, sigma, replicates, regret, tolerance):

@@ -8,20 +8,24 @@ import pytest
 
 from boxthirding.errors import InvalidInput
 from boxthirding.policies import (
+    EBTC,
+    KLUCB,
     POLICIES,
     UCBE,
+    AnytimeSequentialHalving,
     Asha,
     BoxThirding,
     BracketingSequentialHalving,
     BracketingUCB,
     DoublingSequentialHalving,
+    LilUCB,
     Prose,
     SequentialHalving,
     SuccessiveRejects,
     Uniform,
     parse_policy,
 )
-from boxthirding.policies.spec import as_policy, written
+from boxthirding.policies.spec import as_policy, needs_import, written
 
 
 @pytest.mark.parametrize(
@@ -49,6 +53,13 @@ from boxthirding.policies.spec import as_policy, written
         ("sr", SuccessiveRejects(budget=500)),
         ("sr:budget=64", SuccessiveRejects(budget=64)),
         ("dsh", DoublingSequentialHalving()),
+        ("klucb", KLUCB()),
+        ("klucb:low=1,high=3,subset=doubling", KLUCB(low=1.0, high=3.0, subset="doubling")),
+        ("lilucb", LilUCB(sigma=0.25)),
+        ("lilucb:sigma=1,delta=0.1,batch=1", LilUCB(sigma=1.0, delta=0.1, batch=1)),
+        ("ebtc", EBTC()),
+        ("ebtc:epsilon=0.05,beta=0.4", EBTC(epsilon=0.05, beta=0.4)),
+        ("ash:subset=doubling", AnytimeSequentialHalving(subset="doubling")),
         ("ucbe", UCBE(budget=500)),
         ("ucbe:exploration=adaptive", UCBE(budget=500)),
         ("ucbe:exploration=2", UCBE(budget=500, exploration=2.0)),
@@ -116,6 +127,8 @@ def test_a_whole_number_is_an_integer():
         ("ucbe:exploration=oracle", ["hardness is None", "H₁"]),
         ("ucbe:exploration=oracle,hardness=0", ["hardness is 0", "H₁"]),
         ("ucbe:hardness=9", ["hardness is 9", "exploration=oracle"]),
+        ("klucb:batch=2.5", ["batch is 2.5", "whole number"]),
+        ("ash:subset=half", ["subset is 'half'", "all, doubling"]),
         ("bsh:delta=0.1", ["'delta'", "it has none"]),
         ("bucb:sigma=1,delta=0.5", ["delta is 0.5", "(0, 1/e)"]),
         ("bucb:sigma=-1", ["sigma is -1", "at least 0"]),
@@ -137,7 +150,7 @@ def test_a_policy_that_must_be_told_the_budget_says_so():
         parse_policy("sh")
 
 
-@pytest.mark.parametrize("name", ["prose", "bucb"])
+@pytest.mark.parametrize("name", ["prose", "bucb", "lilucb"])
 def test_a_policy_that_must_be_told_the_noise_says_how(name):
     with pytest.raises(InvalidInput, match=f"{name} must be told sigma: write {name}:sigma=…"):
         parse_policy(name, budget=500)
@@ -193,7 +206,7 @@ def test_a_policy_of_a_third_party_has_a_spec(third_party):
         ("their_policies:NoDataclass", "is no policy.*dataclass"),
         ("needs_more:Mine", "needs the module a_package_that_nobody_has.*install it"),
         ("their_policies:Mine:breadth=3", "no key 'breadth': its keys are depth, rate"),
-        ("their_policies", "must be one of asha.*module:Class"),
+        ("their_policies", "must be one of ash.*module:Class"),
         (".relative:Mine", "no name of a module"),
     ],
 )
@@ -209,6 +222,8 @@ def test_an_entry_point_gives_a_policy_a_name(third_party, monkeypatch):
     entries = importlib.metadata.EntryPoints([entry, broken])
     monkeypatch.setattr(importlib.metadata, "entry_points", entries.select)
     assert parse_policy("theirs:depth=4") == third_party.Mine(depth=4)
+    specs = ("theirs:depth=4", "their_policies:Mine:depth=4", "other:Mine", "us")
+    assert [spec for spec in specs if needs_import(spec)] == ["other:Mine"]
     with pytest.raises(InvalidInput, match=r"policy broken is their_policies:Missing.*cannot be imported"):
         parse_policy("broken")
 

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from boxthirding.policies.tournament import play_all, player, replay
+from boxthirding.policies.tournament import play_all, play_first, player, replay
 from boxthirding.types import NONE
 
 EXAMPLES = settings(max_examples=200, derandomize=True, deadline=None)
@@ -51,6 +51,26 @@ def test_players_may_come_one_by_one(players, changes, seed):
         replay(winner, 0, players, changed, values, luck)
         if values.max() > -np.inf:
             assert player(winner, 0, players, 1) == max(range(players), key=lambda one: (values[one], luck[one]))
+
+
+@EXAMPLES
+@given(
+    players=st.integers(1, 40),
+    values=st.lists(st.sampled_from([-np.inf, 0.0, 0.5, 1.0]), min_size=1, max_size=40),
+    seed=st.integers(0, 2**32),
+)
+def test_the_first_players_may_all_change_at_once(players, values, seed):
+    first = 3
+    rng = random.Random(seed)
+    luck = np.array(rng.sample(range(1, 2**32), first + players))
+    all_values = np.array([rng.choice((-np.inf, 0.0, 0.5)) for _ in range(first + players)])
+    some, whole = np.full(first + players, 77), np.full(first + players, 77)
+    play_all(some, first, first + players, all_values, luck)
+    changed = values[:players]
+    all_values[first : first + len(changed)] = changed
+    play_first(some, first, first + players, len(changed), all_values, luck)
+    play_all(whole, first, first + players, all_values, luck)
+    assert some.tolist() == whole.tolist()
 
 
 def test_nobody_wins_before_anybody_has_played():

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from trees import depth, in_order
 
-from boxthirding.policies.treap import champion_among, first, insert, refresh_path, remove
+from boxthirding.policies.treap import build, champion_among, first, insert, keeps_place, refresh_path, remove
 from boxthirding.types import NONE
 
 EXAMPLES = settings(max_examples=150, derandomize=True, deadline=None)
@@ -59,6 +59,46 @@ def test_any_operations_leave_two_sound_trees_with_the_right_answers(operations,
             assert first(tree, i) == (order or [NONE])[0]
             for k in (0, 1, value, len(order), 99):
                 assert champion_among(tree, i, k) == best(tree, order[:k])
+
+
+@EXAMPLES
+@given(values=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 4)), max_size=40), seed=st.integers(0, 2**32))
+def test_a_tree_that_is_built_at_once_is_that_of_one_insertion_after_the_other(values, seed):
+    built, grown = planted(40, trees=2, seed=seed), planted(40, trees=2, seed=seed)
+    chain = NONE
+    for arm, (lower, upper) in enumerate(values):
+        insert(grown, 1, arm, lower, upper)
+        built.lower[arm], built.upper[arm], built.right[arm] = lower, upper, chain
+        chain = arm
+    build(built, 1, chain)
+    assert in_order(built, 1) == in_order(grown, 1) == ranked(built, range(len(values)))
+    assert built.root.tolist() == grown.root.tolist()  # two treaps with the same keys and priorities are the same
+
+
+@EXAMPLES
+@given(changes=st.lists(st.tuples(st.integers(0, 11), st.integers(0, 9)), max_size=20), seed=st.integers(0, 2**32))
+def test_an_upper_that_rises_or_falls_is_known_all_the_way_up(changes, seed):
+    tree = planted(12, seed=seed)
+    for arm in range(12):
+        insert(tree, 0, arm, arm * 5 % 12, arm % 7)
+    for arm, upper in changes:
+        tree.upper[arm] = upper
+        refresh_path(tree, arm)
+        assert len(in_order(tree)) == 12
+
+
+@EXAMPLES
+@given(keys=st.lists(st.integers(0, 9), min_size=1, max_size=12), other=st.integers(-1, 10), seed=st.integers(0, 2**32))
+def test_an_arm_keeps_its_place_if_nobody_overtakes_it_or_is_overtaken(keys, other, seed):
+    tree = planted(12, seed=seed)
+    for arm, key in enumerate(keys):
+        insert(tree, 0, arm, key, 0.0)
+    for arm, key in enumerate(keys):
+        before = ranked(tree, range(len(keys)))
+        stays = keeps_place(tree, arm, other)
+        tree.lower[arm] = other
+        assert stays == (ranked(tree, range(len(keys))) == before)
+        tree.lower[arm] = key
 
 
 def test_three_nodes_by_hand():

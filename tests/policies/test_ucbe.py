@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from jobs import REWARDS, SEEDS, STEPS, TURNOVER, Jobs, Together, assert_same_run, events, story
+from jobs import REWARDS, SEEDS, STEPS, TURNOVER, Jobs, Together, assert_same_run, events, story, told
 from reference_stream import Stream
 from reference_ucbe import UcbeReference, phase_starts
 
@@ -96,16 +96,6 @@ def test_any_order_of_events_is_that_of_the_reference(n_arms, budget, exploratio
         if both.reference.asked == budget:
             break
     assert both.live.ties() == (*both.reference.ties.x, *both.reference.ties.y)
-
-
-def told(live, *rewards):
-    """Tell one pull after the other; return who was asked for."""
-    asked = []
-    for reward in rewards:
-        job, arm, times = live.ask()
-        live.tell(job, times, reward)
-        asked.append(arm)
-    return asked
 
 
 def test_a_fixed_exploration_by_hand():

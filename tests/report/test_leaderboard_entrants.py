@@ -21,6 +21,7 @@ def planned(*specs):
         ("b3", ""),
         ("us", ""),
         ("asha", ""),
+        ("chase", ""),
         ("bsh", ""),
         ("dsh", ""),
         ("bucb", "σ"),
@@ -29,6 +30,10 @@ def planned(*specs):
         ("sr", "T"),
         ("ucbe", "T"),
         ("ucbe:exploration=oracle", "T H"),
+        ("klucb", "R"),
+        ("lilucb", "σ"),
+        ("ebtc", ""),
+        ("ash:subset=doubling", ""),
     ],
 )
 def test_what_a_policy_is_told_is_marked(spec, marks):
@@ -52,6 +57,19 @@ def test_a_policy_that_is_told_the_budget_runs_once_a_budget():
 @pytest.mark.parametrize("spec", ["sr", "ucbe"])  # sr refuses; ucbe would be us
 def test_where_a_policy_cannot_run_it_is_left_out(spec):
     assert [one.setting.budget for one in planned(spec)] == [60, 90, 60, 90]
+
+
+@pytest.mark.parametrize("name", ["klucb", "lilucb", "ebtc", "ash"])
+def test_a_rule_that_would_pull_every_arm_first_runs_where_it_can_on_all_and_everywhere_on_a_subset(name):
+    assert [one.setting.checkpoints for one in planned(name)] == [(60, 90)] * 2
+    assert [one.setting.checkpoints for one in planned(f"{name}:subset=doubling")] == [BUDGETS] * 2
+
+
+def test_a_policy_that_is_told_a_range_runs_where_means_lie_in_it():
+    problems = problems_of(Suite("deep", "0 to -3", (Part(Group.BOUNDED, Arms("equal", 9), ("gaussian:1",), (20,)),)))
+    with pytest.raises(InvalidInput, match=r"klucb, which can run on no problem of the suite$"):
+        plan([Entrant.of("klucb")], problems, 3, 1)
+    assert plan([Entrant.of("klucb:low=-3,high=0")], problems, 3, 1)
 
 
 def test_a_policy_that_can_run_nowhere_is_refused():

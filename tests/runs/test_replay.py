@@ -6,6 +6,7 @@ import pytest
 from boxthirding import InvalidInput
 from boxthirding.runs.matrices import Matrix
 from boxthirding.runs.replay import Replay
+from boxthirding.runs.rows import RowsUCBE
 
 
 @pytest.fixture
@@ -43,3 +44,71 @@ def test_a_policy_is_left_out_where_its_budget_is_too_small(matrix):
 def test_bad_input_is_refused_before_anything_runs(matrix, policies, shares, message):
     with pytest.raises(InvalidInput, match=message):
         Replay(matrix, policies, shares)
+
+
+def observed(scores, batches):
+    """Return the matrix with the scores that were evaluated, NaN elsewhere."""
+    seen = np.full(scores.shape, np.nan)
+    for row, examples in batches:
+        seen[row, examples] = scores[row, examples]
+    return seen
+
+
+@pytest.mark.parametrize("policy", [RowsUCBE(), RowsUCBE(batch=7), RowsUCBE(exploration=0.01, batch=1)])
+def test_ucb_e_evaluates_the_row_with_the_largest_bound_on_a_batch_that_it_has_not_had(matrix, policy):
+    scores = matrix.scores.copy()
+    scores[3, 4:] = np.nan
+    batches = list(policy.evaluated(scores, np.random.default_rng(1)))
+    assert {row for row, _ in batches[: len(scores)]} == set(range(len(scores)))
+    for place, (row, examples) in enumerate(batches):
+        seen = observed(scores, batches[:place])
+        waiting = np.isnan(seen[row]) & np.isfinite(scores[row])
+        assert waiting[examples].all()
+        assert len(set(examples.tolist())) == len(examples) == min(policy.batch, waiting.sum())
+        if place >= len(scores):
+            n = np.isfinite(seen).sum(axis=1)
+            bounds = np.nanmean(seen, axis=1) + np.sqrt(policy.exploration / n)
+            bounds[n == np.isfinite(scores).sum(axis=1)] = -np.inf  # complete: out
+            assert bounds[row] == pytest.approx(bounds.max())
+    assert np.array_equal(observed(scores, batches), scores, equal_nan=True)
+
+
+def test_ucb_e_recommends_the_largest_mean_of_what_was_evaluated_so_far(matrix):
+    policy, checkpoints = RowsUCBE(batch=7), [1, 7, 50, 333, 599, 600]
+    found = policy.recommended(matrix.scores, checkpoints, np.random.default_rng(1))
+    twin = np.random.default_rng(1)
+    twin.permutation(len(matrix.scores))  # the luck of the answer
+    cells = [(row, [example]) for row, examples in policy.evaluated(matrix.scores, twin) for example in examples]
+    for pulls, row in zip(checkpoints, found, strict=True):
+        seen = observed(matrix.scores, cells[:pulls])
+        rows = [each.any() for each in np.isfinite(seen)]
+        assert np.nanmean(seen[row]) == pytest.approx(max(np.nanmean(each) for each in seen[rows]))
+
+
+def test_ucb_e_over_rows_stands_beside_the_policies_and_knows_all_in_the_end(matrix):
+    picks = Replay(matrix, ["us", "ucbe-rows", "sh", "ucbe-rows:batch=4"], [0.25, 1.0], replicates=20).run(
+        progress=False
+    )
+    assert [pick.policy for pick in picks] == 2 * ["us", "ucbe-rows", "sh", "ucbe-rows:batch=4"]
+    assert [(pick.best_share, pick.told) for pick in picks if pick.share == 1 and "rows" in pick.policy] == [
+        (1.0, ())
+    ] * 2
+
+
+def test_ties_between_rows_are_not_broken_by_their_number():
+    firsts = {next(RowsUCBE().evaluated(np.ones((5, 40)), np.random.default_rng(seed)))[0] for seed in range(60)}
+    assert firsts == set(range(5))
+
+
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [
+        ("ucbe-rows:depth=3", "no key 'depth': its keys are exploration, batch"),
+        ("ucbe-rows:batch=many", "batch=many, but batch must be a number"),
+        ("ucbe-rows:batch=0", "batch is 0"),
+        ("ucbe-rows:exploration=-1", "exploration is -1.0"),
+    ],
+)
+def test_a_wrong_ucb_e_is_refused(matrix, policy, message):
+    with pytest.raises(InvalidInput, match=message):
+        Replay(matrix, [policy], [0.1])

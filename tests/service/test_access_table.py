@@ -10,11 +10,15 @@ from boxthirding.service.app import ROUTERS
 
 ONE = f"{API}/studies/{{name}}"
 LINKED = f"{API}/rating/{{link}}"
+PAGE = "/rate/{link}"
 
 # Who gets in: all, link (the rating link), any (any valid key), reader, worker, operator (of the study),
 # overseer (a reader of all studies), owner (an operator of all studies).
 TABLE = {
     ("GET", "/"): "all",
+    ("GET", "/new"): "owner",
+    ("GET", "/studies/{name}"): "reader",
+    ("GET", PAGE): "link",
     ("GET", "/static/{file}"): "all",
     ("GET", "/health"): "all",
     ("GET", "/openapi.json"): "all",
@@ -25,17 +29,24 @@ TABLE = {
     ("GET", f"{API}/studies"): "any",
     ("POST", f"{API}/studies"): "owner",
     ("POST", f"{API}/sheets"): "some operator",
+    ("POST", f"{API}/plan"): "some operator",
     ("POST", f"{API}/pictures"): "some operator",
     ("GET", f"{API}/pictures/{{id}}"): "any",
     ("GET", f"{API}/keys"): "some operator",
     ("POST", f"{API}/keys"): "some operator",
     ("DELETE", f"{API}/keys/{{id}}"): "some operator",
     ("GET", ONE): "reader",
+    ("PUT", ONE): "worker",
     ("PATCH", ONE): "operator",
     ("DELETE", ONE): "owner",
     **{("GET", f"{ONE}/{what}"): "reader" for what in ("top", "boxes", "screening", "arms", "arm", "raters", "events")},
+    ("GET", f"{ONE}/arm/results"): "reader",
+    ("GET", f"{ONE}/exclusions"): "operator",
     **{("GET", f"{ONE}/{what}"): "reader" for what in ("stream", "results.csv", "arms.csv", "journal.jsonl")},
+    ("GET", f"{ONE}/report.html"): "reader",
+    **{("GET", f"{ONE}/{what}"): "reader" for what in ("grid", "box", "answer", "history")},
     **{("POST", f"{ONE}/{what}"): "worker" for what in ("tickets", "results", "failures", "releases")},
+    **{("POST", f"{ONE}/{what}"): "worker" for what in ("workers", "reclaims")},
     ("GET", f"{ONE}/tickets"): "worker",
     **{("POST", f"{ONE}/{what}"): "operator" for what in ("pause", "resume", "finish", "policy", "arms")},
     **{("POST", f"{ONE}/{what}"): "operator" for what in ("observations", "corrections", "exclusions", "links")},
@@ -137,7 +148,7 @@ def test_who_gets_in(server, credentials, method, path, who):
         assert reply.status_code < 500
     else:
         known = who in KEYS
-        assert reply.status_code == (403 if known or path.startswith(LINKED) else 401), reply.text
+        assert reply.status_code == (403 if known or path.startswith((LINKED, PAGE)) else 401), reply.text
         assert reply.headers["content-type"] == "application/problem+json"
 
 
@@ -149,6 +160,15 @@ def test_without_a_key_a_path_that_is_not_there_and_a_huge_body_are_not_looked_a
     stranger = server.client()
     for path in ("/nothing", f"{API}/studies/none", f"{API}/../keys", "/metrics/"):
         assert stranger.post(path, content=endless()).status_code == 401
+
+
+@pytest.mark.parametrize("path", ["/new", "/studies/mine", "/studies/none"])
+def test_a_browser_without_a_key_is_told_on_a_page_how_to_get_in(server, path):
+    reply = server.client().get(path, headers={"Accept": "text/html,*/*"})
+    assert (reply.status_code, reply.headers["content-type"]) == (401, "text/html; charset=utf-8")
+    assert "--new-key" in reply.text
+    reply = server.client(server.new_key("reader", "other")).get(path, headers={"Accept": "text/html,*/*"})
+    assert (reply.status_code, reply.headers["content-type"]) == (403, "text/html; charset=utf-8")
 
 
 def test_a_key_of_one_study_learns_nothing_of_others(server):

@@ -4,8 +4,10 @@ import base64
 import csv
 import io
 import json
+import sys
 
 import pytest
+from invoking import done
 from serving import API, SCALE, Server
 
 from boxthirding import open_study
@@ -43,6 +45,19 @@ class TestStudies:
         assert worker.get(ONE).status_code == 401
         assert rater.post("next").status_code == 403
 
+    @pytest.mark.parametrize("policy", ["antigravity:Policy", "antigravity:Policy:depth=3", "idlelib.idle:Policy"])
+    def test_no_request_makes_the_server_import_a_module(self, server, policy):
+        server.study()
+        module = policy.partition(":")[0]
+        for reply in (
+            server.operator.post(f"{ONE}/policy", json={"policy": policy}),
+            server.operator.post(f"{API}/studies", json={"name": "x", "arms": ["a"], "policy": policy}),
+            server.operator.put(f"{API}/studies/x", json={"arms": ["a"], "policy": policy}),
+            server.operator.put(ONE, json={"policy": policy}),
+        ):
+            assert "entry point" in problem(reply, 422)["advice"]
+        assert module not in sys.modules
+
     def test_the_verbs_of_its_life(self, server):
         server.study()
         for verb, status in (("pause", "paused"), ("resume", "open"), ("finish", "finished")):
@@ -69,6 +84,7 @@ class TestStudies:
     def test_a_sheet_is_understood_as_people_have_it(self, server, data):
         read = server.operator.post(f"{API}/sheets", content=data).json()
         assert (sorted(read["columns"]), read["n_rows"], len(read["rows"])) == (["author", "caption", "score"], 2, 2)
+        assert (read["label"], read["rows"][0][read["columns"].index("score")]) == ("caption", "0.5")
         sheet = {"base64": base64.b64encode(data).decode(), "known": "score"}
         reply = server.operator.post(f"{API}/studies", json={"name": "captions", "sheet": sheet})
         assert reply.status_code == 201, reply.text
@@ -79,6 +95,7 @@ class TestStudies:
         ("body", "words"),
         [
             ({"arms": []}, "no arms"),
+            ({"name": "..", "arms": ["a"]}, "choose another"),
             ({"arms": ["a", "b", "a"]}, "position 2"),
             ({"arms": ["a"], "sheet": {"text": "x"}}, "one of the two"),
             ({}, "one of the two"),
@@ -93,7 +110,7 @@ class TestStudies:
             ),
             ({"sheet": {"base64": "§"}}, "base64"),
             ({"arms": ["a"], "policy": "no such"}, "no such"),
-            ({"arms": ["a"], "about": {"scale": SCALE[:1]}}, "2 to 9"),
+            ({"arms": ["a"], "about": {"scale": SCALE[:1]}}, "2 to 11"),
             ({"arms": ["a"], "about": {"scale": [SCALE[0], SCALE[0]]}}, "twice"),
             ({"arms": ["a"], "about": {"picture": "https://elsewhere/x.png"}}, "picture"),
             ({"arms": ["a"], "about": {"completion": "javascript:alert(1)"}}, "completion"),
@@ -187,9 +204,10 @@ class TestTickets:
             f"{ONE}/results",
             json={"results": [{"ticket": first["id"], "reward": 0.5, "holder": "m1", "details": {"took": 2}}]},
         )
-        assert told.json() == {"results": [{"ticket": 0, "outcome": "told"}]}
+        assert told.json()["results"] == [{"ticket": 0, "outcome": "told"}]
+        assert [told.json()[name] for name in ("pulls", "spent", "open", "held")] == [1, 1, 2, 2]
         assert worker.post(f"{ONE}/failures", json={"ticket": second["id"]}).status_code == 200
-        assert worker.post(f"{ONE}/releases", json={"tickets": [third["id"]]}).json() == {"tickets": [2]}
+        assert worker.post(f"{ONE}/releases", json={"tickets": [third["id"]]}).json()["tickets"] == [2]
         assert (study.pulls, study.view().holders) == (1, {})
 
     def test_results_are_taken_one_by_one_and_each_says_what_became_of_it(self, server):
@@ -240,6 +258,37 @@ class TestTickets:
 
 
 class TestRepeats:
+    def test_a_preview_says_what_an_exclusion_leads_to_and_changes_nothing(self, server):
+        study = server.study(arms=[f"caption {number}" for number in range(12)])
+        for turn in range(60):
+            holder = ("ann", "odd")[turn % 2]
+            (ticket,) = study.ask(1, holder=holder)
+            study.tell(ticket, float((ticket.label == "caption 3") == (holder == "ann")))
+        before = study.state()
+        said = server.operator.get(f"{ONE}/exclusions", params={"holder": "odd"}).json()
+        assert study.state() == before
+        done = server.operator.post(f"{ONE}/exclusions", json={"holder": "odd"}).json()
+        assert (said["excluded"], said["then"]["top"][0]["text"]) == (False, done["recommendation"]["label"])
+        assert said["then"]["pulls"] == done["pulls"] < said["now"]["pulls"]
+        back = server.operator.get(f"{ONE}/exclusions", params={"holder": "odd"}).json()
+        assert (back["excluded"], back["now"], back["then"]) == (True, said["then"], said["now"])
+        problem(server.operator.get(f"{ONE}/exclusions", params={"holder": "unheard of"}), 422)
+
+    def test_the_results_of_an_arm_are_listed_with_their_answers_and_tickets(self, server):
+        server.study(arms=["a"], policy="us")
+        link = server.link()
+        for answer in ("funny", "unfunny"):
+            rater = server.rater(link)
+            rater.rate(rater.next()[0]["ticket"], answer)
+        rows = server.operator.get(f"{ONE}/arm/results", params={"label": "a"}).json()["results"]
+        assert [(row["answer"], row["reward"], row["counts"]) for row in rows] == [
+            ("unfunny", 0.0, True),
+            ("funny", 1.0, True),
+        ]
+        server.operator.post(f"{ONE}/corrections", json={"ticket": rows[0]["ticket"], "reward": 0.5})
+        rows = server.operator.get(f"{ONE}/arm/results", params={"label": "a", "count": 1}).json()["results"]
+        assert [row["answer"] for row in rows] == ["somewhat funny"]
+
     def test_the_same_request_twice_counts_once(self, server):
         study = server.study()
         worker = server.client(server.new_key("worker"))
@@ -257,7 +306,19 @@ class TestRepeats:
         assert "another body" in problem(ann.post(f"{ONE}/tickets", json={"n": 2}, headers=headers), 422)["detail"]
         bob.post(f"{ONE}/tickets", json={"n": 1}, headers=headers)
         assert study.open == 2
-        assert ann.post(f"{ONE}/failures", json={"ticket": 0}, headers=headers).json() == {"ticket": 0}
+        assert ann.post(f"{ONE}/failures", json={"ticket": 0}, headers=headers).json()["ticket"] == 0
+
+    def test_a_study_that_was_deleted_does_not_answer_for_the_next_of_its_name(self, server):
+        headers = {"Idempotency-Key": "one"}
+        server.study(arms=["old"])
+        assert server.operator.post(f"{ONE}/tickets", json={}, headers=headers).json()["tickets"][0]["label"] == "old"
+        deleted = [server.operator.delete(ONE, headers=headers) for _ in range(2)]
+        assert [reply.status_code for reply in deleted] == [204, 204]
+        problem(server.operator.post(f"{ONE}/tickets", json={}, headers=headers), 404)
+        study = server.study(arms=["new"])
+        again = [server.operator.post(f"{ONE}/tickets", json={}, headers=headers).json() for _ in range(2)]
+        assert [reply["tickets"][0]["label"] for reply in again] == ["new", "new"]
+        assert study.open == 1
 
     def test_a_refusal_is_repeated_and_after_a_day_all_is_forgotten(self, server):
         study = server.study()
@@ -283,12 +344,19 @@ class TestArms:
         found = server.operator.get(f"{ONE}/arms", params={"search": "CAPTION 4", "order": "given"}).json()["arms"]
         assert [arm["label"] for arm in found] == ["caption 4"]
         added = server.operator.post(f"{ONE}/arms", json={"arms": ["new", {"label": "n2", "payload": [1]}]})
-        assert added.json() == {"added": 2, "arms": 11}
+        assert (added.json()["added"], added.json()["arms"]) == (2, 11)
         assert "already" in problem(server.operator.post(f"{ONE}/arms", json={"arms": ["new"]}), 422)["detail"]
         one = server.operator.get(f"{ONE}/arm", params={"label": "n2"}).json()
         assert (one["payload"], one["place"], one["steps"]) == ([1], "in the pool", [])
         assert server.operator.delete(f"{ONE}/arm", params={"label": "new"}).json()["arms"] == 10
         problem(server.operator.get(f"{ONE}/arm", params={"label": "nothing"}), 404)
+
+    def test_arms_are_listed_with_what_raters_see_of_them(self, server):
+        kept = server.operator.post(f"{API}/pictures", content=b"GIF89a" + bytes(20)).json()["id"]
+        server.study(arms=["plain", {"label": "x1", "text": "A cat", "picture": kept}, {"label": "y", "payload": [1]}])
+        rows = server.operator.get(f"{ONE}/arms", params={"order": "given"}).json()["arms"]
+        assert [(row["text"], row["picture"]) for row in rows] == [("plain", None), ("A cat", kept), ("y", None)]
+        assert server.operator.get(f"{ONE}/arm", params={"label": "x1"}).json()["text"] == "A cat"
 
     def test_labels_that_are_numbers_and_labels_of_any_characters_are_found(self, server):
         strange = "a/b?c#d&e=f %2F <script> \u202e ☃ 😀"
@@ -309,6 +377,31 @@ class TestArms:
         assert server.operator.get(f"{ONE}/top", params={"k": 3}).json()["top"][0]["label"] == study.top(3)[0].label
 
 
+class TestRaters:
+    def test_the_unusual_and_the_excluded_are_found_among_all(self, server):
+        study = server.study(arms=[f"caption {number}" for number in range(200)], policy="us")
+        rates = {"ann": ("funny", 3.0), "bob": ("funny", 4.0), "same": ("funny", 3.0), "fast": ("funny", 0.5)}
+        for turn in range(25):
+            for holder, (answer, seconds) in rates.items():
+                (ticket,) = study.ask(1, holder=holder)
+                said = answer if holder == "same" or turn % 2 else "unfunny"
+                study.tell(ticket, turn % 2, details={"answer": said, "seconds": seconds})
+        study.exclude("ann")
+
+        def found(**wanted):
+            said = server.operator.get(f"{ONE}/raters", params=wanted).json()
+            assert said["n_raters"] == 4
+            return {row["holder"]: row["unusual"] for row in said["raters"]}, said["n_found"]
+
+        assert found(only="excluded") == ({"ann": []}, 1)
+        assert found(only="unusual") == (
+            {"same": ["nearly always the same answer"], "fast": ["much faster than the others"]},
+            2,
+        )
+        assert found(only="unusual", first=1, count=1)[1] == 2
+        assert (len(found()[0]), found()[1]) == (4, 4)
+
+
 class TestExports:
     def rated(self, server):
         server.study(arms=["=1+1", "plain", "@x"], policy="us", known=[{"label": "plain", "reward": 0.5}])
@@ -317,6 +410,21 @@ class TestExports:
         for _ in range(3):
             for rater, answer in zip(raters, ("funny", "unfunny", "funny"), strict=True):
                 rater.rate(rater.next()[0]["ticket"], answer, seconds=1.25)
+
+    def test_the_report_is_the_file_that_the_command_writes(self, tmp_path):
+        server = Server(tmp_path / "server.db")
+        picture = server.operator.post(f"{API}/pictures", content=b"GIF89a" + bytes(20)).json()["id"]
+        study = server.study(arms=[{"label": name, "picture": picture} for name in "abc"])
+        for _ in range(12):
+            study.tell(study.ask()[0], 0.5)
+        reply = server.operator.get(f"{ONE}/report.html")
+        assert 'filename="captions-report.html"' in reply.headers["content-disposition"]
+        assert "data:image/gif;base64," in reply.text
+        out = tmp_path / "report.html"
+        place = str(tmp_path / "server.db")
+        done("report", place, "--name", "captions", "--out", out)
+        assert out.read_text(encoding="utf-8") == reply.text
+        server.close()
 
     def test_results_are_a_row_each_and_formulas_are_quoted(self, server):
         self.rated(server)
@@ -338,6 +446,22 @@ class TestExports:
         arms = list(csv.DictReader(io.StringIO(server.operator.get(f"{ONE}/arms.csv").text)))
         assert sum(int(row["votes"]) for row in arms) == 7
         assert sum(int(row["funny"]) + int(row["unfunny"]) for row in arms) == 6
+
+    def test_what_programs_tell_is_counted_under_the_answer_that_it_stands_for(self, server):
+        study = server.study(arms=["a"])
+        for reward in (1.0, 0.5, 0.25):
+            study.tell(study.ask()[0], reward)
+        rows = list(csv.DictReader(io.StringIO(server.operator.get(f"{ONE}/results.csv").text)))
+        assert [row["answer"] for row in rows] == ["funny", "somewhat funny", ""]
+        (arm,) = csv.DictReader(io.StringIO(server.operator.get(f"{ONE}/arms.csv").text))
+        assert (arm["votes"], arm["unfunny"], arm["somewhat_funny"], arm["funny"]) == ("3", "0", "1", "1")
+
+    def test_every_answer_has_a_column_of_its_own(self, server):
+        labels = ["\N{THUMBS DOWN SIGN}", "\N{THUMBS UP SIGN}", "Mean", "so so", "so-so"]
+        scale = [{"label": label, "reward": reward} for reward, label in enumerate(labels)]
+        server.study(about={"scale": scale})
+        head = server.operator.get(f"{ONE}/arms.csv").text.splitlines()[0].split(",")
+        assert head[5:10] == ["\N{THUMBS DOWN SIGN}", "\N{THUMBS UP SIGN}", "mean_2", "so_so", "so_so_2"]
 
     def test_the_summary_is_one_that_the_library_reads(self, server, tmp_path):
         self.rated(server)

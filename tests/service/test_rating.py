@@ -6,6 +6,7 @@ import pytest
 from serving import ANSWERS, API, BASE, Server
 
 from boxthirding import Session
+from boxthirding.study import Told
 
 LABELS = list(ANSWERS)
 
@@ -69,6 +70,16 @@ def test_the_page_is_told_what_to_show_and_nothing_of_rewards_or_payloads(server
     assert "ann" not in text
 
 
+def test_a_rater_has_three_tickets_at_most_and_none_more_when_the_page_wants_none(server):
+    study = server.study(arms=range(20))
+    rater = server.rater(server.link())
+    first, *_ = rater.next(3)
+    assert study.view().open == 3
+    reply = rater.rate(first["ticket"], want=0).json()
+    assert (reply["arms"], study.view().open) == ([], 2)
+    assert rater.post("next", want=4).status_code == 422
+
+
 def test_a_sitting_ends_with_thanks_and_the_way_back(server):
     about = {"sitting": 2, "thanks": "Thank you!", "completion": "https://example.org/done?cc=1"}
     server.study(about=about)
@@ -88,6 +99,23 @@ def test_a_reload_goes_on_with_the_same_arms(server):
     again = rater.post("sitting")
     assert "set-cookie" not in again.headers
     assert rater.next(2) == arms
+
+
+def test_what_was_rated_is_not_shown_again_by_a_server_that_was_started_since(tmp_path):
+    first = Server(tmp_path / "x.db")
+    first.study()
+    rater = first.rater(first.link())
+    shown, ahead = rater.next(2)
+    first.close()
+    second = Server(tmp_path / "x.db")
+    back = second.client(Origin=BASE)
+    back.cookies.update(rater.client.cookies)
+    body = {"ratings": [{"ticket": shown["ticket"], "answer": "funny"}], "want": 2}
+    reply = back.post(f"{rater.path}/ratings", json=body).json()
+    assert reply["ratings"] == [{"ticket": shown["ticket"], "outcome": "stored"}]
+    assert reply["arms"][0] == ahead
+    assert shown["ticket"] not in [arm["ticket"] for arm in reply["arms"]]
+    second.close()
 
 
 def test_the_same_rating_twice_counts_once(server):
@@ -152,7 +180,7 @@ def test_a_ticket_that_the_operator_releases_was_not_skipped(server):
 
 def test_a_ticket_that_a_rater_left_goes_to_the_next_after_ten_minutes(server):
     study = server.study(arms=["only"], policy="us")
-    study._clock = lambda: server.now
+    study._decisions.clock = lambda: server.now
     link = server.link()
     gone, here = server.rater(link), server.rater(link)
     (arm,) = gone.next()
@@ -229,6 +257,13 @@ class TestIds:
         assert second.rate(arm["ticket"]).json()["ratings"][0]["outcome"] == "stored"
         assert first.post("sitting").json()["rated"] == 2  # one rater
 
+    def test_the_next_person_at_the_same_browser_is_another_rater(self, server):
+        server.study()
+        ann = server.rater(server.link(), id="ann")
+        names = [ann.post("sitting", **said).json()["rater"] for said in ({"id": "ann"}, {}, {"id": "bob"}, {})]
+        assert names[0] == names[1] == ann.start.json()["rater"]
+        assert names[2] == names[3] != names[0]
+
     def test_a_signed_id_must_be_signed_here_for_this_link(self, server):
         server.study()
         link, other = server.link(signed=True), server.link(signed=True)
@@ -240,12 +275,31 @@ class TestIds:
         assert server.rater(link, id="bob", signature=signed["signature"]).start.status_code == 403
         assert server.rater(other, **signed).start.status_code == 403
 
+    def test_several_people_in_one_browser_are_told_apart_by_the_rater_that_a_page_names(self, server):
+        server.study()
+        path = server.rater(server.link(), id="ann").path
+        browser = server.client(Origin=BASE)
+        ann, bob = (browser.post(f"{path}/sitting", json={"id": name}).json()["rater"] for name in ("ann", "bob"))
+
+        def post(what, who, **body):
+            return browser.post(f"{path}/{what}", json=body, headers={"Boxthirding-Rater": who})
+
+        for who in (bob, ann, bob):
+            (arm,) = post("next", who).json()["arms"]
+            rating = {"ticket": arm["ticket"], "answer": "funny"}
+            assert post("ratings", who, ratings=[rating]).json()["ratings"][0]["outcome"] == "stored"
+        assert post("sitting", ann, id="ann").json()["rater"] == ann
+        assert browser.post(f"{path}/sitting", json={"id": "bob"}).json()["rated"] == 2  # not a guest: it has a cookie
+        assert post("next", "rater-x-0").json()["reason"] == "cookie"
+
     def test_a_cookie_is_signed_and_of_one_link(self, server):
         server.study()
         link, other = server.link(), server.link()
         rater = server.rater(link)
-        (name, value), *_ = rater.client.cookies.items()
+        name = f"boxthirding-{link['id']}"
+        value = rater.client.cookies[name]
         stranger = server.client(Origin=BASE)
+        assert stranger.post(f"{rater.path}/next", json={}, headers={"Cookie": f"{name}={value}"}).status_code == 200
         for forged in (value[:-1] + ("0" if value[-1] != "0" else "1"), value.replace("own", "guest"), "x", "a.own.ä"):
             cookie = {"Cookie": f"{name}={forged}".encode()}
             assert stranger.post(f"{rater.path}/next", json={}, headers=cookie).status_code == 403
@@ -269,6 +323,25 @@ class TestLinks:
         server.operator.delete(f"{API}/studies/captions/links/{revoked['id']}")
         server.now += 61
         assert [rater.post("next").status_code for rater in raters] == [403, 403]
+
+    def test_a_person_is_refused_by_a_page_and_a_program_by_a_problem(self, server):
+        stranger = server.client()
+        for accepted, kind in (("text/html,*/*;q=0.8", "text/html"), ("*/*", "application/problem+json")):
+            reply = stranger.get("/rate/link_of_no_one", headers={"Accept": accepted})
+            assert (reply.status_code, reply.headers["content-type"].split(";")[0]) == (403, kind)
+            assert "ask the person who sent it" in reply.text.lower()
+
+    @pytest.mark.parametrize("reason", ["link", "full", "signature", "cookie"])
+    def test_a_refusal_names_its_reason(self, server, reason):
+        server.study()
+        link = server.link(raters=1, signed=reason == "signature")
+        refused = server.rater({"secret": "link_of_no_one"} if reason == "link" else link)
+        if reason == "full":
+            refused = server.rater(link)
+        reply = (
+            refused.start if reason != "cookie" else server.client(Origin=BASE).post(f"{refused.path}/next", json={})
+        )
+        assert (reply.status_code, reply.json()["reason"]) == (403, reason)
 
     def test_a_link_outlives_the_server_and_so_do_its_raters(self, tmp_path):
         first = Server(tmp_path / "studies.db")
@@ -294,3 +367,32 @@ class TestLinks:
         stored = b"".join(path.read_bytes() for path in tmp_path.iterdir())
         assert b"captions" in stored
         assert [secret for secret in secrets if secret.partition("_")[2].encode() in stored] == []
+
+
+def test_a_full_disk_is_said_and_every_acknowledged_rating_is_kept(tmp_path):
+    server = Server(tmp_path / "studies.db")
+    study = server.study(arms=[f"caption {number} {'x' * 500}" for number in range(60)])
+    raters = [server.rater(server.link()) for _ in range(3)]
+    connection = study._transactions.journal._file.connection
+    pages = connection.execute("PRAGMA page_count").fetchone()[0]
+    connection.execute(f"PRAGMA max_page_count={pages}")
+    stored, refused, waiting = [], None, [rater.next()[0] for rater in raters]
+    for turn in range(150):
+        who = turn % 3
+        reply = raters[who].rate(waiting[who]["ticket"])
+        if reply.status_code != 200:
+            refused = reply
+            break
+        stored.append(waiting[who]["ticket"])
+        waiting[who] = reply.json()["arms"][0]
+    assert refused.status_code == 503
+    assert refused.json()["detail"].endswith("the disk is full")
+    assert refused.json()["advice"] == "nothing is lost: make room, and try again"
+    assert server.client().get("/health").status_code == 200
+    connection.execute("PRAGMA max_page_count=1000000")
+    assert [raters[who].rate(waiting[who]["ticket"]).json()["ratings"][0]["outcome"] for who in range(3)] == [
+        "stored"
+    ] * 3
+    told = [entry.event.ticket for entry in study.events() if isinstance(entry.event, Told)]
+    assert sorted(told) == sorted([*stored, *[arm["ticket"] for arm in waiting]])
+    server.close()

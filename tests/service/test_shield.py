@@ -150,6 +150,14 @@ class TestLimits:
         assert self.statuses(4, lambda: eager.post("next")) == [200, 200, 200, 429]
         assert calm.post("next").status_code == 200
 
+    def test_raters_who_share_an_address_all_get_the_page_and_its_files(self, make):
+        server = make(limits=Limits(strangers=self.FEW))
+        server.study()
+        page = "/rate/" + server.link()["secret"]
+        stranger = server.client()
+        paths = [page, "/static/rate.js", "/static/rate.css"] * 10
+        assert {stranger.get(path).status_code for path in paths} == {200}
+
     def test_strangers_who_guess_keys_lock_out_neither_keys_nor_raters(self, make):
         server = make(limits=Limits(strangers=self.FEW))
         server.study()
@@ -257,3 +265,8 @@ def test_metrics_count_requests_pulls_tickets_and_raters(server):
     assert 'boxthirding_raters{study="captions"} 1.0' in text
     assert 'route="/rating/{link}/ratings",status="200"' in text.replace("/api/v1", "")
     assert rater.path not in text
+
+
+def test_the_worker_of_the_rating_page_may_serve_that_page_and_no_other(server):
+    assert server.client().get("/static/rate-worker.js").headers["service-worker-allowed"] == "/rate/"
+    assert "service-worker-allowed" not in server.client().get("/static/rate.js").headers

@@ -11,6 +11,7 @@ from serving import API, Server
 
 from boxthirding import open_study
 from boxthirding.service.limits import Limits
+from boxthirding.storage.opening import delete_study
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ class Stream:
 
     def __init__(self, server, key, after=None, **headers):
         more = {} if after is None else {"Last-Event-ID": str(after)}
-        connection = http.client.HTTPConnection("127.0.0.1", server.port)
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=120)
         path = f"{API}/studies/captions/stream"
         connection.request("GET", path, headers={"Authorization": f"Bearer {key}", **more, **headers})
         self.reply = connection.getresponse()
@@ -142,3 +143,14 @@ def test_a_last_event_id_that_is_no_number_is_refused(server, after):
     server.study()
     headers = {"Last-Event-ID": after.encode()}
     assert server.operator.get(f"{API}/studies/captions/stream", headers=headers).status_code == 422
+
+
+@pytest.mark.soak
+def test_a_study_that_another_process_deletes_is_gone_for_all(live):
+    live.study()
+    stream = Stream(live, live.key)
+    delete_study(live.place, "captions")
+    stream.rest()
+    assert live.operator.get(f"{API}/studies/captions").status_code == 404
+    live.study(arms=["new"])
+    assert live.operator.get(f"{API}/studies/captions").json()["arms"] == 1

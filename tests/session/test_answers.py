@@ -68,6 +68,13 @@ class TestAnswers:
             assert least == best._replace(mean=-best.mean)
         assert [row._replace(mean=-row.mean) for row in down.top(10)] == up.top(10)
 
+    @pytest.mark.parametrize("policy", ["b3", "b3auto"])
+    def test_the_means_of_a_story_are_those_of_the_rewards(self, policy):
+        session = Session(40, policy)
+        pull(session, 200, lambda ticket: 100.0 + ticket.label)
+        steps = [step for arm in session.arms() for step in session.why(arm.label).steps if step.own_pulls]
+        assert {round(rival.mean - rival.label, 6) for step in steps for rival in step.rivals} == {100.0}
+
     def test_minimize_finds_the_least(self):
         session = Session(["slow", "fast"], "b3", direction="minimize")
         pull(session, 40, lambda ticket: {"slow": 9.0, "fast": 2.0}[ticket.label])

@@ -8,7 +8,7 @@ from asking import pull, refused
 from boxthirding import Session
 from boxthirding.errors import ArmWithdrawn, TicketRefused, UnknownTicket
 
-OVER_ALL = ["b3auto", "us", "prose:sigma=0.5"]
+OVER_ALL = ["b3auto", "chase", "us", "prose:sigma=0.5"]
 AMENDED = [*OVER_ALL, "b3", "b3:reuse=pool", "b3:reuse=topup", "asha"]
 
 
@@ -274,3 +274,14 @@ class TestTheMeanThatAnArmCompetesWith:
         assert self.boxed(session)[lifted] == (2, 0.5)
         session.exclude("first")
         assert self.boxed(session)[lifted] == (2, 0.5)
+
+
+def test_an_arm_whose_every_result_is_excluded_while_its_job_is_open_is_not_the_answer():
+    session = Session(["a", "b", "c"], "b3:effort=2", examples=1)
+    first, second = session.ask(2, holder="bob")
+    session.tell(first, 1.0)
+    session.exclude("bob")
+    session.tell(second, 1.0)
+    assert session.recommend() is None
+    assert session.top(3) == []
+    assert session.view().recommendation is None

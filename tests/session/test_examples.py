@@ -1,5 +1,7 @@
 """Examples that run out: a pair of arm and example is evaluated once, ever, and a complete arm is known exactly."""
 
+import pickle
+
 import pytest
 from asking import pull, refused
 
@@ -8,7 +10,7 @@ from boxthirding.errors import InvalidInput
 from boxthirding.session import amendments
 from boxthirding.session.known import KnownResult
 
-POLICIES = ["b3", "b3:reuse=pool", "b3:reuse=topup", "b3auto", "us", "prose:sigma=0.5", "asha", "dsh", "bsh"]
+POLICIES = ["b3", "b3:reuse=pool", "b3:reuse=topup", "b3auto", "chase", "us", "prose:sigma=0.5", "asha", "dsh", "bsh"]
 
 
 def reward(ticket):
@@ -96,6 +98,16 @@ def test_what_is_owed_waits_for_the_open_tickets_of_the_arm():
     assert box.arms == ((first.label, 0.25, 4),)
     assert session.spent == 3
     assert len(others) == 6
+
+
+def test_what_is_owed_of_an_arm_that_is_withdrawn_is_forgotten():
+    session = Session(["a", "b", "c"], "b3:effort=4", examples=3)  # a job has four pulls
+    (ticket,) = session.ask()
+    assert session._core.owed
+    session.withdraw(ticket.label)
+    assert not session._core.owed
+    again = pickle.loads(pickle.dumps(session))  # noqa: S301  # our own
+    assert again.ask(3) == session.ask(3)
 
 
 def test_a_ticket_that_was_released_is_the_same_example():

@@ -87,8 +87,8 @@ class TestRelease:
         session.ask(holder="ann")
         refused(session, lambda: session.release(holder="bob"), "'bob' has no open tickets: .* are 'ann'")
         refused(session, lambda: session.release(holder="x" * 10_000), "has no open tickets")
-        refused(session, session.release, "one or the other")
-        refused(session, lambda: session.release(0, holder="ann"), "one or the other")
+        refused(session, session.release, "neither tickets nor a holder is given, but must be one of them")
+        refused(session, lambda: session.release(0, holder="ann"), "tickets and the holder .ann. are given")
         session.release(0)
         refused(session, lambda: session.release(0), "ticket 0 has no holder", TicketRefused)
 
@@ -222,3 +222,11 @@ class TestDetails:
         (ticket,) = session.ask()
         with pytest.raises(InvalidInput, match="small JSON object"):
             session.tell(ticket, 0.5, details=details)
+
+    def test_one_that_is_nested_deeper_than_python_can_follow(self):
+        details = {}
+        for _ in range(100_000):
+            details = {"in": details}
+        session = Session(3)
+        (ticket,) = session.ask()
+        refused(session, lambda: session.tell(ticket, 0.5, details=details), r"details is .*\.\.\..*small JSON object")

@@ -8,7 +8,7 @@ from boxthirding import Session
 from boxthirding.errors import CannotAmend, UnknownLabel
 from boxthirding.session.known import listed
 
-OVER_ALL = ["b3auto", "us", "prose:sigma=0.5"]
+OVER_ALL = ["b3auto", "chase", "us", "prose:sigma=0.5"]
 AMENDED = [*OVER_ALL, "b3", "b3:reuse=pool", "b3:reuse=topup", "asha"]
 
 

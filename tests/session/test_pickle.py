@@ -8,7 +8,19 @@ import pytest
 from boxthirding import Session, parse_policy
 from boxthirding.errors import InvalidInput
 
-POLICIES = ["b3", "b3:reuse=pool", "b3:reuse=topup", "b3auto", "us", "prose:sigma=0.5", "asha"]
+POLICIES = [
+    "b3",
+    "b3:reuse=pool",
+    "b3:reuse=topup",
+    "b3auto",
+    "chase",
+    "us",
+    "prose:sigma=0.5",
+    "asha",
+    "klucb",
+    "ebtc",
+    "ash",
+]
 OTHERS = ["sh:budget=300", "sr:budget=300", "dsh", "bsh", "bucb:sigma=0.5", "ucbe:budget=300"]
 
 

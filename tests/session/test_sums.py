@@ -3,43 +3,27 @@
 from functools import partial
 
 import pytest
+from sums import check_sums
 
 from boxthirding import parse_policy
-from boxthirding.policies import adaptive_box_thirding
 from boxthirding.session import Session
 from boxthirding.session.core import Core
 from boxthirding.session.saved import load, save
 from boxthirding.testing.plans import for_plans
 from boxthirding.testing.sessions import check_session
 
-REMEMBER = ("b3:reuse=pool", "b3:reuse=topup", "b3auto", "us", "prose:sigma=0.5")
+REMEMBER = (
+    "b3:reuse=pool",
+    "b3:reuse=topup",
+    "b3auto",
+    "chase",
+    "us",
+    "prose:sigma=0.5",
+    "klucb",
+    "ebtc",
+    "ash:subset=doubling",
+)
 OTHERS = ("b3", "asha", "dsh", "bucb:sigma=0.5")
-
-
-def sums_in_state(core):
-    """Return what the rule knows of each arm: results and their sum, those of open lifts and pending changes too."""
-    state, sums = core.live.arrays, {}
-    origin = state.facts[adaptive_box_thirding.ORIGIN] if core.policy.name == "b3auto" else 0.0
-    for arm in range(min(core.labels.numbered, len(state.pulls))):
-        pulls, total = int(state.pulls[arm]), float(state.total[arm])
-        if hasattr(state, "new_pulls") and state.due[arm] > 0:
-            pulls, total = pulls + int(state.new_pulls[arm]), total + float(state.new_total[arm])
-        sums[arm] = (pulls, total + origin * pulls)
-    for job in core.jobs.values():
-        for times, change, _ in job.changes or ():
-            pulls, total = sums[job.arm]
-            sums[job.arm] = (pulls + times, total + change)
-    return sums
-
-
-def check_sums(core):
-    """Hold the state against the ledger, where the policy does not forget."""
-    if core.policy.forgets or core.policy.rule.amend is None:
-        return
-    for arm, (pulls, total) in sums_in_state(core).items():
-        if arm not in core.withdrawn:
-            assert pulls == core.ledger.counts[arm]
-            assert total == pytest.approx(core.ledger.totals[arm], abs=1e-6)
 
 
 def plain(saved):
@@ -84,5 +68,6 @@ def seen(core):
 
 
 @pytest.mark.parametrize("spec", [*REMEMBER, *OTHERS])
-def test_the_state_has_the_sums_of_the_ledger_and_can_be_saved(spec):
-    for_plans(parse_policy(spec), check, examples=12)
+@pytest.mark.parametrize("examples", [5, pytest.param(25, marks=pytest.mark.soak)])
+def test_the_state_has_the_sums_of_the_ledger_and_can_be_saved(spec, examples):
+    for_plans(parse_policy(spec), check, examples)

@@ -1,11 +1,14 @@
 """A rater sees an arm once: `ask(unseen=True)`."""
 
+import random
+
 import pytest
 from asking import pull
 
 from boxthirding import Session
+from boxthirding.session import extra
 
-AMENDED = ["b3", "b3:reuse=pool", "b3:reuse=topup", "b3auto", "us", "prose:sigma=0.5", "asha"]
+AMENDED = ["b3", "b3:reuse=pool", "b3:reuse=topup", "b3auto", "chase", "us", "prose:sigma=0.5", "asha"]
 OTHERS = ["dsh", "bsh", "bucb:sigma=0.5"]
 
 
@@ -49,6 +52,15 @@ def test_wanted_pulls_that_one_may_not_have_stay_for_others():
     assert session.view().wanted == 0
     assert lifted.label == again.label != ticket.label
     assert [lifted.pull, again.pull] == [1, 2]
+
+
+def test_of_two_free_tickets_of_an_arm_a_rater_gets_one():
+    session = Session(["a", "b"], "b3:effort=5")
+    first, second = session.ask(2, holder="bob")
+    assert first.label == second.label
+    session.release(first, second)
+    labels = [ticket.label for ticket in session.ask(2, holder="ann", unseen=True)]
+    assert sorted(labels) == ["a", "b"]
 
 
 def test_one_rater_has_one_pull_of_a_job_and_another_the_next():
@@ -111,19 +123,79 @@ def test_an_iterator_gives_more():
     assert session.ask(holder="ann", unseen=True) == []
 
 
-def test_after_64_jobs_in_a_row_that_it_may_not_have_there_is_none_for_now():
-    session = Session(1_000, "prose:sigma=0.5", seed=1)
-    pull(session, 60)
-    best = session.recommend().label
-    session.observe_all([(best, 100.0)] * 50)  # it wants nothing else for a good while
+@pytest.mark.parametrize("policy", AMENDED)
+def test_every_rater_of_a_small_contest_has_arms_to_the_end_of_its_sitting(policy):
+    """90 arms, 40 raters with 25 ratings each, of whom nearly all hold a ticket at any time."""
+    session, order = Session(90, policy, seed=3), random.Random(3)
+    left, held = {f"rater {i}": 25 for i in range(40)}, {}
+    handed = {rater: [] for rater in left}
+    while left:
+        for rater in order.sample(sorted(left), len(left)):
+            if rater not in held:
+                (held[rater],) = session.ask(holder=rater, unseen=True)
+                handed[rater].append(held[rater].label)
+        for rater in order.sample(sorted(held), min(len(held), 5)):
+            ticket = held.pop(rater)
+            session.tell(ticket, float(order.random() < ticket.label / 100), holder=rater)
+            left[rater] -= 1
+            if not left[rater]:
+                del left[rater]
+        assert session._core.wanted.jobs <= 1_024 + 64
+    assert all(len(set(labels)) == len(labels) == 25 for labels in handed.values())
+    assert session.pulls == 1_000
+
+
+def wanting_one(policy="b3auto", arms=20):
+    """Return a session whose rule wants one arm and no other for a good while, and that arm, which ann has seen."""
+    session, coins = Session(arms, policy, seed=1), random.Random(1)
+    pull(session, 1_500, lambda ticket: float(coins.random() < (0.9 if ticket.label == 3 else 0.3)))
     (ticket,) = session.ask(holder="ann")
-    assert ticket.label == best
-    before = session._core.jobs_begun
-    tickets = session.ask(holder="ann", unseen=True)
-    asked = session._core.jobs_begun - before
-    assert asked <= 64
-    assert tickets or asked == 64
-    assert all(other.label != best for other in tickets)
+    return session, ticket.label
+
+
+def test_after_64_jobs_in_a_row_that_it_may_not_have_it_gets_the_best_arm_that_it_has_not_seen():
+    session, wanted = wanting_one()
+    before, first, second = session._core.jobs_begun, *session.top(2)
+    assert first.label == wanted
+    (ticket,) = session.ask(holder="ann", unseen=True)
+    assert session._core.jobs_begun - before == 64
+    assert (ticket.label, ticket.pull) == (second.label, second.pulls)
+    session.tell(ticket, 1.0)  # amended: the rule knows of it at once
+    now = session.top(2)[1]
+    assert (now.label, now.pulls) == (second.label, second.pulls + 1)
+    assert now.mean == pytest.approx((second.mean * second.pulls + 1.0) / now.pulls)
+
+
+def test_no_more_jobs_are_put_aside_when_1_024_wait_for_others():
+    session, wanted = wanting_one()
+    for turn in range(1, 20):
+        (ticket,) = session.ask(holder="ann", unseen=True)
+        session.tell(ticket, 0.0)
+        assert session._core.wanted.jobs == min(64 * turn, 1_024)
+    assert session.ask(holder="ann", unseen=True) == []
+    waiting = session.view().wanted
+    assert {ticket.label for ticket in session.ask(waiting, holder="bob")} == {wanted}
+
+
+def test_a_rater_who_has_seen_all_that_was_tried_gets_an_arm_that_was_not(monkeypatch):
+    monkeypatch.setattr(extra, "MOST_WAITING", 16)
+    session = Session(200, "b3", seed=1)
+    labels = []
+    for _ in range(150):
+        (ticket,) = session.ask(holder="ann", unseen=True)
+        session.tell(ticket, 0.5)
+        labels.append(ticket.label)
+    more = session.ask(49, holder="ann", unseen=True)
+    assert session._core.wanted.jobs == 16
+    assert session.view().screening is not None  # they were drawn at random, as by the rule
+    assert len({*labels, *[ticket.label for ticket in more]}) == 199
+    session.withdraw(more[-1].label)  # an arm that the rule has not met
+    assert len(session.ask(9, holder="ann", unseen=True)) == 1
+
+
+def test_a_policy_that_cannot_amend_has_none_for_now():
+    session, _ = wanting_one("dsh", arms=6)
+    assert session.ask(holder="ann", unseen=True) == []
 
 
 @pytest.mark.parametrize("policy", [*AMENDED, *OTHERS])
@@ -147,7 +219,8 @@ def test_a_rule_that_waits_is_not_asked_again_before_something_has_happened(monk
     tickets = session.ask(9)
     asked, live = [], session._core.live
     monkeypatch.setattr(live, "ask", lambda: asked.append(1) or type(live).ask(live))
-    assert session.ask() == session.ask(holder="ann", unseen=True) == []
+    assert session.ask() == []
+    assert len(session.ask(9, holder="ann", unseen=True)) == 2  # tickets that no job asked for
     assert not asked
     session.tell(tickets[0], 0.5)
     session.ask()

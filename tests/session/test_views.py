@@ -9,9 +9,9 @@ from asking import pull
 from boxthirding import Session
 from boxthirding.errors import InvalidInput, UnknownLabel
 from boxthirding.session import ArmSummary
-from boxthirding.session.protocol import VIEW_VERSION
+from boxthirding.session.values import VIEW_VERSION
 
-POLICIES = ["b3", "b3auto", "us", "prose:sigma=0.5", "asha", "dsh", "bsh", "bucb:sigma=0.5", "sh:budget=300"]
+POLICIES = ["b3", "b3auto", "chase", "us", "prose:sigma=0.5", "asha", "dsh", "bsh", "bucb:sigma=0.5", "sh:budget=300"]
 
 
 def busy(policy="b3", **settings):
@@ -120,7 +120,36 @@ class TestArms:
         assert [(arm.label, arm.mean) for arm in session.arms(order="given") if arm.pulls] == [(ticket.label, 0.5)]
         assert session.arms(30, 5, order="given") == []
 
-    @pytest.mark.parametrize("order", ["best", "tried"])
+    @pytest.mark.parametrize("direction", ["maximize", "minimize"])
+    def test_by_a_column_in_both_directions(self, direction):
+        session = Session([f"Arm {number}" for number in range(40)], direction=direction)
+        for number in range(120):
+            (ticket,) = session.ask()
+            session.tell(ticket, number % 7 / 7)
+        whole = session.arms()
+        for column in ("mean", "pulls", "level", "label"):
+            values = [getattr(arm, column) for arm in session.arms(order=column)]
+            values = [-1 if value is None else value for value in values]
+            assert values == sorted(values) != sorted(values, reverse=True)
+            turned = [getattr(arm, column) for arm in session.arms(order=f"-{column}")]
+            assert [-1 if value is None else value for value in turned] == sorted(values, reverse=True)
+            assert sorted(session.arms(order=column)) == sorted(whole)
+            assert session.arms(3, 4, order=f"-{column}") == session.arms(order=f"-{column}")[3:7]
+        with pytest.raises(InvalidInput, match="also with a minus"):
+            session.arms(order="-best")
+
+    def test_those_rated_last_first_whose_results_count(self):
+        session = Session(5, "us")
+        told = []
+        for _ in range(5):
+            (ticket,) = session.ask(holder="out" if len(told) == 4 else "in")
+            session.tell(ticket, 0.5)
+            told.append(ticket.label)
+        session.observe(told[1], 0.5)
+        session.exclude("out")
+        assert [arm.label for arm in session.arms(order="latest")] == [told[1], told[3], told[2], told[0]]
+
+    @pytest.mark.parametrize("order", ["best", "tried", "latest", "-mean", "label"])
     def test_those_with_a_text_in_their_label(self, order):
         session = busy("us")
         found = {arm.label for arm in session.arms(order=order, search="aRM 1")}
@@ -143,7 +172,7 @@ class TestArms:
             ({"first": -1}, "first is -1"),
             ({"count": 0}, "count is 0"),
             ({"first": 1.5}, "first is 1.5"),
-            ({"order": "worst"}, "order is 'worst', but must be one of best, tried, given"),
+            ({"order": "worst"}, "order is 'worst', but must be one of best, tried, latest, given"),
         ],
     )
     def test_what_is_refused(self, wrong, words):

@@ -17,7 +17,24 @@ from boxthirding.rewards import Gaussian, captions
 from boxthirding.sim import Setting, error_split, fingerprints, load, settings, simulate, sweep
 from boxthirding.sim.fingerprints import digest_of_code
 
-SPECS = ("b3auto", "b3", "us", "sh", "bsh", "bucb", "prose", "asha", "dsh", "sr", "ucbe", "ucbe:exploration=oracle")
+SPECS = (
+    *(
+        "b3auto",
+        "chase",
+        "b3",
+        "us",
+        "sh",
+        "bsh",
+        "bucb",
+        "prose",
+        "asha",
+        "dsh",
+        "sr",
+        "ucbe",
+        "ucbe:exploration=oracle",
+    ),
+    *("klucb", "lilucb", "ebtc", "ash"),
+)
 
 PROGRAM = f"""
 import sys

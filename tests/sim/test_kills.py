@@ -45,6 +45,7 @@ def kill_at(path, size, process):
     return process.returncode == -signal.SIGKILL
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(("start", "size"), WAYS)
 def test_a_sweep_that_is_killed_again_and_again_gives_what_an_undisturbed_one_gives(tmp_path, start, size):
     undisturbed, disturbed = tmp_path / "undisturbed", tmp_path / "disturbed"

@@ -49,17 +49,23 @@ class Server:
         assert ended.returncode == 0, ended.stderr
 
     def start(self):
+        ends = time.monotonic() + 120
+        self._process = self._begun()
+        while not self.is_ready():
+            assert time.monotonic() < ends, (self.folder / "log").read_text()
+            time.sleep(0.05)
+            if self._process.poll() is not None:  # the last processes of one that was killed may not be gone yet
+                self._process = self._begun()
+
+    def _begun(self):
         with (self.folder / "log").open("a") as log:
-            self._process = subprocess.Popen(
+            return subprocess.Popen(
                 [find("postgres"), "-D", self.data, "-k", self.folder, "-c", "listen_addresses=", "-c", "fsync=off"],
                 stdout=log,
                 stderr=log,
                 cwd="/",
                 **self._user,
             )
-        while not self.is_ready():
-            assert self._process.poll() is None, (self.folder / "log").read_text()
-            time.sleep(0.05)
 
     def is_ready(self):
         import psycopg

@@ -12,7 +12,8 @@ from boxthirding.testing.sessions import check_session
 
 
 @pytest.mark.parametrize("spec", ["b3auto", "b3", "b3:reuse=pool", "b3:reuse=topup", "us", "prose:sigma=0.5", "asha"])
-def test_a_study_keeps_the_contract_and_is_what_its_journal_adds_up_to(url, spec):
+@pytest.mark.parametrize("examples", [2, pytest.param(10, marks=pytest.mark.soak)])
+def test_a_study_keeps_the_contract_and_is_what_its_journal_adds_up_to(url, spec, examples):
     numbers = count()
 
     def check(policy, plan):
@@ -32,4 +33,4 @@ def test_a_study_keeps_the_contract_and_is_what_its_journal_adds_up_to(url, spec
                 assert again.state() == study.state()
             study.close()
 
-    for_plans(parse_policy(spec), check, examples=4)
+    for_plans(parse_policy(spec), check, examples)

@@ -100,7 +100,7 @@ def test_faults_of_the_server_lose_nothing(server, database):
         faults += 1
     COUNTS["faults"] += faults
     check_noted(database, workers)
-    assert faults >= 10
+    assert faults >= 3
 
 
 def test_sidecars_that_are_deleted_again_and_again_lose_nothing(tmp_path):
@@ -117,7 +117,7 @@ def test_sidecars_that_are_deleted_again_and_again_lose_nothing(tmp_path):
                 deleted += 1
     COUNTS["deleted sidecars"] += deleted
     check_noted(path, workers)
-    assert deleted >= 10
+    assert deleted >= 3
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -4,6 +4,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import weakref
 from collections import Counter
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -60,6 +61,18 @@ def test_a_lock_is_kept_when_its_file_is_read(tmp_path):
             program = "import sys; from boxthirding import open_study; open_study(sys.argv[1], 's', timeout=0.05)"
             ended = subprocess.run([sys.executable, "-c", program, path], capture_output=True, text=True, check=False)
             assert "locked by another process" in ended.stderr
+
+
+def test_a_file_that_is_collected_as_garbage_waits_for_no_lock(tmp_path, monkeypatch):
+    path = str(tmp_path / "a.db")
+    with open_study(path, "s", arms=5) as study:
+        file = sqlite_file.SqliteFile(path, timeout=1.0)
+        is_there, waits = weakref.ref(file), []
+        with study._transactions.journal.writing():
+            monkeypatch.setattr("boxthirding.storage.locks.time.sleep", waits.append)
+            del file
+            assert (is_there(), waits) == (None, [])
+        study.tell(study.ask()[0], 0.5)
 
 
 def test_a_name_is_kept_when_its_file_is_read(tmp_path):

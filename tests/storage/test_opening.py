@@ -24,6 +24,7 @@ from boxthirding import (
     open_study,
 )
 from boxthirding.storage import schema, sqlite_file
+from boxthirding.storage.opening import without_password
 from boxthirding.study import Damaged, codec
 
 
@@ -115,8 +116,9 @@ def test_durability_is_normal_or_full(tmp_path):
 
 
 def test_without_arms_there_must_be_a_study(url):
-    with pytest.raises(UnknownStudy, match="there is no study 's' here, and it has no studies; give arms"):
+    with pytest.raises(UnknownStudy, match=r"there is no study 's' in .*, which has no studies; give arms") as refused:
         open_study(url, "s")
+    assert without_password(str(url)) in str(refused.value)
     assert list_studies(url) == []
     open_study(url, "t", arms=3).close()
     with pytest.raises(UnknownStudy, match="there is no study 's' here, and the studies there are 't'"):
@@ -256,6 +258,16 @@ class TestFiles:
                 other.ask()  # is in the log, and the file is as it was
                 with pytest.raises(StudyUnavailable, match="was changed while it was read as read-only"):
                     study.recommend()
+
+    def test_one_that_is_read_only_here_is_closed_without_waiting_for_those_who_write(self, private, monkeypatch):
+        path = private / "a.db"
+        open_study(path, "s", arms=3).close()
+        path.chmod(0o444)
+        study = open_study(path, "s")
+        assert study.pulls == 0
+        monkeypatch.setattr(sqlite_file.SqliteFile, "take_alone", lambda _: pytest.fail("it waits for the locks"))
+        study.close()
+        assert [file.name for file in private.iterdir()] == ["a.db"]
 
     def test_results_in_a_log_are_not_passed_over_when_all_is_read_only(self, private):
         path = private / "a.db"

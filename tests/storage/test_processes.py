@@ -19,6 +19,7 @@ from boxthirding.study import Asked, Given, Study, Told
 HERE = Path(__file__).parent
 
 
+@pytest.mark.soak
 def test_a_process_killed_at_any_event_leaves_a_study_that_resumes_as_if_nothing_had_happened(url, tmp_path):
     command = [sys.executable, HERE / "kills.py", url, tmp_path]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -112,7 +113,7 @@ def test_workers_killed_at_random_moments_lose_nothing(url):
     for event in events:
         if isinstance(event, Told):
             assert event.reward == reward(*pull_of[event.ticket])
-    assert kills >= 10
+    assert kills >= 3
 
 
 def pulls_by_ticket(events):

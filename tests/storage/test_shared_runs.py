@@ -20,17 +20,15 @@ from boxthirding.storage.opening import open_journal
 OPTIONS = {"examples": range(500), "seed": 4, "progress": False}
 
 PROGRAM = """
-import json, pathlib, sys, time
+import itertools, json, pathlib, sys, time
 from test_shared_runs import OPTIONS, score
 from boxthirding import find_best
 
 url, log, last, options = sys.argv[1], sys.argv[2], int(sys.argv[3]), json.loads(sys.argv[4])
-calls = 0
+calls = itertools.count(1)
 
 def evaluate(arm, example):
-    global calls
-    calls += 1
-    if calls == last:
+    if next(calls) == last:
         pathlib.Path(f"{log}-hangs").touch()
         time.sleep(3600)
     with open(log, "a") as file:
@@ -188,20 +186,15 @@ class TestServer:
 
     @pytest.fixture
     def cut(self, database):
-        """Return what ends every session in the database."""
+        """Return what ends every session in the database, and waits until they have ended."""
         import psycopg
 
         def cut():
             with psycopg.connect(database, autocommit=True) as connection:
                 connection.execute(
-                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                    "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity "
                     "WHERE datname = current_database() AND pid != pg_backend_pid()"
                 )
-                while connection.execute(
-                    "SELECT count(*) FROM pg_stat_activity "
-                    "WHERE datname = current_database() AND pid != pg_backend_pid()"
-                ).fetchone() != (0,):
-                    time.sleep(0.005)
 
         return cut
 

@@ -93,11 +93,11 @@ class TestServer:
     def test_a_lock_that_is_not_let_go_of(self, database, monkeypatch):
         import psycopg
 
-        from boxthirding.storage import postgres
+        from boxthirding.storage import postgres_line
 
-        monkeypatch.setattr(postgres, "PATIENCE", 1)
+        monkeypatch.setattr(postgres_line, "PATIENCE", 1)
         with open_study(database, "s", arms=500) as study, psycopg.connect(database) as connection:
-            connection.execute("SELECT pg_advisory_xact_lock(%s)", (postgres.key_of("boxthirding study s"),))
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", (postgres_line.key_of("boxthirding study s"),))
             with pytest.raises(StudyUnavailable, match=r"lock timeout.*; nothing is lost, try again$"):
                 study.ask()
             connection.rollback()
@@ -132,7 +132,7 @@ class TestServer:
         """One waits for the lock while another writes, and then must see what was written."""
         import psycopg
 
-        from boxthirding.storage.postgres import key_of
+        from boxthirding.storage.postgres_line import key_of
 
         url = f"{database}&options=-c%20default_transaction_isolation%3Drepeatable%5C%20read"
         with open_study(url, "s", arms=3) as study, psycopg.connect(database, autocommit=True) as connection:
@@ -149,9 +149,12 @@ class TestServer:
             thread.join()
             assert given == [[]]
 
-    def test_a_server_that_goes_down_and_comes_up_again_is_waited_for(self, server, database):
+    def test_a_server_that_goes_down_and_comes_up_again_is_waited_for(self, server, database, monkeypatch):
         import psycopg
 
+        from boxthirding.storage import postgres_line
+
+        is_refused, sleep = threading.Event(), time.sleep
         open_study(database, "s", arms=500, seed=2).close()
         with psycopg.connect(database) as connection:
             server.ask_to_stop()  # which it does when this connection is closed
@@ -160,7 +163,9 @@ class TestServer:
             with pytest.raises(StudyUnavailable, match="starting up or shutting down: try again") as refused:
                 open_now(database)
             assert refused.value.transient
+            monkeypatch.setattr(postgres_line.time, "sleep", lambda seconds: is_refused.set() or sleep(seconds))
             opened = in_a_thread(lambda: open_study(database, "s"))
+            assert is_refused.wait(60)  # while the server says that it goes down: else it would not be waited for
             connection.close()
             server.wait()
             server.start()
@@ -200,7 +205,7 @@ class TestServer:
             play(study, 30)
             with psycopg.connect(database, autocommit=True) as connection:
                 connection.execute(
-                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                    "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity "
                     "WHERE datname = current_database() AND pid != pg_backend_pid()"
                 )
             with pytest.raises(StudyUnavailable, match="nothing is lost") as refused:
@@ -212,10 +217,10 @@ class TestServer:
 
 def open_now(url):
     """Open a study without patience."""
-    from boxthirding.storage import postgres
+    from boxthirding.storage import postgres_line
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(postgres, "PATIENCE", 0)
+        patch.setattr(postgres_line, "PATIENCE", 0)
         open_study(url, "s")
 
 
@@ -375,6 +380,23 @@ class TestFile:
         assert ended.returncode == 0, ended.stderr
         assert "full" in ended.stdout
         assert ended.stdout.endswith("True\n")
+
+    def test_a_process_that_was_forked_leaves_the_connection_of_its_parent_alone(self, tmp_path):
+        program = textwrap.dedent("""
+            import os, sys
+            from boxthirding.storage.sqlite_file import connect
+            file = connect(sys.argv[1], "full", 60.0)
+            if os.fork() == 0:
+                file.close()  # as garbage collection does when the process ends
+                print(file.connection.execute("SELECT count(*) FROM boxthirding_studies").fetchone(), flush=True)
+                os._exit(0)
+            os.wait()
+            file.close()
+        """)
+        command = [sys.executable, "-c", program, str(tmp_path / "a.db")]
+        ended = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert (ended.returncode, ended.stderr, ended.stdout) == (0, "", "(0,)\n")
+        assert [file.name for file in tmp_path.iterdir()] == ["a.db"]
 
     def test_a_study_does_not_cross_a_fork(self, tmp_path):
         program = textwrap.dedent("""

@@ -29,7 +29,8 @@ from boxthirding.study import (
     Told,
     codec,
 )
-from boxthirding.study.codec import KINDS, START, _check, check_of, decode, encode, read
+from boxthirding.study.codec import START, _check, check_of, decode, encode, read
+from boxthirding.study.events import KINDS
 
 ats = st.floats(0, 2**33)
 ids = st.integers(0, 2**53)

@@ -1,5 +1,6 @@
 """One transaction for each decision: threads share commits, and what fails or is broken off has not happened."""
 
+import itertools
 import os
 import signal
 import sys
@@ -119,12 +120,6 @@ SERVING = ("_serve", "_try", "_caught_up", "_carry_out", "_take_snapshot")
 
 
 class TestThreadsThatShareACommit:
-    @pytest.fixture(autouse=True)
-    def ctrl_c(self):
-        before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have ignored it
-        yield
-        signal.signal(signal.SIGINT, before)
-
     @pytest.fixture
     def journal(self):
         return Held()
@@ -282,7 +277,7 @@ class TestThreadsThatShareACommit:
             while len(study._transactions) < len(threads):
                 time.sleep(0.0005)
         for thread in threads:
-            thread.join(10)
+            thread.join(120)
             assert not thread.is_alive(), f"line {line}: {thread} waits for ever"
         there = {entry.event.ticket for entry in study.events() if isinstance(entry.event, Told)}
         for ticket, error in ended.items():
@@ -291,6 +286,22 @@ class TestThreadsThatShareACommit:
         assert study.pulls == len(there)
         assert Study("study", journal).state() == study.state()
         return KeyboardInterrupt in ended.values()
+
+    def test_threads_that_were_served_need_no_lock_to_leave(self, study, journal, monkeypatch):
+        monkeypatch.setattr(transactions, "_PATIENCE", 600.0)
+        tickets, snapshots, may_end = study.ask(4), itertools.count(), threading.Event()
+        threads = self.line_up(study, journal, [partial(study.tell, ticket, 0.5) for ticket in tickets])
+        monkeypatch.setattr(Transactions, "_take_snapshot", lambda _: next(snapshots) and may_end.wait(600))
+        journal.let_all_through()
+        for _ in range(6000):  # the first, and two of the three that one of them serves, which keeps the lock
+            if sum(thread.is_alive() for thread in threads) == 1:
+                break
+            time.sleep(0.01)
+        alive = sum(thread.is_alive() for thread in threads)
+        may_end.set()
+        for thread in threads:
+            thread.join()
+        assert (alive, study.pulls) == (1, 4)
 
     def test_a_shared_commit_that_fails_is_acknowledged_to_none(self, study, journal):
         tickets, failed = study.ask(4), []
@@ -315,17 +326,23 @@ class TestThreadsThatShareACommit:
         """Its request is carried out by another thread, or not at all."""
         one, two, three = study.ask(3)
         threads = self.line_up(study, journal, [partial(study.tell, one, 0.5)])
-        ready = threading.Event()
+        is_interrupted = threading.Event()
+
+        def once(*_):
+            if not is_interrupted.is_set():
+                is_interrupted.set()
+                raise KeyboardInterrupt
 
         def interrupt():
-            ready.wait()
             while not len(study._transactions):
                 time.sleep(0.001)
-            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+            while not is_interrupted.is_set():  # a signal that comes just before a thread waits does not wake it
+                signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+                time.sleep(0.01)
 
+        signal.signal(signal.SIGINT, once)
         helper = threading.Thread(target=interrupt)
         helper.start()
-        ready.set()
         with pytest.raises(KeyboardInterrupt):
             study.tell(two, 0.5)
         helper.join()

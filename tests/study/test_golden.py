@@ -10,7 +10,8 @@ from keeping import filled
 
 from boxthirding.errors import JournalBroken, UnreadableData
 from boxthirding.study import Damaged, Entry, Study, read_journal
-from boxthirding.study.codec import KINDS, START, check_of, decode, encode
+from boxthirding.study.codec import START, check_of, decode, encode
+from boxthirding.study.events import KINDS
 
 HERE = Path(__file__).parent / "golden"
 _spec = importlib.util.spec_from_file_location("write_golden", HERE / "write.py")

@@ -117,6 +117,12 @@ class TestOpening:
         with pytest.raises(StudyDiffers, match="arm 'b' of study 'study' is another object, not array"):
             place.open(arms={"a": Model(1, (0.1,)), "b": np.arange(4)})
 
+    def test_long_details_are_shown_where_they_differ(self, place):
+        command = f"/a/{'long/' * 20}python score.py"
+        place.open(arms=2, details={"command": command})
+        with pytest.raises(StudyDiffers, match=r"with command '?….*score\.py', not '?….*score\.py --fast'"):
+            place.open(details={"command": f"{command} --fast"})
+
     def test_by_force_they_replace_those_that_were(self, place):
         play(place.open(arms=[{"v": 1}, {"v": 2}]), 3)
         forced = place.open(arms=[{"v": 1}, {"v": 5}], details={"command": "new"}, force=True)

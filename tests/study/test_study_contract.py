@@ -72,5 +72,6 @@ def check(policy, plan):
 
 
 @pytest.mark.parametrize("policy", [*EVERY, BoxThirding(effort=0.3, reuse="topup")], ids=str)
-def test_a_study_keeps_the_contract_of_a_session(policy):
-    for_plans(policy, check, examples=20)
+@pytest.mark.parametrize("examples", [8, pytest.param(40, marks=pytest.mark.soak)])
+def test_a_study_keeps_the_contract_of_a_session(policy, examples):
+    for_plans(policy, check, examples)

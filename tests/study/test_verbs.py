@@ -18,7 +18,8 @@ from boxthirding import (
     UnknownTicket,
 )
 from boxthirding.errors import CannotAmend
-from boxthirding.study import ArmWithdrawn, Asked, Failed, Given, Observed, Released, Settings, Study, Told
+from boxthirding.storage.memory import MemoryJournal
+from boxthirding.study import ArmWithdrawn, Asked, Failed, Given, Observed, Released, Settings, Study, Told, Turn
 
 
 @pytest.fixture
@@ -358,9 +359,9 @@ class TestReleases:
             study.release(two)
         with pytest.raises(InvalidInput, match="holder 'bob' has no open tickets: holders who have some are 'ann'"):
             study.release(holder="bob")
-        with pytest.raises(InvalidInput, match="must be one or the other"):
+        with pytest.raises(InvalidInput, match="must be one of them"):
             study.release()
-        with pytest.raises(InvalidInput, match="must be one or the other"):
+        with pytest.raises(InvalidInput, match="must be one of them"):
             study.release(four, holder="ann")
         assert (study.state(), place.texts()) == before
 
@@ -497,3 +498,57 @@ class TestDetails:
 
     def test_a_study_without_details_has_none(self, place):
         assert place.open(arms=2).details == {}
+
+
+class TestTellAndAsk:
+    def test_it_is_a_tell_and_an_ask_in_one_commit(self):
+        journals = Counted(), Counted()
+        one, two = (Study("s", journal, Settings(9), holder="m", clock=lambda: 0.0) for journal in journals)
+        (first,), (other,) = one.ask(holder="ann", unseen=True), two.ask(holder="ann", unseen=True)
+        for number in range(8):
+            before = journals[0].commits
+            problems, (first,) = one.tell_and_ask([(first, number / 3, {"answer": "x"})], 1, holder="ann", unseen=True)
+            assert (problems, journals[0].commits - before) == ([None], 1)
+            two.tell(other, number / 3, holder="ann", details={"answer": "x"})
+            (other,) = two.ask(holder="ann", unseen=True)
+            assert first == other
+        assert [entry.event for entry in one.events(1)] == [entry.event for entry in two.events(1)]
+
+    def test_each_result_says_what_is_wrong_with_it_and_the_others_are_taken(self):
+        study = Study("s", MemoryJournal(), Settings(9))
+        mine, theirs = study.ask(holder="ann")[0], study.ask(holder="bob")[0]
+        rows = [(mine, 0.5, None), (mine.id, 0.7, None), (theirs, 0.5, None), (99, 0.5, None)]
+        problems, tickets = study.tell_and_ask(rows, 2, holder="ann")
+        assert [type(problem) for problem in problems] == [type(None), AlreadyTold, TicketRefused, UnknownTicket]
+        assert (study.pulls, len(tickets), study.held("ann")) == (1, 2, tickets)
+
+    def test_a_finished_study_takes_results_and_gives_nothing(self):
+        study = Study("s", MemoryJournal(), Settings(9))
+        (ticket,) = study.ask(holder="ann")
+        study.finish()
+        assert study.tell_and_ask([(ticket, 0.5, None)], 1, holder="ann") == ([None], [])
+        assert study.pulls == 1
+
+    def test_arms_of_an_iterator_are_drawn_for_it(self):
+        study = Study("s", MemoryJournal(), Settings(iter(range(5)), "us"))
+        (ticket,) = study.ask(holder="ann", unseen=True)
+        problems, tickets = study.tell_and_ask([(ticket, 0.5, None)], 3, holder="ann", unseen=True)
+        assert (problems, len(tickets)) == ([None], 3)
+
+    def test_the_turns_of_many_holders_are_one_commit_and_an_error_stands_in_its_place(self):
+        journals = Counted(), Counted()
+        one, two = (Study("s", journal, Settings(9), holder="m", clock=lambda: 0.0) for journal in journals)
+        turns = [
+            Turn((), 1, "ann"),
+            Turn((), 1, ""),
+            Turn([(99, 0.5, None)], 0, "bob"),
+            Turn((), 2, "cid", unseen=True),
+        ]
+        before = journals[0].commits
+        (none, first), wrong, (problems, nothing), (_, second) = one.take_turns(turns)
+        assert journals[0].commits - before == 1
+        assert (none, type(wrong), [*map(type, problems)], nothing) == ([], InvalidInput, [UnknownTicket], [])
+        assert first == two.tell_and_ask((), 1, holder="ann")[1]
+        assert second == two.tell_and_ask((), 2, holder="cid", unseen=True)[1]
+        one.finish()
+        assert one.take_turns([Turn([(first[0], 0.5, None)], 1, "ann"), Turn((), 1, "cid")]) == [([None], []), ([], [])]

@@ -3,7 +3,7 @@
 import pytest
 from keeping import Place, filled, kinds, play, reward, rewritten
 
-from boxthirding import BoxThirding, InvalidInput, UnreadableData
+from boxthirding import BoxThirding, InvalidInput, JournalBroken, PolicyMissing, UnreadableData, find_best
 from boxthirding.policies import SequentialHalving
 from boxthirding.study import Entry, Study, TakenOver, read_journal, transactions
 
@@ -146,10 +146,19 @@ class TestOlder:
         for attempt in (
             *(study.ask, lambda: study.observe(1, 1.0), lambda: study.correct(1, 0.5), lambda: study.exclude("me")),
             *(lambda: study.withdraw(1), lambda: study.add(["x"]), lambda: study.tell(1, 0.5)),
+            *(lambda: study.policy, lambda: find_best(None, float, budget=30, study=study)),
+            lambda: study.tell_and_ask((), 1, holder="me"),
         ):
             with pytest.raises(UnreadableData, match=r"version 7 of policy b3, but here is version 1: upgrade boxth"):
                 attempt()
         assert place.texts() == before
+
+    def test_tickets_that_do_not_follow_one_another_are_noticed_without_the_rule_too(self, place):
+        rewritten(place, 0, place.texts()[0].replace('"policy_version":1', '"policy_version":7'))
+        at, text = next((at, text) for at, text in enumerate(place.texts()) if '"tickets":[[3,' in text)
+        rewritten(place, at, text.replace('"tickets":[[3,', '"tickets":[[4,'))
+        with pytest.raises(JournalBroken, match="ticket 4 follows 2"):
+            place.open("me").view()
 
     def test_another_policy_can_take_over(self, place):
         rewritten(place, 0, place.texts()[0].replace('"policy_version":1', '"policy_version":7'))
@@ -167,7 +176,7 @@ class TestPoliciesThatCannotBeAmended:
         monkeypatch.setattr(SequentialHalving, "version", 2, raising=False)
         study, before = place.open("me"), place.texts()
         assert study.pulls == 10
-        with pytest.raises(UnreadableData, match=r"cannot start from results that are there: .*study\.use\('b3auto'\)"):
+        with pytest.raises(PolicyMissing, match=r"cannot start from results that are there; .*study\.use\('b3auto'\)"):
             study.ask()
         assert place.texts() == before
         study.use("b3auto")

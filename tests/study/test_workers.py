@@ -1,5 +1,9 @@
 """Names of workers: `worker()` gives one that no living process has, `reclaim()` releases what the dead ones held."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+
 from boxthirding import open_study
 from boxthirding.study.workers import Workers
 
@@ -81,3 +85,23 @@ def test_all_names_are_given_back():
     name = workers.new()
     workers.let_go()
     assert not workers.is_ours(name)
+
+
+class Slow(Lost):
+    """Names that are free, each given only when two threads want one, or after a while."""
+
+    def __init__(self):
+        super().__init__()
+        self.both = threading.Barrier(2)
+
+    def take(self, name):  # noqa: ARG002  # any name is free
+        with suppress(threading.BrokenBarrierError):
+            self.both.wait(timeout=0.2)
+        return True
+
+
+def test_threads_that_take_a_name_at_once_have_one_each():
+    workers = Workers(Journal(Slow()))
+    with ThreadPoolExecutor(2) as pool:
+        names = [future.result() for future in [pool.submit(workers.new) for _ in range(2)]]
+    assert len(set(names)) == 2

@@ -82,7 +82,7 @@ class Answer:
         if found.recommendation is None:
             lines.append("No arm has a result.")
         else:
-            lines += [f"Best arm: {visible(found.label)}", ""]
+            lines += [f"Best arm: {visible(found.label)}", *_row(found.recommendation.label, found.best), ""]
             ranked = found.top(self.top)
             labels = _short([arm.label for arm in ranked], beside=21)
             width = max(map(len, ("arm", *labels)))
@@ -128,7 +128,16 @@ class Answer:
 
     def _again_as_dict(self, arm: "Confirmed") -> dict[str, Any]:
         less = arm.difference if self.paired else None
-        return {**vars(arm), "difference": None if less is None else less._asdict()}
+        facts = {name: value for name, value in vars(arm).items() if name != "arm"}
+        return {**facts, "difference": None if less is None else less._asdict()}
+
+
+def _row(label: "Label", arm: Any) -> list[str]:
+    """Return the line with the columns of an arm, where its file has any."""
+    from boxthirding.cli.study.columns import in_words as columns_in_words
+
+    row = visible(columns_in_words(label, arm))
+    return [f"  {row}"] if row else []
 
 
 def _short(labels: "Sequence[Label]", beside: int) -> list[str]:

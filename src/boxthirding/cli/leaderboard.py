@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from boxthirding._text import visible
-from boxthirding.cli.reporting import refuse_both, simulated, writing
+from boxthirding.cli.reporting import out_option, refuse_both, simulated, writing
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -19,14 +19,7 @@ _DEFAULT_OUT: Final = Path("leaderboard")
 
 
 @click.command()
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    default=_DEFAULT_OUT,
-    show_default=True,
-    metavar="DIR",
-    help="Where everything goes; what was simulated there before is used again.",
-)
+@out_option(_DEFAULT_OUT)
 @click.option("--suite", default="standard", show_default=True, metavar="NAME", help="standard, selection or heldout.")
 @click.option("--quick", is_flag=True, help="50 replicates instead of 1,000: coarse, in about a minute.")
 @click.option(

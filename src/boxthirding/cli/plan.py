@@ -60,7 +60,7 @@ def plan(  # noqa: PLR0913  # an argument for each option
 ) -> None:
     """Say how many pulls it takes to find a good arm among N, and how good it will be.
 
-    Give two guesses, or a pilot; with neither, there is a row for each of five ratios of noise to spread. The search
+    Give two guesses, or a pilot; with neither, there is a row for each of several ratios of noise to spread. The search
     that is planned is that of b3auto, simulated under everything that fits what is known.
     """
     from boxthirding.cli.watching import watched

@@ -36,9 +36,9 @@ _MOST_CURVES: Final = 10
     help="Draw only this policy, as its SPEC was given; may be repeated.",
 )
 @click.option("--instance", metavar="NAME", help="Draw only runs on this instance.")
-@click.option("--arms", type=int, metavar="N", help="Draw only runs with so many arms.")
+@click.option("--arms", type=int, metavar="N", help="Draw only runs with this number of arms.")
 @click.option("--rewards", metavar="MODEL", help="Draw only runs with these rewards.")
-@click.option("--budget", type=int, metavar="T", help="Draw only runs of so many pulls.")
+@click.option("--budget", type=int, metavar="T", help="Draw only runs with this budget.")
 def plot(*, results: Path, out: Path, specs: tuple[str, ...], **chosen: str | int | None) -> None:
     """Draw regret against pulls from RESULTS, a file that `simulate --results` wrote.
 

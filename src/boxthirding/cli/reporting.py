@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
 
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from boxthirding.types import Progress
 
 
+F = TypeVar("F", bound=Callable[..., Any])
+
+
 class Report(Protocol):
     """A report whose simulations are saved in its folder."""
 
@@ -25,6 +28,18 @@ class Report(Protocol):
 
     def simulated(self, *, progress: "bool | Callable[[Progress], None]" = False) -> "list[Run]":
         """Simulate what the folder does not hold yet."""
+
+
+def out_option(default: Path) -> Callable[[F], F]:
+    """Return the option that says in which folder a report is."""
+    return click.option(
+        "--out",
+        type=click.Path(path_type=Path),
+        default=default,
+        show_default=True,
+        metavar="DIR",
+        help="Where everything goes; what was simulated there before is used again.",
+    )
 
 
 def refuse_both(*, quick: bool, replicates: int | None) -> None:

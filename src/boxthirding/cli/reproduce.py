@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from boxthirding.cli.output import say
-from boxthirding.cli.reporting import refuse_both, simulated, writing
+from boxthirding.cli.reporting import out_option, refuse_both, simulated, writing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -19,14 +19,7 @@ _DEFAULT_OUT: Final = Path("reproduction")
 
 
 @click.command()
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    default=_DEFAULT_OUT,
-    show_default=True,
-    metavar="DIR",
-    help="Where everything goes; what was simulated there before is used again.",
-)
+@out_option(_DEFAULT_OUT)
 @click.option("--quick", is_flag=True, help="Fewer replicates, 100 for figures and 200 for tables: coarse, in seconds.")
 @click.option(
     "--data",

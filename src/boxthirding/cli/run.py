@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -91,8 +92,9 @@ from boxthirding.errors import EvaluationFailed, InvalidInput
     "--study",
     metavar="FILE",
     callback=kept,
-    help="Keep the run in this database, a file or a URL: the same command resumes after Ctrl-C, a crash or a kill, "
-    "and may run several times at once. --budget counts the runs of the whole study.",
+    help="Keep the run in this database, a file or a URL, or in a study of a server, https://host/#name with the key "
+    "in BOXTHIRDING_KEY: the same command resumes after Ctrl-C, a crash or a kill, and may run several times at once. "
+    "--budget counts the runs of the whole study.",
 )
 @click.option("--name", metavar="NAME", help="The study in that database.  [default: main]")
 @click.option(
@@ -153,11 +155,13 @@ def run(  # noqa: PLR0913  # an argument for each option
     known = None if known_file is None else read_known(known_file, examples=examples, header=not no_header)
     with (
         Program(command, rows, examples=examples is not None, timeout=timeout, shell=shell) as program,
-        _sigterm_like_ctrl_c() as terminated,
+        _sigterm_like_ctrl_c(ctx) as terminated,
         ExitStack() as stack,
     ):
         plan = Plan(labelled(rows), command, shell, examples, repeat, known, spec, seed, direction, budget)
-        opened = None if study is None else stack.enter_context(plan.opened(study, name, program, force=force))
+        opened = None if study is None else plan.opened(study, name, program, force=force)
+        if opened is not None:
+            stack.callback(opened.close)
         try:
             found = find_best(
                 plan.arms if opened is None else None,
@@ -181,7 +185,7 @@ def run(  # noqa: PLR0913  # an argument for each option
         if confirm is not None:
             answer.confirm(confirm)
         if answer.interrupted:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)  # the answer is printed, whatever is pressed now
+            _ignore_until_the_end(ctx, signal.SIGINT, signal.getsignal(signal.SIGINT))
         text = answer.written(as_json=as_json)
     _print(text, answer.problem)
     if answer.interrupted:
@@ -216,7 +220,7 @@ def _check_budget(budget: int | None, cost: float | None, seconds: float | None)
 
 
 @contextmanager
-def _sigterm_like_ctrl_c() -> Iterator[list[int]]:
+def _sigterm_like_ctrl_c(ctx: click.Context) -> Iterator[list[int]]:
     """Let SIGTERM end a search as Ctrl-C does; what is yielded is no longer empty when it has come."""
     from boxthirding.find.interrupts import Interrupts
 
@@ -233,5 +237,13 @@ def _sigterm_like_ctrl_c() -> Iterator[list[int]]:
     try:
         yield received
     finally:
-        if ours:
-            signal.signal(signal.SIGTERM, signal.SIG_IGN if received else signal.SIG_DFL)  # the answer is printed
+        if ours and received:
+            _ignore_until_the_end(ctx, signal.SIGTERM, signal.SIG_DFL)
+        elif ours:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _ignore_until_the_end(ctx: click.Context, number: int, afterwards: Any) -> None:
+    """Ignore a signal while the answer is printed; once the command has ended, it is received as it was before."""
+    signal.signal(number, signal.SIG_IGN)
+    ctx.find_root().call_on_close(lambda: signal.signal(number, afterwards))

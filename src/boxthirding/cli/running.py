@@ -7,6 +7,7 @@ from boxthirding.cli.study.opening import check_new
 from boxthirding.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from boxthirding.client import RemoteStudy
     from boxthirding.runs.inputs import KnownRow, Row
     from boxthirding.runs.programs import Program
     from boxthirding.study import Study
@@ -28,7 +29,7 @@ class Plan:
     direction: str | None
     budget: int | None
 
-    def seed_of(self, study: "Study | None") -> int:
+    def seed_of(self, study: "Study | RemoteStudy | None") -> int:
         """Return what decides the order of the examples."""
         return study.seed if study is not None else 0 if self.seed is None else self.seed
 
@@ -38,20 +39,26 @@ class Plan:
 
         return None if self.known is None else as_known(self.known)
 
-    def opened(self, url: str, name: str | None, program: "Program", *, force: bool) -> "Study":
+    def opened(self, url: str, name: str | None, program: "Program", *, force: bool) -> "Study | RemoteStudy":
         """Open the study of this run, or make it; refuse one with arms that the program cannot run."""
+        from boxthirding.client.addresses import is_remote
+
+        settings = self._settings(force=force)
+        if is_remote(url):
+            return self._on_server(url, name, program, settings)
+        return self._in_database(url, name, program, settings)
+
+    def _settings(self, *, force: bool) -> dict[str, Any]:
+        """Return what the study is made with, but for known results, which depend on its seed."""
         from boxthirding.policies.spec import as_policy
         from boxthirding.runs.inputs import digest_of
-        from boxthirding.storage import list_studies, open_study
-        from boxthirding.storage.opening import NAME
-        from boxthirding.study import Settings
 
         details: dict[str, Any] = {"command": self.command}
         if self.shell:
             details["shell"] = "sh"
         if self.examples is not None:
             details["examples"] = digest_of(self.examples)
-        settings: dict[str, Any] = {
+        return {
             "arms": self.arms,
             "policy": None if self.spec is None else as_policy(self.spec, budget=self.budget),
             "seed": self.seed,
@@ -60,32 +67,50 @@ class Plan:
             "details": details,
             "force": force,
         }
+
+    def _on_server(self, url: str, name: str | None, program: "Program", settings: dict[str, Any]) -> "RemoteStudy":
+        """Open the study on a server, which checks what is given before it writes anything."""
+        from boxthirding.client import RemoteStudy
+
+        study = RemoteStudy(url, name=name, timeout=10.0, **settings)
+        try:
+            self._check_rows(study, program)
+            if self.known is not None:
+                study.add_known(self._by_pull(study.seed))
+        except BaseException:
+            study.close()
+            raise
+        return study
+
+    def _in_database(self, url: str, name: str | None, program: "Program", settings: dict[str, Any]) -> "Study":
+        from boxthirding.storage import list_studies, open_study
+        from boxthirding.storage.opening import NAME
+        from boxthirding.study import Settings
+
         wanted = NAME if name is None else name
         seed = self.seed_of(None)
         if wanted in list_studies(url):
             with open_study(url, wanted) as there:  # all is checked before anything is written, which --force does
                 seed = there.seed
                 self._check_rows(there, program)
-                if there.examples is not None and self.examples is None:
-                    raise InvalidInput(f"study {wanted!r} was made with examples, and none are given: give --examples")
         else:
             check_new(url, wanted, Settings(**settings, known=self._by_pull(seed)))
         return open_study(url, wanted, **settings, known=self._by_pull(seed))
 
-    def _check_rows(self, study: "Study", program: "Program") -> None:
+    def _check_rows(self, study: "Study | RemoteStudy", program: "Program") -> None:
         """Refuse a study to which arms were added that have no row, if the program needs more than their labels."""
+        from boxthirding._checks import MOST
         from boxthirding.runs.programs import without_rows
-        from boxthirding.study import ArmsAdded, Entry
 
+        if study.examples is not None and self.examples is None:
+            raise InvalidInput(f"study {study.name!r} was made with examples, and none are given: give --examples")
         if program.columns <= {"arm"}:
             return
-        events = (entry.event for entry in study.events() if isinstance(entry, Entry))
-        added = [label for event in events if isinstance(event, ArmsAdded) for label in event.labels]
         missing = [
-            label
-            for label in added
-            if not program.can_run(self.arms[label] if label in self.arms else study.payload(label))
-            and study.why(label).place != "withdrawn"
+            arm.label
+            for arm in study.arms(count=MOST, order="given")
+            if not arm.withdrawn
+            and not program.can_run(self.arms[arm.label] if arm.label in self.arms else study.payload(arm.label))
         ]
         if missing:
             raise without_rows(missing)

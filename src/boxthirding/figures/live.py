@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from boxthirding._text import cut
 from boxthirding.errors import MissingExtra
 from boxthirding.figures.style import COLOURS, GREY, pale, plain
 
@@ -123,7 +124,7 @@ def short(name: str) -> str:
     >>> short("a name that is much too long for a picture")
     'a name that is much too…'
     """
-    return name if len(name) <= _LETTERS else f"{name[: _LETTERS - 1]}…"
+    return cut(name, _LETTERS)
 
 
 def _write_names(axes: "Axes", arms: Sequence[Point], best: str) -> None:

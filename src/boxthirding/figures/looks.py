@@ -15,7 +15,8 @@ class Look:
     words: str
     """The name of the policy, in words."""
     colour: str
-    marker: str
+    marker: str | tuple[int, int, int]
+    """As Matplotlib names it; (8, 1, 0) is a star with eight points."""
     dashes: Any = "-"
 
 
@@ -31,13 +32,18 @@ LOOKS: Final = {
     "dsh": Look("Doubling Halving", "#999933", "X"),
     "sr": Look("Successive Rejects", "#332288", "h"),
     "ucbe": Look("UCB-E", "#000000", "*"),
+    "klucb": Look("KL-UCB of the contest", "#2233DD", "d"),
+    "lilucb": Look("lil'UCB of the contest", "#9944EE", "H"),
+    "ebtc": Look("EB-TC", "#22DDBB", "8"),
+    "ash": Look("Anytime Halving", "#66BB00", "p"),
+    "chase": Look("Chase", "#7D85FD", (8, 1, 0)),
 }
 """Every policy of ours: colours of Okabe and Ito, then of Tol, which colour-blind readers can tell apart."""
 
 _TONES: Final = (("#000000", 0.0), ("#000000", 0.45), ("#FFFFFF", 0.35), ("#FFFFFF", 0.6))
 """What the colour of each further variant of a policy is mixed with, and how much of that: darker, paler, palest."""
 
-_STRANGERS: Final = ("#44AA99", "#AA4499", "#DDCC77", "#117733")
+_STRANGERS: Final = ("#AA4499", "#CC6677", "#DDCC77", "#888888")
 
 
 def name_of(label: str) -> str:

@@ -1,10 +1,11 @@
-"""A small curve as SVG, for pages: no package is needed, and it takes the colours of the page around it."""
+"""Small pictures as SVG, for pages: no package is needed, and they take the colours of the page around them."""
 
 import math
 from collections.abc import Sequence
 from html import escape
 from typing import Final
 
+from boxthirding._text import counted
 from boxthirding.figures.live import Point
 
 _WIDTH, _HEIGHT = 400, 170
@@ -12,8 +13,11 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 12, 10, 30
 _LINES: Final = 4  # about so many lines across
 
 
-def answer_curve(answers: Sequence[Point], pulls: int, mean: float) -> str:
-    """Return the mean of the answer over the pulls as a picture: a step wherever the answer became another arm."""
+def answer_curve(answers: Sequence[Point], pulls: int, mean: float, unit: str = "pull") -> str:
+    """Return the mean of the answer over the pulls as a picture: a step wherever the answer became another arm.
+
+    `unit` is the page's word for a pull.
+    """
     points = [*answers, Point(max(pulls, answers[-1].pulls if answers else 1), mean, "")]
     across = _Scale(math.log10(points[0].pulls), math.log10(points[-1].pulls), _LEFT, _WIDTH - _RIGHT)
     low, high = min(point.mean for point in points), max(point.mean for point in points)
@@ -21,17 +25,88 @@ def answer_curve(answers: Sequence[Point], pulls: int, mean: float) -> str:
         low = high
     room = 0.08 * (high - low) or 0.5 * abs(high) or 0.5
     up = _Scale(low - room, high + room, _HEIGHT - _BOTTOM, _TOP)
-    parts = [_grid(up, low, high), _ticks(across, points[0].pulls, points[-1].pulls), _line(points, across, up)]
+    ticks = _ticks(across, points[0].pulls, points[-1].pulls, unit)
+    parts = [_grid(up, low, high), ticks, _line(points, across, up)]
     for point in points[:-1]:
         x, y = across(math.log10(point.pulls)), up(point.mean)
-        title = escape(f"{point.name}: mean {point.mean:.4g} after {point.pulls:,} pulls")
+        title = escape(f"“{point.name}”: mean {point.mean:.4g} after {counted(point.pulls, unit)}")
         parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" class="b3-dot"><title>{title}</title></circle>')
     x, y = across(math.log10(points[-1].pulls)), up(mean)
     parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5" class="b3-now"/>')
+    return _picture(parts, f"The mean of the answer over the {unit}s")
+
+
+def line(points: Sequence[tuple[float, float]], label: str, across_name: str) -> str:
+    """Return a line through points as a picture, from 0 on in both directions."""
+    last, most = max(1.0, *(x for x, _ in points)), max(1.0, *(y for _, y in points))
+    across, up = _Scale(0, last, _LEFT, _WIDTH - _RIGHT), _Scale(0, most, _HEIGHT - _BOTTOM, _TOP)
+    path = " ".join(f"{across(x):.1f},{up(y):.1f}" for x, y in points)
+    marks = [k * _round_step(last / _LINES) for k in range(_LINES + 1)]
+    shown = [(value, across(value)) for value in marks if value <= last]
+    texts = [
+        f'<text x="{x:.1f}" y="{_HEIGHT - 16}" text-anchor="{_anchor(x)}">{_written(value)}</text>'
+        for value, x in shown
+    ]
+    curve = f'<polyline points="{path}" class="b3-line"/>'
+    return _picture([_grid(up, 0, most), *texts, _name(across_name), curve], label)
+
+
+def bars(rows: Sequence[tuple[str, int]], label: str, across_name: str, marks: Sequence[str] = ()) -> str:
+    """Return bars as a picture: what stands below each, as there is room, and its height.
+
+    `marks` are attributes, one text for each bar, of the elements that say what stands below it.
+    """
+    most = max(1, *(height for _, height in rows))
+    up = _Scale(0, most, _HEIGHT - _BOTTOM, _TOP)
+    wide = min(_WIDEST, (_WIDTH - _LEFT - _RIGHT) / len(rows))
+    every = max(1, math.ceil(_LETTER * (max(len(text) for text, _ in rows) + 2) / wide))
+    parts = [_grid(up, 0, most), _name(across_name)]
+    for place, (text, height) in enumerate(rows):
+        x, y = _LEFT + place * wide, up(height)
+        mark = f" {marks[place]}" if marks else ""
+        title = f"<title{mark}>{escape(text)}: {height:,}</title>"
+        size = f'width="{max(1.0, 0.9 * wide):.1f}" height="{_HEIGHT - _BOTTOM - y:.1f}"'
+        parts.append(f'<rect x="{x:.1f}" y="{y:.1f}" {size} class="b3-bar">{title}</rect>')
+        if place % every == 0:
+            middle = max(x + wide / 2, _LETTER * len(text) / 2)
+            parts.append(f'<text x="{middle:.1f}" y="{_HEIGHT - 16}" text-anchor="middle"{mark}>{escape(text)}</text>')
+    return _picture(parts, label)
+
+
+def whisker(mean: float, low: float, high: float, ends: tuple[float, float]) -> str:
+    """Return a mean and its interval as a small picture; `ends` are those of a range that several share."""
+    across = _Scale(ends[0], ends[1], 4, 96)
     return (
-        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="The mean of the answer over the pulls" '
+        '<svg viewBox="0 0 100 14" class="b3-whisker" aria-hidden="true" preserveAspectRatio="none">'
+        '<line x1="0" x2="100" y1="7" y2="7" class="b3-grid"/>'
+        f'<line x1="{across(low):.1f}" x2="{across(high):.1f}" y1="7" y2="7" class="b3-interval"/>'
+        f'<line x1="{across(mean):.1f}" x2="{across(mean):.1f}" y1="1" y2="13" class="b3-middle"/></svg>'
+    )
+
+
+def _picture(parts: Sequence[str], label: str) -> str:
+    return (
+        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{escape(label)}" '
         f'xmlns="http://www.w3.org/2000/svg">{"".join(parts)}</svg>'
     )
+
+
+def _name(text: str) -> str:
+    """Return the name of the axis below a picture."""
+    return f'<text x="{(_LEFT + _WIDTH) / 2:.1f}" y="{_HEIGHT - 3}" text-anchor="middle">{escape(text)}</text>'
+
+
+def _written(value: float) -> str:
+    """Return a number as people write it.
+
+    >>> _written(20_000.0), _written(0.25), _written(0.0)
+    ('20,000', '0.25', '0')
+    """
+    return f"{value:,.0f}" if abs(value) >= _THOUSAND else f"{value:.4g}"
+
+
+def _anchor(x: float) -> str:
+    return "end" if x > _WIDTH - _RIGHT - 2 * _LETTER else "middle"
 
 
 class _Scale:
@@ -60,21 +135,22 @@ def _grid(up: _Scale, low: float, high: float) -> str:
     shown = [(value, up(value)) for value in values if _TOP - 1 <= up(value) <= _HEIGHT - _BOTTOM + 1]
     return "".join(
         f'<line x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}" class="b3-grid"/>'
-        f'<text x="{_LEFT - 6}" y="{y + 3.5:.1f}" text-anchor="end">{value:.4g}</text>'
+        f'<text x="{_LEFT - 6}" y="{y + 3.5:.1f}" text-anchor="end">{_written(value)}</text>'
         for value, y in shown
     )
 
 
-def _ticks(across: _Scale, first: int, last: int) -> str:
+def _ticks(across: _Scale, first: int, last: int, unit: str) -> str:
     """Return pulls below the picture: powers of ten, and the last."""
     powers = [10**k for k in range(math.ceil(math.log10(first)), math.floor(math.log10(last)) + 1)]
     end = across(math.log10(last))
     marks = [(value, across(math.log10(value))) for value in powers]
-    room = _LETTER * (len(f"{last:,} pulls") + _GAP)
+    ending = counted(last, unit)
+    room = _LETTER * (len(ending) + _GAP)
     texts = [
         f'<text x="{x:.1f}" y="{_HEIGHT - 12}" text-anchor="middle">{v:,}</text>' for v, x in marks if x < end - room
     ]
-    return "".join([*texts, f'<text x="{end:.1f}" y="{_HEIGHT - 12}" text-anchor="end">{last:,} pulls</text>'])
+    return "".join([*texts, f'<text x="{end:.1f}" y="{_HEIGHT - 12}" text-anchor="end">{ending}</text>'])
 
 
 def _round_step(step: float) -> float:
@@ -87,6 +163,8 @@ def _round_step(step: float) -> float:
     return float(f"{next(times * power for times in (1, 2, 5, 10) if times * power >= step * (1 - 1e-9)):.6g}")
 
 
+_WIDEST: Final = 40  # of a bar
+_THOUSAND: Final = 1_000  # from here on, no digits behind the point
 _EQUAL: Final = 1e-9  # what differs by less is the same mean
 _LETTER: Final = 6  # about so wide is a letter
 _GAP: Final = 3  # letters between two texts

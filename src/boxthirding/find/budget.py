@@ -16,7 +16,7 @@ PLENTY: Final = 2**62
 
 @dataclass(frozen=True)
 class Limits:
-    """When a run ends at the latest: after so many pulls, at this total cost, or after so many seconds."""
+    """When a run ends at the latest: after a number of pulls, at a total cost, or after a number of seconds."""
 
     pulls: int | None = None
     cost: float | None = None

@@ -1,12 +1,13 @@
-"""Fresh pulls for the arms that look best: means that nobody selected, with intervals."""
+"""New pulls for the arms that look best: means that owe nothing to selection, with intervals."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from boxthirding._text import counted
-from boxthirding.find.words import named
+from boxthirding.find.words import arm_in_words
 from boxthirding.session import Ticket
 from boxthirding.types import Label
 
@@ -35,6 +36,8 @@ class Confirmed:
     pulls: int
     difference: Interval | None
     """The arm less the best one of the search, example by example; None without examples, and for that one itself."""
+    arm: Any
+    """The arm as it was given."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -48,10 +51,11 @@ class Confirmation:
     """How many of the examples each arm was measured on may have been seen in the search: there were no others."""
 
     def __repr__(self) -> str:
-        width = max(len(named(arm.label)) for arm in self.arms)
+        names = [arm_in_words(arm.label, arm.arm) for arm in self.arms]
+        width = max(map(len, names))
         lines = [f"Confirmed with fresh pulls, {100 * CONFIDENCE:g} % intervals, in the order of the search:"]
-        for arm in self.arms:
-            line = f"  {named(arm.label):{width}}  {_shown(Interval(arm.mean, arm.low, arm.high))}"
+        for name, arm in zip(names, self.arms, strict=True):
+            line = f"  {name:{width}}  {_shown(Interval(arm.mean, arm.low, arm.high))}"
             line += f", {counted(arm.pulls, 'pull')}"
             if arm.difference is not None:
                 line += f"; less the first {_shown(arm.difference)}"
@@ -68,7 +72,7 @@ class Confirmation:
 
 
 class FreshPulls:
-    """Tickets for a few arms, so many pulls each, pull by pull: what a search asks when it confirms."""
+    """Tickets for a few arms, the same number of pulls for each, pull by pull: what a search asks when it confirms."""
 
     def __init__(self, arms: Sequence[tuple[Label, Any]], first: int, pulls: int) -> None:
         self._arms, self._first = arms, first
@@ -97,11 +101,11 @@ class FreshPulls:
         """Return what has come in."""
         best = self.rewards[0]
         arms = []
-        for arm, (label, _) in enumerate(self._arms):
-            rewards = self.rewards[arm]
+        for number, (label, arm) in enumerate(self._arms):
+            rewards = self.rewards[number]
             both = [rewards[pull] - best[pull] for pull in rewards if pull in best]
-            difference = interval(both) if paired and arm > 0 else None
-            arms.append(Confirmed(label, *interval(list(rewards.values())), len(rewards), difference))
+            difference = interval(both) if paired and number > 0 else None
+            arms.append(Confirmed(label, *interval(list(rewards.values())), len(rewards), difference, arm))
         return Confirmation(tuple(arms), failures, seen)
 
     def _ticket(self, number: int) -> Ticket:
@@ -123,6 +127,7 @@ def interval(values: Sequence[float]) -> Interval:
     return Interval(mean, mean - half, mean + half)
 
 
+@lru_cache(maxsize=4096)
 def student(freedom: int) -> float:
     """Return the two-sided quantile of Student's t at the confidence level, by bisection.
 

@@ -90,11 +90,16 @@ class RichBar:
                 yield from super().get_renderables()
                 yield Text(self.note, style="dim", no_wrap=True, overflow="ellipsis")
 
+        console = Console(stderr=True)
+        width = min(24, max(8, console.width - 56))  # in a narrow terminal the words are shortened, and the bar stays
         self._bar = TwoLines(
             TextColumn("{task.percentage:>3.0f} %"),
-            BarColumn(bar_width=24),
-            TextColumn("{task.fields[words]}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis")),
-            console=Console(stderr=True),
+            BarColumn(bar_width=width),
+            TextColumn(
+                "{task.fields[words]}", markup=False, table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")
+            ),
+            console=console,
+            expand=True,
             auto_refresh=False,
             transient=True,
             redirect_stdout=sys.stdout is not None and sys.stdout.isatty(),  # what is piped on goes where it went
@@ -104,7 +109,7 @@ class RichBar:
     def say(self, *lines: str) -> None:
         """Print sentences above the bar."""
         for line in lines:
-            self._bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
+            self._bar.console.print(line, markup=False, highlight=False)
 
     def draw(self, progress: Progress) -> None:
         """Move the bar."""

@@ -1,14 +1,14 @@
 """How a search is carried out: with which function, by whom, how many evaluations at a time."""
 
-import os
 import pickle
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
-from typing import Final, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 from boxthirding._checks import whole
+from boxthirding._clusters import as_executor, workers_of
 from boxthirding.errors import InvalidInput
 from boxthirding.find.executors import Futures, Inline, Post, Threads, Workers
 from boxthirding.find.interrupts import Interrupts
@@ -78,24 +78,28 @@ class Engine:
         return Threads(self.task, post, self.workers)
 
 
-def engine(task: Task, workers: int | None, executor: Executor | None, on_error: str, catch: Errors = ()) -> Engine:
+def engine(task: Task, workers: int | None, executor: Any, on_error: str, catch: Errors = ()) -> Engine:
     """Return a checked engine; without a number of workers, one, or as many as the executor has."""
     if on_error not in ON_ERROR:
         raise InvalidInput(f"on_error is {on_error!r}, but must be {' or '.join(ON_ERROR)}")
     if executor is not None:
+        executor = as_executor(executor)
         if not isinstance(executor, Executor):
-            raise InvalidInput(f"executor is {shown(executor)}, but must be a concurrent.futures.Executor")
+            raise InvalidInput(
+                f"executor is {shown(executor)}, but must be a concurrent.futures.Executor or a Dask Client"
+            )
         if task.is_async:
             raise InvalidInput("evaluate is a coroutine function, which an executor cannot run: leave executor out")
         _check_pickle(task, executor)
     if workers is None:
-        workers = 1 if executor is None else getattr(executor, "_max_workers", None) or os.cpu_count() or 1
+        workers = 1 if executor is None else workers_of(executor)
     return Engine(task, whole("workers", workers, least=1), executor, on_error, exception_classes("catch", catch))
 
 
 def _check_pickle(task: Task, executor: Executor) -> None:
     """Refuse a function that cannot be sent to another process, before anything runs."""
-    if not any(cls.__name__ == "ProcessPoolExecutor" for cls in type(executor).__mro__):
+    # Only Python's own: others, such as joblib's, can send more than pickle can.
+    if not any(cls.__module__ == "concurrent.futures.process" for cls in type(executor).__mro__):
         return
     try:
         pickle.dumps(task.evaluate)

@@ -1,6 +1,5 @@
 """What evaluates tickets: the calling thread, threads of our own, or an executor of the caller's."""
 
-import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
@@ -8,7 +7,7 @@ from queue import SimpleQueue
 from typing import Any, Protocol
 
 from boxthirding.find.interrupts import Interrupts
-from boxthirding.find.retry import call
+from boxthirding.find.retry import called
 from boxthirding.find.task import Outcome, Task, outcome_of
 from boxthirding.session import Ticket
 
@@ -78,8 +77,6 @@ class Futures:
     def __init__(self, task: Task, post: Post, executor: Executor) -> None:
         self._task, self._post, self._executor = task, post, executor
         self._futures: set[Future[Any]] = set()
-        # Dask takes two calls with the same arguments for the same call, unless it is told that they are not.
-        self._options: dict[str, Any] = {"pure": False} if _is_dask(executor) else {}
 
     def submit(self, ticket: Ticket) -> None:
         """Submit a ticket's evaluation."""
@@ -99,9 +96,9 @@ class Futures:
 
     def _submitted(self, arguments: tuple[Any, ...]) -> Future[Any]:
         evaluate, retry = self._task.evaluate, self._task.retry
-        work = (evaluate, *arguments) if retry is None else (call, retry, evaluate, arguments)
+        work = (evaluate, *arguments) if retry is None else (called, retry, evaluate, *arguments)
         try:
-            return self._executor.submit(*work, **self._options)
+            return self._executor.submit(*work)
         except BrokenExecutor:
             raise
         except RuntimeError as error:  # how executors say that they are shut down
@@ -114,7 +111,3 @@ class Futures:
         except CancelledError as cancelled:
             error = cancelled
         self._post(Outcome(ticket, future.result() if error is None else None, error))
-
-
-def _is_dask(executor: Executor) -> bool:
-    return "distributed" in sys.modules and type(executor).__module__.partition(".")[0] == "distributed"

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from boxthirding._text import counted
 from boxthirding.errors import ArmsUnavailable, InvalidInput, StudyDiffers
@@ -21,6 +21,10 @@ from boxthirding.find.task import Examples, Task
 from boxthirding.policies.spec import as_policy
 from boxthirding.session import AskTell, Known, Session
 from boxthirding.types import Label, Policy, Progress
+
+if TYPE_CHECKING:
+    from boxthirding.client import RemoteStudy
+    from boxthirding.study import Study
 
 Arms = int | Iterable[Any] | Mapping[Label, Any]
 Place = str | Path | tuple[str | Path, str]
@@ -40,7 +44,7 @@ def find_best(  # noqa: PLR0913  # two that are needed, and an option for each w
     examples: Sequence[Any] | Examples | None = None,
     known: Known | None = None,
     workers: int | None = None,
-    executor: Executor | None = None,
+    executor: Executor | Any = None,
     policy: Policy | str | None = None,
     seed: int | None = None,
     direction: str | None = None,
@@ -77,7 +81,7 @@ def find_best(  # noqa: PLR0913  # two that are needed, and an option for each w
         taken twice; give those of an open study to its `observe_all`.
     workers : int, optional
         Evaluations in parallel (other tools say n_jobs). Default: 1, or as many as the executor has.
-    executor : concurrent.futures.Executor, optional
+    executor : concurrent.futures.Executor or dask.distributed.Client, optional
         Where to evaluate: processes, a cluster. Default: the calling thread, or threads for several workers.
     policy : Policy or str, default "b3auto"
         What decides which arm is next, as an object or a SPEC such as "sh" or "b3:reuse=topup".
@@ -96,8 +100,9 @@ def find_best(  # noqa: PLR0913  # two that are needed, and an option for each w
         Try an evaluation that raised again, after a wait, before it counts as failed:
         `Retry(times=3, wait=1.0, on=(TimeoutError,))`.
     study : path, URL, (path or URL, name) or AskTell, optional
-        Keep the run in a database, or use a study or session that is open. The same call resumes after Ctrl-C, a crash
-        or a kill, and several processes may make it at once.
+        Keep the run in a database, or in a study of a server ("https://host/#name", with the key in BOXTHIRDING_KEY),
+        or use a study or session that is open. The same call resumes after Ctrl-C, a crash or a kill, and several
+        processes may make it at once, on one machine or many.
     progress : bool or callable, default True
         Whether to show the plan, a progress bar, and in the end what was spent: below the cell of a notebook, else on
         stderr; without a terminal there is a line every 30 seconds. Or a function that is called with a `Progress`
@@ -142,7 +147,7 @@ async def find_best_async(  # noqa: PLR0913  # the same
     examples: Sequence[Any] | Examples | None = None,
     known: Known | None = None,
     workers: int | None = None,
-    executor: Executor | None = None,
+    executor: Executor | Any = None,
     policy: Policy | str | None = None,
     seed: int | None = None,
     direction: str | None = None,
@@ -208,24 +213,33 @@ def _in_database(  # the same
     known: Known | None,
     examples: Examples | None,
 ) -> Opened:
-    from boxthirding.storage.opening import NAME, open_study  # noqa: PLC0415  # most runs keep none
-
-    url, name = _parts(place, NAME)
-    given = None if arms is None else _breakable(arms)
-    opened = open_study(
-        url,
-        name,
-        arms=given,
-        policy=policy,
-        seed=seed,
-        direction=direction,
-        examples=None if examples is None else examples.most,
-        timeout=_SHORT,
-    )
+    url, name = _parts(place)
+    settings: dict[str, Any] = {
+        "arms": None if arms is None else _breakable(arms),
+        "policy": policy,
+        "seed": seed,
+        "direction": direction,
+        "examples": None if examples is None else examples.most,
+        "timeout": _SHORT,
+    }
+    opened = _open(url, name, settings)
     stack.callback(opened.close)
     _check_examples(opened, examples)
     opened.add_known(_by_pull(known, examples, opened.seed))
     return Opened(opened, opened.place, is_shared=True, is_ours=True)
+
+
+def _open(url: str, name: str | None, settings: dict[str, Any]) -> "Study | RemoteStudy":
+    """Open a study in a database or of a server; what that needs is loaded only then."""
+    from boxthirding.client.addresses import is_remote  # noqa: PLC0415  # most runs keep none
+
+    if is_remote(url):
+        from boxthirding.client import RemoteStudy  # noqa: PLC0415
+
+        return RemoteStudy(url, name=name, **settings)
+    from boxthirding.storage.opening import NAME, open_study  # noqa: PLC0415
+
+    return open_study(url, NAME if name is None else name, **settings)
 
 
 def _given_open(
@@ -281,10 +295,10 @@ def _by_pull(known: Known | None, examples: Examples | None, seed: int) -> Known
     return by_pull
 
 
-def _parts(place: object, default: str) -> tuple[str, str]:
-    """Return the URL and the name of a study."""
+def _parts(place: object) -> tuple[str, str | None]:
+    """Return the URL and the name of a study, if it is named beside it."""
     if isinstance(place, str | Path):
-        return str(place), default
+        return str(place), None
     if isinstance(place, tuple | list) and len(place) == _PAIR and isinstance(place[0], str | Path):
         return str(place[0]), place[1]
     raise InvalidInput(

@@ -86,8 +86,9 @@ def _expected(policy: Policy, n_arms: int | None, pulls: int) -> list[str]:
     tried, times = counted(expected.tried, "arm"), counted(expected.finalist, "time")
     lines = [f"About {tried} will be tried, the finalist about {times}."]
     if policy.squares:  # it learns the noise, and goes by it
-        everything = counted(min(pulls, n_arms or pulls), "arm")
-        lines = [f"About {tried} will be tried if scores are mostly noise, up to {everything} if they have none."]
+        most = min(pulls, n_arms or pulls)
+        depends = f" if scores are mostly noise, up to {counted(most, 'arm')} if they have none"
+        lines = [f"About {tried} will be tried{depends if expected.tried < most else ''}."]
     if expected.spent < pulls:
         lines.append(f"Policy {policy.name} ends after {counted(expected.spent, 'pull')}.")
     return lines

@@ -1,10 +1,10 @@
 """How much one score of an arm varies, learned from the results of a run."""
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from boxthirding.find.confirm import student
-from boxthirding.session import Recommendation
+from boxthirding.session import Recommendation, Spread
 from boxthirding.types import Label
 
 _ENOUGH = 5  # scores beyond the first of their arm, below which nothing is said of the noise
@@ -41,6 +41,14 @@ class Noise:
             self._squares += added
             self._freedom += 1
 
+    @classmethod
+    def of(cls, spread: Spread) -> Self:
+        """Return the noise of a session or study; intervals are had of the arms that its spread names."""
+        noise = cls()
+        noise._squares, noise._freedom = spread.squares, spread.freedom
+        noise._arms = {label: _Arm(count, 0.0, squares) for label, (count, squares) in spread.arms.items()}
+        return noise
+
     @property
     def is_known(self) -> bool:
         """Whether enough arms were pulled more than once to say anything."""
@@ -48,8 +56,12 @@ class Noise:
 
     @property
     def is_none(self) -> bool:
-        """Whether it is known that scores of an arm never differ."""
+        """Whether enough arms were pulled more than once, and no score differed from others of its arm."""
         return self.is_known and self._squares == 0
+
+    def alike(self) -> str:
+        """Say what follows where there is none: rare successes look like that too, so it is no proof."""
+        return f"of the same arm did not differ in {self._freedom:,} repeats: if they never do, its mean is exact."
 
     def half_width(self, arm: Recommendation) -> float:
         """Return half the 95 % interval of an arm's mean.

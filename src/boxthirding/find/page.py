@@ -9,7 +9,7 @@ from boxthirding.figures.live import Point
 from boxthirding.figures.svg import answer_curve
 from boxthirding.find.summary import Summary
 from boxthirding.session import Lineage, Recommendation
-from boxthirding.session.protocol import Step
+from boxthirding.session.values import Step
 
 _LAST: Final = 6  # steps of the climb that are shown
 _OUTCOMES: Final = {
@@ -53,7 +53,7 @@ def page(
     account: Sequence[str],
 ) -> str:
     """Return a result as HTML: what won, how far to trust it, the runners-up, the curve, the climb, what it took."""
-    pictures = [_curve(answers, pulls, best.mean), _climb(story, best)]
+    pictures = [_curve(answers, pulls, best.mean), climb(story, best)]
     parts = [
         f'<div class="b3-soft">The best arm</div><div class="b3-best">{escape(sentences.arm)}</div>',
         f"<div>{escape(sentences.mean)}</div>",
@@ -85,8 +85,11 @@ def _table(sentences: Summary, best: Recommendation) -> str:
     return f'<table class="b3-top">{head}{cells}</table>'
 
 
-def _climb(story: Lineage, best: Recommendation) -> str:
-    """Return the way of the winner through the levels; nothing, where the policy has none."""
+def climb(story: Lineage, best: Recommendation, unit: str = "pull") -> str:
+    """Return the way of the winner through the levels; nothing, where the policy has none.
+
+    `unit` is the page's word for a pull.
+    """
     steps = [step for step in story.steps if step.rivals]
     if not steps:
         return ""
@@ -95,7 +98,7 @@ def _climb(story: Lineage, best: Recommendation) -> str:
     rows += [
         f'<li><span class="b3-level">level {step.level}</span>{escape(_told(step))}</li>' for step in steps[-_LAST:]
     ]
-    rows.append(f'<li><span class="b3-level">now</span>{best.mean:.4g} over {counted(best.pulls, "pull")}</li>')
+    rows.append(f'<li><span class="b3-level">now</span>{best.mean:.4g} over {counted(best.pulls, unit)}</li>')
     return f'<div class="b3-title">Its climb</div><ol class="b3-climb">{"".join(rows)}</ol>'
 
 

@@ -24,9 +24,9 @@ from boxthirding.find.search import (
     WAITING,
     Search,
 )
-from boxthirding.find.summary import summary
-from boxthirding.find.words import having, measured, named
-from boxthirding.session import AskTell, Recommendation
+from boxthirding.find.summary import RUNNERS_UP, summary
+from boxthirding.find.words import aside_in_words, having, measured, named
+from boxthirding.session import AskTell, Recommendation, SetAside, View
 from boxthirding.types import Label
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class Found:
         """What went wrong in the last evaluation that failed; empty if none did."""
         self._handed = dict(search.handed)  # by label: pulls handed out
         self._engine: Engine | None = engine
-        self._noise = noise
+        self._noise = noise  # of the results of this call
         self._holders = dict(holders)  # others who have open tickets, and how many
 
     @property
@@ -114,6 +114,11 @@ class Found:
     def arm(self, label: Label) -> Any:
         """Return the arm of a label as it was given."""
         return self.session.payload(label)
+
+    @property
+    def set_aside(self) -> list[SetAside]:
+        """Results that are wildly off, and so do not count: the ten latest; `session.view().aside` counts them all."""
+        return [*self.session.view().set_aside]
 
     def top(self, k: int) -> list[Recommendation]:
         """Return the k best arms, the recommended one first."""
@@ -167,10 +172,11 @@ class Found:
         return plot(self.session, kind, ax, self._answers())
 
     def __repr__(self) -> str:
+        view = self.session.view()
         if self.recommendation is None:
             lines = ["Nothing found: no evaluation gave a result"]
         else:
-            told = summary(self.session, self.recommendation, self._noise)
+            told = summary(self.session, view, self.recommendation, self._noise_now())
             lines = [f"Best: {told.arm}", f"  {told.mean}", f"  {told.trust}"]
             if told.advice:
                 lines.append(f"  {told.advice}")
@@ -179,28 +185,42 @@ class Found:
             width = max((len(name) for name, _ in told.others), default=0)
             lines += [f"    {name:{width}}  {measured(arm.mean, arm.pulls)}" for name, arm in told.others]
             lines += [f"  {_sentence(told.screening)}"] if told.screening else []
-        return "\n".join([*lines, *(f"  {_sentence(line)}" for line in self.account())])
+        return "\n".join([*lines, *(f"  {_sentence(line)}" for line in self._account(view))])
 
     def _repr_html_(self) -> str:
         from boxthirding.find.page import nothing, page  # noqa: PLC0415  # only notebooks show it
 
-        best = self.recommendation
+        view, best = self.session.view(), self.recommendation
+        account = self._account(view)
         if best is None:
-            return nothing(self.account())
-        told = summary(self.session, best, self._noise)
-        pulls = self.session.view().pulls
-        return page(told, best, self.session.why(best.label), self._answers(), pulls, self.account())
+            return nothing(account)
+        told = summary(self.session, view, best, self._noise_now())
+        return page(told, best, self.session.why(best.label), self._answers(), view.pulls, account)
+
+    def _noise_now(self) -> Noise:
+        """Return the noise of the results that count; of a study that does not tell it, that of this call."""
+        spread = getattr(self.session, "spread", None)  # sessions and studies have it, an AskTell need not
+        if spread is None:
+            return self._noise
+        return Noise.of(spread(arm.label for arm in self.session.top(1 + RUNNERS_UP)))
 
     def _answers(self) -> list[Point]:
         return [Point(max(1, answer.pulls), answer.mean, named(answer.label)) for answer in self.history]
 
     def account(self) -> list[str]:
         """Return what was spent, what is left and why it stopped, in a line or two."""
+        return self._account(self.session.view())
+
+    def _account(self, view: View) -> list[str]:
         reason = self._rest() if self.stopped == WAITING else _REASONS[self.stopped]
         lines = [f"spent {self.spending}; {reason}"]
         if self.spending.failures:
             failed = f"{counted(self.spending.failures, 'evaluation')} failed"
             lines.append(failed if self.stopped == ERROR else f"{failed}; the last: {self.last_failure}")
+            if view.withdrawn:
+                lines.append(f"{counted(view.withdrawn, 'arm')} {'is' if view.withdrawn == 1 else 'are'} withdrawn")
+        if view.aside:
+            lines.append(aside_in_words(view))
         if self.spending.abandoned:
             lines.append(f"{counted(self.spending.abandoned, 'evaluation')} under way not waited for")
         return lines

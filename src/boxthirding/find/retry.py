@@ -84,6 +84,11 @@ def call(
     return evaluate(*arguments)
 
 
+def called(retry: Retry, evaluate: Callable[..., Any], *arguments: Any) -> Any:
+    """Do the same elsewhere: with its arguments one by one, so that an executor sees which of them are large."""
+    return call(retry, evaluate, arguments)
+
+
 async def call_async(retry: Retry | None, evaluate: Callable[..., Awaitable[Any]], arguments: tuple[Any, ...]) -> Any:
     """Await a coroutine function, again if need be."""
     import asyncio  # noqa: PLC0415  # takes its time to import

@@ -47,7 +47,7 @@ POLL: Final = 0.1
 UNREACHABLE: Final = 60.0
 """Seconds for which an unreachable study is tried again, if it could be reached before, or if the trouble may pass."""
 
-_GO_ON: Final = 'on_error="withdraw" goes on without such arms'
+_GO_ON: Final = 'on_error="withdraw" continues without arms that fail'
 _SO_FAR: Final = "error.found has the best so far"
 
 _PAUSES = (0.1, 5.0)  # seconds between two tries, the first and the longest; each is twice the one before

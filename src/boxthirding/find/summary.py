@@ -1,19 +1,16 @@
 """What a person reads of a result: its sentences, which text and page share."""
 
-from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from boxthirding._text import counted, visible
+from boxthirding._text import counted
 from boxthirding.find.noise import Noise
-from boxthirding.find.words import named
-from boxthirding.session import AskTell, Recommendation
-from boxthirding.session.protocol import percent
+from boxthirding.find.words import arm_in_words, named, the_next
+from boxthirding.session import AskTell, Recommendation, Screening, View
+from boxthirding.session.values import percent
 from boxthirding.types import Label
 
 RUNNERS_UP: Final = 3
 _GOOD = 0.01  # the share of arms that the screening sentence speaks of
-_LONGEST = 100  # letters of an arm
-_VALUE = 40  # letters of one of its values
 _CONFIRM = "found.confirm({}, pulls=50) measures {} again."
 
 
@@ -34,53 +31,21 @@ class Summary(NamedTuple):
     """How likely it is that a good arm is in the race at all; empty, where it is not known."""
 
 
-def summary(study: AskTell, best: Recommendation, noise: Noise) -> Summary:
+def summary(study: AskTell, view: View, best: Recommendation, noise: Noise) -> Summary:
     """Return what there is to say of the best arm of a study."""
     others = study.top(1 + RUNNERS_UP)[1:]
     return Summary(
         shown(study, best.label),
         _mean(best, noise),
-        *_trust(best, others, noise, 1 if study.view().direction == "maximize" else -1),
+        *_trust(best, others, noise, 1 if view.direction == "maximize" else -1),
         tuple((shown(study, other.label), other) for other in others),
-        _screening(study),
+        in_the_race(study.screening(_GOOD)),
     )
 
 
 def shown(study: AskTell, label: Label) -> str:
     """Return an arm as it was given: dictionaries as their keys and values, long texts shortened."""
     return arm_in_words(label, study.payload(label))
-
-
-def arm_in_words(label: Label, arm: Any) -> str:
-    """Return an arm on one line.
-
-    >>> (
-    ...     arm_in_words(17, {"rate": 0.1, "depth": 3}),
-    ...     arm_in_words("a", {"name": "a", "price": 2}),
-    ...     arm_in_words("a", "a"),
-    ... )
-    ('rate=0.1, depth=3 (arm 17)', "'a': price=2", "'a'")
-    """
-    if is_label(arm, label):
-        return named(label)
-    if isinstance(arm, Mapping):
-        text = ", ".join(
-            f"{visible(key)}={_short(value, _VALUE)}" for key, value in arm.items() if not is_label(value, label)
-        )
-        text = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
-    else:
-        text = _short(arm, _LONGEST)
-    return f"{text} (arm {label})" if isinstance(label, int) else f"{named(label)}: {text}"
-
-
-def is_label(value: Any, label: Label) -> bool:
-    """Tell whether a value is a label itself; arrays and the like are not even compared."""
-    return value is label or (type(value) is type(label) and value == label)
-
-
-def _short(value: Any, longest: int) -> str:
-    text = visible(" ".join(repr(value).split()))
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def _mean(best: Recommendation, noise: Noise) -> str:
@@ -94,13 +59,13 @@ def _mean(best: Recommendation, noise: Noise) -> str:
 def _trust(best: Recommendation, others: list[Recommendation], noise: Noise, sign: int) -> tuple[str, str]:
     """Say how far to believe it, and what to do; an interval knows nothing of selection, so that is said in words."""
     if noise.is_none:
-        return "Scores of the same arm never differed, so its mean is exact.", ""
-    if not noise.is_known:
-        return "Winners look better than they are:", _CONFIRM.format(1 + len(others), "the best")
+        return f"Scores {noise.alike()}", ""
+    if not noise.is_known or not others:
+        return "Winners look better than they are:", _CONFIRM.format(1 + len(others), "the best" if others else "it")
     close = [other for other in others if not noise.is_ahead(sign * (best.mean - other.mean), best, other)]
     if not close:
-        trust = "Winners look better than they are, but it leads by more than noise explains:"
-        return trust, _CONFIRM.format(1, "it")
+        ahead = f"it leads {the_next(len(others))} by more than noise explains"
+        return f"Winners look better than they are, but {ahead}:", _CONFIRM.format(1, "it")
     names = _listed([named(other.label) for other in close])
     trust = f"Winners look better than they are, and {names} may be as good or better:"
     return trust, _CONFIRM.format(1 + len(close), "them")
@@ -110,8 +75,8 @@ def _listed(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _screening(study: AskTell) -> str:
-    screening = study.screening(_GOOD)
+def in_the_race(screening: Screening | None) -> str:
+    """Say how likely it is that a good arm is in the race at all; nothing, where that is not known."""
     if screening is None:
         return ""
     arms, candidates = screening.arms, screening.candidates

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from boxthirding.errors import MissingExtra
-from boxthirding.find.summary import is_label
+from boxthirding.find.words import is_label
 from boxthirding.session import AskTell
 
 if TYPE_CHECKING:

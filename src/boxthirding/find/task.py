@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from boxthirding._checks import single_number, whole
+from boxthirding._text import cut
 from boxthirding.errors import BoxThirdingError, InvalidInput
 from boxthirding.find.retry import Retry, call
 from boxthirding.session import Ticket
@@ -161,6 +162,5 @@ def complaint(label: Label, error: BaseException) -> str:
 
 def shown(value: Any) -> str:
     """Return a value as an error shows it: its beginning, and its type where that is not plain."""
-    text = repr(value)
-    text = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+    text = cut(repr(value), _SHOWN)
     return text if value is None else f"{text} ({type(value).__name__})"

@@ -39,9 +39,9 @@ class Effort:
         return self.draws * (self.replicates * top + self.short * (top // _SHORT))
 
     def fitted(self, top: int, most: int) -> "Effort":
-        """Return less effort where all runs together would have more than `most` pulls, but at least one run a draw."""
+        """Return less effort where all runs would have more than about `most` pulls, but at least one run a draw."""
         share = min(1.0, most / self.pulls(top))
-        return Effort(self.draws, max(1, int(self.replicates * share)), int(self.short * share))
+        return Effort(self.draws, max(1, round(self.replicates * share)), round(self.short * share))
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,12 @@ def simulated(
     random = [np.random.default_rng([seed, draw]) for draw in draws]
     sources = [beliefs[draw].rewards.source(beliefs[draw].instance(arms, random[draw])) for draw in draws]
     if tell:
-        tell(Progress(0, total, "pulls", 0.0, None, "preparing"))
+        note = "compiling (first run only)" if _compile.available() else "simulating"
+        tell(Progress(0, total, "pulls", 0.0, None, note))
     _play(sources[0], _Leg(0, 0, 1, np.array([1])), seed)  # compiles once, before the others wait for it
+    ready = time.monotonic()
+    if tell:
+        tell(Progress(0, total, "pulls", ready - began, None, "simulating"))
     cores = threads or os.cpu_count() or 1
     with ThreadPoolExecutor(
         cores if _compile.available() else 1
@@ -102,8 +106,9 @@ def simulated(
                 room[:, leg.draw, leg.first : leg.first + leg.runs, : len(leg.stops)] = future.result()
                 done += leg.pulls
                 if tell:
-                    now = time.monotonic() - began
-                    tell(Progress(done, total, "pulls", now, now * (total - done) / done, "simulating"))
+                    now = time.monotonic()
+                    left = (now - ready) * (total - done) / done
+                    tell(Progress(done, total, "pulls", now - began, left, "simulating"))
         finally:
             pool.shutdown(cancel_futures=True)
     return Outcomes(stops, *room)

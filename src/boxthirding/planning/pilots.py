@@ -11,10 +11,11 @@ import numpy as np
 from boxthirding._tables import read_sheet
 from boxthirding.errors import InvalidInput
 from boxthirding.session.known import listed
+from boxthirding.session.labels import rows_of, unlabelled
 from boxthirding.types import Floats, Ints
 
 Scores = str | PathLike[str] | Mapping[Any, Any] | Iterable[tuple[Any, Any]]
-"""A CSV file with the columns arm and score, {arm: [score, …]}, or (arm, score) pairs."""
+"""A CSV file or a DataFrame with the columns arm and score, {arm: [score, …]}, or (arm, score) pairs."""
 
 SURE: Final = 1.2815515594457831
 """Standard deviations that chance exceeds once in ten."""
@@ -96,14 +97,28 @@ def read_pilot(scores: Scores, *, minimize: bool = False) -> Pilot:
 
 def _rows(scores: Scores) -> list[tuple[Any, float]]:
     if not isinstance(scores, str | PathLike):
-        return [(row.label, row.reward) for row in listed(scores)]
+        return [(row.label, row.reward) for row in listed(_pairs(scores))]
     sheet = read_sheet(scores)
     score = "score" if sheet.has(["score"]) else "reward"
     if not sheet.has(["arm", score]):
-        raise sheet.without("arm and score")
+        raise sheet.without("arm and score (or reward): rename them")
     arms = sheet.column("arm")
     filled = [row for row, cells in enumerate(sheet.rows) if any(map(str.strip, cells))]  # spreadsheets add empty rows
     return [(arms[row].strip(), sheet.number(row, score)) for row in filled]
+
+
+def _pairs(scores: Any) -> Any:
+    """Return the rows of a DataFrame as pairs, and anything else as it is."""
+    table = rows_of(scores)
+    if table is scores:
+        return scores
+    rows = unlabelled(table)
+    columns = list(rows[0]) if rows else []
+    score = "score" if "score" in columns else "reward"
+    if not {"arm", score} <= {*columns}:
+        given = ", ".join(map(str, columns)) or "no rows"
+        raise InvalidInput(f"the pilot has {given}, but must have the columns arm and score (or reward): rename them")
+    return [(row["arm"], row[score]) for row in rows]
 
 
 def _check(by_arm: Mapping[Any, list[float]]) -> None:

@@ -1,5 +1,6 @@
 """`plan`: how many pulls a search takes, and how good its answer will be, from what is known before it begins."""
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
@@ -18,7 +19,7 @@ from boxthirding.planning.wishes import Wish, parse_wish, smallest, steps
 from boxthirding.types import Progress
 
 RATIOS: Final = (0.5, 1.0, 2.0, 4.0, 8.0)
-"""Noise in units of the spread, where nothing is known."""
+"""Noise in units of the spread, where nothing is known; without Numba every other one."""
 
 MOST_ARMS: Final = 1_000_000
 MOST_PULLS: Final = 100_000_000
@@ -31,10 +32,10 @@ _FAR_ENOUGH: Final = 20_000  # pulls, where arms are few
 _TOO_FAR: Final = 5_000_000  # pulls, where arms are many
 _PATIENCE: Final = 6  # times the usual effort, to look that far
 
-# About three seconds on two cores, or up to a minute without Numba: draws and runs, draws for each ratio where nothing
-# is known, and the most pulls of all runs together.
-_COMPILED: Final = (Effort(20, 20, 20), 10, 8_000_000)
-_INTERPRETED: Final = (Effort(6, 10, 40), 2, 300_000)
+# Under three seconds on two cores, or up to 45 without Numba: draws and runs, draws for each ratio where nothing is
+# known, and the most pulls of all runs together.
+_COMPILED: Final = (Effort(24, 8, 16), 6, 3_600_000)
+_INTERPRETED: Final = (Effort(5, 10, 10), 2, 250_000)
 
 
 def plan(  # noqa: PLR0913  # all but one have a default
@@ -43,7 +44,7 @@ def plan(  # noqa: PLR0913  # all but one have a default
     noise: float | None = None,
     spread: float | None = None,
     pilot: Scores | None = None,
-    budgets: Iterable[int] | None = None,
+    budgets: int | Iterable[int] | None = None,
     want: str | None = None,
     price: float | None = None,
     seconds: float | None = None,
@@ -63,10 +64,11 @@ def plan(  # noqa: PLR0913  # all but one have a default
         A guess: the standard deviation of repeated scores of one arm.
     spread : float, optional
         A guess: how far a good arm, one of the best in ten, is above an ordinary one.
-    pilot : path, mapping or pairs, optional
-        Scores of some arms, chosen at random, with repeats, instead of guesses: a CSV file with the columns arm and
-        score, {arm: [score, …]} or (arm, score) pairs. Scores that are all 0 or 1 are treated as such.
-    budgets : iterable of int, optional
+    pilot : path, DataFrame, mapping or pairs, optional
+        Scores of some arms, chosen at random, with repeats, instead of guesses: a CSV file or a pandas or polars
+        DataFrame with the columns arm and score, {arm: [score, …]} or (arm, score) pairs. Scores that are all 0 or 1
+        are treated as such.
+    budgets : int or iterable of int, optional
         Pulls. Default: from a tenth of the number of arms to ten times as many; none where there is a wish.
     want : str, optional
         A wish, such as "top 1 % in 9 of 10 runs", "top 20 in 80 % of runs", "best in 1 of 2 runs" or "regret 0.05": the
@@ -88,8 +90,8 @@ def plan(  # noqa: PLR0913  # all but one have a default
 
     What is not known is drawn: the shape of the distribution of true means and, with a pilot, noise and spread in
     proportion to their chances. `b3auto` is simulated under every draw, and the band of the mean regret is its middle
-    80 % over draws. Without guesses and pilot there is a row for each of five ratios of noise to spread, and regret is
-    in units of the spread.
+    80 % over draws. Without guesses and pilot there is a row for each of five ratios of noise to spread (three without
+    Numba), and regret is in units of the spread.
 
     >>> rows = plan(50, noise=0.2, spread=0.1, budgets=[100]).rows
     >>> rows[0].budget, rows[0].regret_low < rows[0].regret < rows[0].regret_high
@@ -105,10 +107,15 @@ def plan(  # noqa: PLR0913  # all but one have a default
     if threads is not None:
         whole("threads", threads, least=1)
     given = _given(noise, spread, pilot, minimize=minimize)
+    if isinstance(given, Pilot) and given.arms > asked.arms:
+        raise InvalidInput(
+            f"the pilot has scores of {given.arms:,} arms, but arms is {asked.arms:,}: it counts all that there are to "
+            "choose from, those of the pilot too"
+        )
     effort, few, most = _COMPILED if _compile.available() else _INTERPRETED
     scenes = _scenes(given, effort.draws, few)
     effort = Effort(len(scenes[0]), effort.replicates, effort.short)
-    simulate = _Simulation(asked.arms, effort, most // len(scenes), seed, threads, listener(progress=progress))
+    simulate = _Simulation(asked.arms, effort, most, len(scenes), seed, threads, listener(progress=progress))
     rows: list[Row] = []
     granted: list[Granted] = []
     refused: list[InvalidInput] = []
@@ -123,7 +130,7 @@ def plan(  # noqa: PLR0913  # all but one have a default
     if refused and not granted:
         raise refused[0]
     known = _known(given, scenes)
-    notes = [*map(str, refused), *_notes(known, given)]
+    notes = [*map(str, refused), *_notes(asked.arms, known, given)]
     return Plan(asked.arms, known, tuple(rows), tuple(granted), tuple(notes))
 
 
@@ -142,7 +149,7 @@ class _Asked:
     def __init__(
         self,
         arms: int,
-        budgets: Iterable[int],
+        budgets: int | Iterable[int],
         want: str | None,
         price: float | None,
         seconds: float | None,
@@ -158,8 +165,9 @@ class _Asked:
         self._workers = whole("the number of workers", workers, least=1)
         self._top = max(1, int(_TOP * self.arms + 1e-9))
 
-    def _budgets(self, budgets: Iterable[int]) -> list[int]:
-        found = sorted({whole("budget", budget, least=1) for budget in budgets})
+    def _budgets(self, budgets: int | Iterable[int]) -> list[int]:
+        given = budgets if isinstance(budgets, Iterable) else [budgets]
+        found = sorted({whole("budget", budget, least=1) for budget in given})
         if found and found[-1] > MOST_PULLS:
             raise InvalidInput(
                 f"budget is {found[-1]}, but a plan simulates at most {MOST_PULLS:,} pulls: give a smaller one"
@@ -206,23 +214,45 @@ class _Asked:
 
 
 class _Simulation:
-    """Runs under beliefs, with as much effort as there is time for."""
+    """Runs under beliefs, scene by scene, with as much effort as there is time for."""
 
     def __init__(
         self,
         arms: int,
         effort: Effort,
         most: int,
+        scenes: int,
         seed: int,
         threads: int | None,
         tell: Callable[[Progress], None] | None,
     ) -> None:
-        self._arms, self._effort, self._most = arms, effort, most
+        self._arms, self._effort, self._most = arms, effort, most // scenes
         self._seed, self._threads, self._tell = seed, threads, tell
+        self._scenes, self._ended, self._began = scenes, 0, time.monotonic()
+        self._ready = self._began  # when the simulator was compiled, which says nothing of how long the rest takes
 
-    def __call__(self, beliefs: Sequence[Belief], budgets: Sequence[int], patience: int = 1) -> Outcomes:
-        effort = self._effort.fitted(max(budgets), patience * self._most)
+    def __call__(self, beliefs: Sequence[Belief], budgets: Sequence[int]) -> Outcomes:
+        """Run the next scene."""
+        effort = self._effort.fitted(max(budgets), self._most)
+        tell = self._tell_of_all if self._tell else None
+        outcomes = simulated(beliefs, self._arms, budgets, effort, self._seed, self._threads, tell)
+        self._ended += 1
+        return outcomes
+
+    def further(self, beliefs: Sequence[Belief], budgets: Sequence[int]) -> Outcomes:
+        """Run a scene again, with the patience that larger budgets need."""
+        effort = self._effort.fitted(max(budgets), _PATIENCE * self._most)
         return simulated(beliefs, self._arms, budgets, effort, self._seed, self._threads, self._tell)
+
+    def _tell_of_all(self, scene: Progress) -> None:
+        """Tell how far all scenes together are; they are equally long."""
+        if self._tell and scene.total:
+            done, total = self._ended * scene.total + scene.done, self._scenes * scene.total
+            now = time.monotonic()
+            if done == 0:
+                self._ready = now
+            left = (now - self._ready) * (total - done) / done if scene.seconds_left is not None else None
+            self._tell(Progress(done, total, scene.unit, now - self._began, left, scene.note))
 
 
 def _granted(
@@ -231,7 +261,7 @@ def _granted(
     """Return the smallest budget for a wish; look further where the first runs do not reach it."""
     found = smallest(wish, outcomes)
     if found is None and _compile.available():
-        outcomes = simulate(beliefs, asked.grid(far=True), _PATIENCE)
+        outcomes = simulate.further(beliefs, asked.grid(far=True))
         found = smallest(wish, outcomes)
     if found is None:
         last = asked.row(outcomes, len(outcomes.budgets) - 1, beliefs)
@@ -251,7 +281,7 @@ def _scenes(given: Pilot | tuple[float, float] | None, draws: int, few: int) -> 
         return [learned(given, draws)]
     if given is not None:
         return [guessed(*given, draws)]
-    return [guessed(ratio, 1.0, few) for ratio in RATIOS]
+    return [guessed(ratio, 1.0, few) for ratio in (RATIOS if _compile.available() else RATIOS[::2])]
 
 
 def _known(given: Pilot | tuple[float, float] | None, scenes: Sequence[Sequence[Belief]]) -> Known:
@@ -272,14 +302,16 @@ def _known(given: Pilot | tuple[float, float] | None, scenes: Sequence[Sequence[
     )
 
 
-def _notes(known: Known, given: Pilot | tuple[float, float] | None) -> list[str]:
+def _notes(arms: int, known: Known, given: Pilot | tuple[float, float] | None) -> list[str]:
     notes = []
+    if known.noise == 0:
+        notes.append(f"repeated scores do not differ, so {arms:,} pulls, one for each arm, find the best")
     if isinstance(given, Pilot) and not known.shows_spread:
         notes.append(
             f"the {given.pulls:,} scores of the pilot cannot tell its arms apart: they differ no more than noise of "
-            f"{known.noise:.3g} would make them. A good arm is at most about {known.spread_high:.2g} above an ordinary "
-            f"one; this plan takes {known.spread:.2g}, which is a guess. About {known.pulls_to_show:,} more pulls "
-            "would show it: score the same arms again, or more of them"
+            f"{known.noise:.3g} would make them. A good arm is at most about {known.spread_high:.2g} better than an "
+            f"ordinary one; this plan takes {known.spread:.2g}, which is a guess. About {known.pulls_to_show:,} more "
+            "pulls would show it: score the same arms again, or more of them"
         )
     if isinstance(given, Pilot):
         notes.append(

@@ -3,7 +3,7 @@
 A shape is a normal number z, bent: `bent(z, shape)` has mean 0, standard deviation 1 and about the shape's skewness. It
 is the cube by which Wilson and Hilferty (1931) come close to a gamma distribution: its tail is that of a normal for
 skew 0 and of an exponential for skew 2. A negative skew is the mirror image, whose upper end is bounded. A long upper
-tail may also end in a crowd, as scores on a scale with an end do: then the best few are close together.
+tail may also be a crowd below an end, as on a scale that has one: then the best are close together.
 """
 
 import math
@@ -14,33 +14,31 @@ import numpy as np
 
 from boxthirding.types import Floats
 
+_CROWDS: Final = (math.inf, 2.0, 1.0)  # where crowds may begin, each as plausible as the other
+
 
 class Shape(NamedTuple):
     """A shape, whatever its centre and its width."""
 
     skew: float
-    crowded: bool = False
-    """Whether the upper tail ends in a crowd."""
+    crowd: float = math.inf
+    """Where the upper tail begins to be a crowd, in standard deviations above the average; infinite: nowhere."""
 
 
 PLAUSIBLE: Final = {
     Shape(-1.0): 2,
     Shape(-0.5): 3,
     Shape(0.0): 4,
-    Shape(0.5): 2,
-    Shape(0.5, crowded=True): 2,
-    Shape(1.0): 2,
-    Shape(1.0, crowded=True): 2,
-    Shape(1.5): 1,
-    Shape(1.5, crowded=True): 2,
+    **{Shape(0.5, crowd): 2 for crowd in _CROWDS},
+    **{Shape(1.0, crowd): 2 for crowd in _CROWDS},
+    **{Shape(1.5, crowd): 1 for crowd in _CROWDS},
 }
 """Each shape that is thought possible, and how plausible it is before anything is known."""
 
 ONE_IN_TEN: Final = 1.2815515594457831
 """The z that a tenth of all arms exceed."""
 
-_CROWD: Final = 2.0  # standard deviations above the average where a crowd begins
-_ROOM: Final = 3.0  # how far above that it ends
+_ROOM: Final = 1.5  # how far a crowd reaches, in units of how far above the average it begins
 _REACH: Final = 4.5  # |z| of the outermost node
 _NODES: Final = 91
 
@@ -79,11 +77,11 @@ def _standard(shape: Shape) -> tuple[float, float]:
 
 
 def _raw(z: Floats, shape: Shape) -> Floats:
-    if not shape.crowded:
+    if math.isinf(shape.crowd):
         return _cube(z, shape.skew)
-    values = bent(z, Shape(shape.skew))
-    above = np.maximum(0.0, values - _CROWD)
-    crowded: Floats = np.minimum(values, _CROWD) + _ROOM * np.tanh(above / _ROOM)
+    values, room = bent(z, Shape(shape.skew)), _ROOM * shape.crowd
+    above = np.maximum(0.0, values - shape.crowd)
+    crowded: Floats = np.minimum(values, shape.crowd) + room * -np.expm1(-above / room)
     return crowded
 
 

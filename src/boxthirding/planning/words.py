@@ -15,6 +15,8 @@ def in_words(plan: Plan) -> str:
     parts = [heading(plan)]
     if plan.rows:
         parts.append(_table(plan.rows, by_ratio=plan.known.source == "nothing"))
+    if plan.known.source == "nothing":
+        parts.append("Regret is in units of the spread. For a plan in yours, give noise and spread, or a pilot.")
     parts += ["\n".join(_sentence(one, plan) for one in plan.granted)] if plan.granted else []
     if plan.rows and plan.known.source != "nothing":
         middle = plan.rows[len(plan.rows) // 2]
@@ -29,11 +31,11 @@ def heading(plan: Plan) -> str:
     known = plan.known
     if known.source == "nothing":
         return (
-            f"{plan.arms:,} arms; noise and spread are not known: for five ratios of noise to spread\n"
-            "(spread: how far a good arm, one of the best in ten, is above an ordinary one; regret in units of it)"
+            f"{plan.arms:,} arms; noise and spread are not known, so here are several ratios of noise to spread\n"
+            "(spread: how far a good arm, one of the best in ten, is above an ordinary one)"
         )
     how = "guessed" if known.source == "guesses" else "from the pilot"
-    spread = f"a good arm is {known.spread:.3g} above an ordinary one"
+    spread = f"a good arm is {known.spread:.3g} better than an ordinary one"
     return f"{plan.arms:,} arms; noise {known.noise:.3g}, {spread} ({how})"
 
 
@@ -70,7 +72,7 @@ def _table(rows: Sequence[Row], *, by_ratio: bool) -> str:
 def in_a_sentence(plan: Plan) -> str:
     """Say what the middle budget gives, as one would tell a colleague."""
     row = plan.rows[len(plan.rows) // 2]
-    return f"With {row.budget:,} pulls, expect about the {ordinal(round(row.rank))} best of {plan.arms:,}"
+    return f"With {row.budget:,} pulls, expect {standing(row.rank)} of {plan.arms:,}"
 
 
 def _sentence(one: Granted, plan: Plan) -> str:
@@ -83,7 +85,7 @@ def _sentence(one: Granted, plan: Plan) -> str:
         f"{ratio}{one.want}: {row.budget:,} pulls{' (' + ', '.join(costs) + ')' if costs else ''}; between "
         f"{found.budget_low:,} and {high} for what is not known.\n  Expected there: {share(found.chance)} of runs "
         f"({share(found.chance_low)} to {share(found.chance_high)}), mean regret {row.regret:.3g} "
-        f"({row.regret_low:.2g} to {row.regret_high:.2g}), about the {ordinal(round(row.rank))} best."
+        f"({row.regret_low:.2g} to {row.regret_high:.2g}), {standing(row.rank)}."
     )
 
 
@@ -103,6 +105,17 @@ def share(chance: float) -> str:
     '90 %'
     """
     return f"{100 * chance:.0f} %"
+
+
+def standing(rank: float) -> str:
+    """Return a mean rank as a person would say it.
+
+    >>> standing(1.0), standing(1.3), standing(5.7)
+    ('the best', 'the best or second best', 'about the 6th best')
+    """
+    if rank < 1.5:  # noqa: PLR2004  # rounds to 1
+        return "the best" if rank < 1.05 else "the best or second best"  # noqa: PLR2004  # another one in 20 runs
+    return f"about the {ordinal(round(rank))} best"
 
 
 def ordinal(number: int) -> str:

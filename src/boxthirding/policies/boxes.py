@@ -72,20 +72,12 @@ class State(NamedTuple):
     lifting: Ints  # [M] open jobs by the lowest level they touch
 
 
-class Boxes(Protocol):
-    """A `State`, or the state of another rule that has its fields."""
+class Arms(Protocol):
+    """The state of any rule that has these fields of a `State`."""
 
     @property
     def scalars(self) -> Ints:
         """[SCALARS] The single numbers; another rule may have more."""
-
-    @property
-    def ties(self) -> Ints:
-        """[6] The random stream that breaks ties."""
-
-    @property
-    def costs(self) -> Ints:
-        """[M] Pulls of a LIFT to each level."""
 
     @property
     def pulls(self) -> Ints:
@@ -98,6 +90,18 @@ class Boxes(Protocol):
     @property
     def place(self) -> Ints:
         """[K] The box the arm stands in, NONE, WITHDRAWN or NEW."""
+
+
+class Boxes(Arms, Protocol):
+    """A `State`, or the state of another rule that has its fields."""
+
+    @property
+    def ties(self) -> Ints:
+        """[6] The random stream that breaks ties."""
+
+    @property
+    def costs(self) -> Ints:
+        """[M] Pulls of a LIFT to each level."""
 
     @property
     def before(self) -> Ints:
@@ -230,13 +234,13 @@ def short_of_levels(state: Boxes) -> bool:
 
 
 @kernel
-def short_of_arms(state: Boxes) -> bool:
+def short_of_arms(state: Arms) -> bool:
     """Tell whether there is no room for the next unseen arm."""
     return state.scalars[SEEN] == len(state.place) and state.scalars[SEEN] < state.scalars[N_ARMS]
 
 
 @kernel
-def mean(state: Boxes, arm: int) -> float:
+def mean(state: Arms, arm: int) -> float:
     """Return the mean an arm competes with; -∞, if all its results were taken out."""
     return state.total[arm] / state.pulls[arm] if state.pulls[arm] > 0 else -math.inf
 

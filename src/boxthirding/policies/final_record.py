@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from boxthirding.policies.adaptive_box_thirding import ALL_MET, ORIGIN, recommend
+from boxthirding.policies.adaptive_box_thirding import recommend
 from boxthirding.policies.boxes import KNOWN, SEEN
+from boxthirding.policies.final import ALL_MET, ORIGIN
 from boxthirding.policies.records import Arm, BoxRecord, Size
 from boxthirding.types import NONE
 
@@ -17,7 +18,7 @@ class FinalRecord(BoxRecord):
         """Say where an arm stands now, and how it does in the final."""
         words = [super().place(state, number)]
         if state.scalars[ALL_MET] == 1 and self.level(state, number) is not None:
-            words.append("the boxes are closed, as every arm has been met")
+            words.append("the boxes are closed, as every arm has been tried")
         if number < state.scalars[KNOWN] and state.finalist[number]:
             finalists = self._finalists(state)
             words.append(f"in the final, {finalists.index(number) + 1} of {len(finalists)} by lower bound")
@@ -51,7 +52,5 @@ class FinalRecord(BoxRecord):
     def _move(self, box: int, numbers: list[int]) -> None:
         """Follow no candidate sets: everybody is a candidate."""
 
-    @staticmethod
-    def _arm(state: Any, number: int) -> Arm:
-        pulls = int(state.pulls[number])
-        return Arm(number, float(state.total[number] / pulls + state.facts[ORIGIN]) if pulls else 0.0, pulls)
+    def _origin(self, state: Any) -> float:
+        return float(state.facts[ORIGIN])

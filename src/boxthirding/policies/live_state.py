@@ -28,15 +28,20 @@ class LiveState:
     tell: Callable[[int, int, float, float], None]
     """Take the sums of some pulls of a job: tell(job, times, total, squares)."""
 
+    set_aside: Callable[[Any], int] | None
+    """Return how many results the rule of a state has set aside, ever; None, if it sets none aside."""
+
     def __init__(self, policy: Policy, n_arms: int, seed: int, capacity: int = 64) -> None:
         self.policy = policy
         self._rule = policy.rule
+        self.set_aside = getattr(policy, "set_aside", None)
         self.hold(policy.new(n_arms, seed, capacity))
 
     def hold(self, state: Any) -> None:
         """Go on with another state of the same policy."""
         self.arrays = state
         self.views = interpreted(state)
+        self._ask = partial(self._rule.ask, self.views)
         self.tell = partial(self._rule.tell, self.views)
 
     def __getstate__(self) -> tuple[Policy, Any]:
@@ -45,6 +50,7 @@ class LiveState:
     def __setstate__(self, state: tuple[Policy, Any]) -> None:
         self.policy, arrays = state
         self._rule = self.policy.rule
+        self.set_aside = getattr(self.policy, "set_aside", None)
         self.hold(arrays)
 
     @property
@@ -59,9 +65,9 @@ class LiveState:
     def ask(self) -> tuple[int, int, int]:
         """Return the next job, its arm and its pulls; the job may be WAIT."""
         while True:
-            job, arm, times = self._rule.ask(self.views)
-            if job != GROW:
-                return job, arm, times
+            job = self._ask()
+            if job[0] != GROW:
+                return job
             self.hold(self.policy.grow(self.arrays))
 
     def amend(self, arm: int, times: int, total: float, squares: float) -> None:
@@ -74,6 +80,12 @@ class LiveState:
     def drop(self, arm: int) -> None:
         """Withdraw an arm that the rule has met, or that has a record."""
         self._rule.drop(self.views, arm)
+
+    def strays(self) -> dict[int, tuple[int, float]]:
+        """Return, by arm, how many of its results the rule has set aside, and the latest of them."""
+        policy: Any = self.policy
+        found: dict[int, tuple[int, float]] = policy.strays(self.arrays)
+        return found
 
     def record_pulls(self, arm: int) -> int:
         """Return how many results the mean is of that an arm competes with, where the policy forgets."""

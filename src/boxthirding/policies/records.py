@@ -156,14 +156,15 @@ class BoxRecord:
 
     def note(self, state: State, pulls: int) -> None:
         """Take down the rows that the rule has written since the last time."""
-        written = int(state.scalars[MET])
+        written: int = state.scalars[MET]
         if written == self._read:
             return
         for row in range(max(self._read, written - len(state.met)), written):
             box, *numbers = state.met[row % len(state.met)].tolist()
             numbers = [number for number in numbers if number != NONE]
+            origin = self._origin(state)
             for number in numbers:
-                self._sit(state, number)
+                self._sit(state, number, origin)
             self._at.append(pulls)
             self._where.append(box)
             self._seats.append(len(self._who))
@@ -278,15 +279,15 @@ class BoxRecord:
             return dict(self._union(index))[number]
         return index
 
-    def _sit(self, state: State, number: int) -> None:
+    def _sit(self, state: State, number: int, origin: float) -> None:
         """Write an arm's part of the meeting that is being taken down."""
         while len(self._met) <= number:
             self._met.append(NONE)
             self._latest.append(NONE)
             self._box.append(NONE)
-        _, mean, pulls = self._arm(state, number)
+        pulls = state.pulls[number]
         self._who.append(number)
-        self._mean.append(mean)
+        self._mean.append(state.total[number] / pulls + origin if pulls else 0.0)
         self._pulls.append(pulls)
         self._earlier.append(self._met[number])
         self._met[number] = len(self._at)
@@ -318,10 +319,13 @@ class BoxRecord:
         self._union_box.append(box)
         self._members.append(len(self._member))
 
-    @staticmethod
-    def _arm(state: State, number: int) -> Arm:
+    def _arm(self, state: State, number: int) -> Arm:
         pulls = int(state.pulls[number])
-        return Arm(number, float(state.total[number]) / pulls if pulls else 0.0, pulls)
+        return Arm(number, float(state.total[number]) / pulls + self._origin(state) if pulls else 0.0, pulls)
+
+    def _origin(self, state: State) -> float:  # noqa: ARG002  # a state may have one
+        """Return what the totals of a state are counted from."""
+        return 0.0
 
 
 def _standing_in(state: State, box: int) -> Iterator[int]:

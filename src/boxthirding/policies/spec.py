@@ -9,11 +9,16 @@ from boxthirding._compile import is_kernel
 from boxthirding._text import did_you_mean
 from boxthirding.errors import InvalidInput
 from boxthirding.policies.adaptive_box_thirding import AdaptiveBoxThirding
+from boxthirding.policies.ash import AnytimeSequentialHalving
 from boxthirding.policies.asha import Asha
 from boxthirding.policies.box_thirding import BoxThirding
 from boxthirding.policies.bsh import BracketingSequentialHalving
 from boxthirding.policies.bucb import BracketingUCB
+from boxthirding.policies.chase import Chase
 from boxthirding.policies.doubling import DoublingSequentialHalving
+from boxthirding.policies.ebtc import EBTC
+from boxthirding.policies.klucb import KLUCB
+from boxthirding.policies.lilucb import LilUCB
 from boxthirding.policies.prose import Prose
 from boxthirding.policies.sequential_halving import SequentialHalving
 from boxthirding.policies.successive_rejects import SuccessiveRejects
@@ -26,6 +31,7 @@ POLICIES: Final[Mapping[str, type[Any]]] = {
     for policy in (
         BoxThirding,
         AdaptiveBoxThirding,
+        Chase,
         SequentialHalving,
         Uniform,
         BracketingSequentialHalving,
@@ -35,6 +41,10 @@ POLICIES: Final[Mapping[str, type[Any]]] = {
         SuccessiveRejects,
         DoublingSequentialHalving,
         UCBE,
+        KLUCB,
+        LilUCB,
+        EBTC,
+        AnytimeSequentialHalving,
     )
 }
 """Every policy by its name."""
@@ -122,6 +132,22 @@ def to_be_told(spec: str) -> frozenset[str]:
     _, cls, rest = _chosen(spec)
     given = {pair.partition("=")[0] for pair in rest.split(",")}
     return frozenset(getattr(cls, "told", ())) - given
+
+
+def needs_import(spec: str) -> bool:
+    """Tell whether a SPEC names a class by its module, which would be imported, and no package has entered that class.
+
+    >>> needs_import("b3:reuse=topup"), needs_import("my_policies:Mine:depth=3")
+    (False, True)
+    """
+    from importlib.metadata import entry_points  # noqa: PLC0415  # takes milliseconds
+
+    name, _, rest = spec.partition(":")
+    attribute = rest.partition(":")[0]
+    if name in POLICIES or not attribute or "=" in attribute:
+        return False
+    known = entry_points(group=ENTRY_POINTS)
+    return all(name != entry.name and f"{name}:{attribute}" != entry.value for entry in known)
 
 
 def written(policy: Policy) -> str:

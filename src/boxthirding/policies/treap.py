@@ -62,31 +62,115 @@ def insert(tree: Treap, which: int, arm: int, lower: float, upper: float) -> Non
     tree.champion[arm] = arm
     parent = NONE
     node = tree.root[which]
-    while node != NONE:
+    while node > NONE:
+        tree.weight[node] += 1
+        tree.champion[node] = better(tree, arm, tree.champion[node])
         parent = node
-        node = tree.left[node] if precedes(tree, arm, node) else tree.right[node]
+        left, right = tree.left[node], tree.right[node]  # both are read, so that no branch is needed when compiled
+        node = left if precedes(tree, arm, node) else right
     tree.parent[arm] = parent
     if parent == NONE:
         tree.root[which] = arm
-        return
-    if precedes(tree, arm, parent):
+    elif precedes(tree, arm, parent):
         tree.left[parent] = arm
     else:
         tree.right[parent] = arm
-    while tree.parent[arm] != NONE and priority(tree, tree.parent[arm]) < priority(tree, arm):
+    while tree.parent[arm] > NONE and priority(tree, tree.parent[arm]) < priority(tree, arm):
         rotate_up(tree, which, arm)
-    refresh_path(tree, tree.parent[arm])
+
+
+@kernel
+def build(tree: Treap, which: int, chain: int) -> None:
+    """Make a tree of arms whose values and luck are set; `chain` is the first, `right` leads on to the next one."""
+    arm = sorted_chain(tree, chain)
+    last = NONE
+    while arm > NONE:
+        after = tree.right[arm]
+        below = NONE
+        while last > NONE and priority(tree, last) < priority(tree, arm):
+            refresh(tree, last)
+            below = last
+            last = tree.parent[last]
+        if below > NONE:
+            tree.parent[below] = arm
+        if last > NONE:
+            tree.right[last] = arm
+        tree.left[arm] = below
+        tree.right[arm] = NONE
+        tree.parent[arm] = last
+        last = arm
+        arm = after
+    tree.root[which] = NONE
+    while last > NONE:
+        refresh(tree, last)
+        tree.root[which] = last
+        last = tree.parent[last]
+
+
+@kernel
+def sorted_chain(tree: Treap, chain: int) -> int:
+    """Sort a chain of arms by key and return the first: runs of 1, 2, 4, … are merged as soon as there are two."""
+    runs = NONE  # the first arm of the latest run; its parent is that of the run before, its weight the length
+    while chain > NONE:
+        arm, chain = chain, tree.right[chain]
+        tree.right[arm] = NONE
+        length = 1
+        while runs > NONE and tree.weight[runs] == length:
+            before = tree.parent[runs]
+            arm = merged(tree, runs, arm)
+            runs = before
+            length *= 2
+        tree.weight[arm] = length
+        tree.parent[arm] = runs
+        runs = arm
+    while runs > NONE:
+        before = tree.parent[runs]
+        chain = merged(tree, runs, chain)
+        runs = before
+    return chain
+
+
+@kernel
+def merged(tree: Treap, one: int, two: int) -> int:
+    """Merge two chains in order and return the first arm."""
+    first = last = NONE
+    while one > NONE and two > NONE:
+        leads = precedes(tree, one, two)
+        arm = one if leads else two
+        after = tree.right[arm]
+        one = after if leads else one
+        two = two if leads else after
+        if last == NONE:
+            first = arm
+        else:
+            tree.right[last] = arm
+        last = arm
+    rest = two if one == NONE else one
+    if last == NONE:
+        return rest
+    tree.right[last] = rest
+    return first
+
+
+@kernel
+def keeps_place(tree: Treap, arm: int, lower: float) -> bool:
+    """Tell whether an arm of a tree would be where it is with another key."""
+    rises = lower > tree.lower[arm]
+    other = preceding(tree, arm) if rises else following(tree, arm)
+    if other == NONE:
+        return True
+    if lower == tree.lower[other]:
+        return (tree.luck[arm] > tree.luck[other]) != rises
+    return (lower > tree.lower[other]) != rises
 
 
 @kernel
 def remove(tree: Treap, which: int, arm: int) -> None:
     """Take an arm out."""
-    while tree.left[arm] != NONE or tree.right[arm] != NONE:
+    while tree.left[arm] > NONE or tree.right[arm] > NONE:
         left, right = tree.left[arm], tree.right[arm]
-        if right == NONE or (left != NONE and priority(tree, left) > priority(tree, right)):
-            rotate_up(tree, which, left)
-        else:
-            rotate_up(tree, which, right)
+        leads = right == NONE or (left > NONE and priority(tree, left) > priority(tree, right))
+        rotate_up(tree, which, left if leads else right)
     parent = tree.parent[arm]
     if parent == NONE:
         tree.root[which] = NONE
@@ -94,14 +178,19 @@ def remove(tree: Treap, which: int, arm: int) -> None:
         tree.left[parent] = NONE
     else:
         tree.right[parent] = NONE
-    refresh_path(tree, parent)
+    while parent > NONE:
+        if tree.champion[parent] == arm:
+            refresh(tree, parent)
+        else:
+            tree.weight[parent] -= 1
+        parent = tree.parent[parent]
 
 
 @kernel
 def first(tree: Treap, which: int) -> int:
     """Return the arm with the largest key, or NONE."""
     node = tree.root[which]
-    while node != NONE and tree.left[node] != NONE:
+    while node > NONE and tree.left[node] > NONE:
         node = tree.left[node]
     return node
 
@@ -109,13 +198,28 @@ def first(tree: Treap, which: int) -> int:
 @kernel
 def following(tree: Treap, arm: int) -> int:
     """Return the arm that comes after another one, or NONE."""
-    if tree.right[arm] != NONE:
+    if tree.right[arm] > NONE:
         node = tree.right[arm]
-        while tree.left[node] != NONE:
+        while tree.left[node] > NONE:
             node = tree.left[node]
         return node
     above = tree.parent[arm]
-    while above != NONE and tree.right[above] == arm:
+    while above > NONE and tree.right[above] == arm:
+        arm = above
+        above = tree.parent[arm]
+    return above
+
+
+@kernel
+def preceding(tree: Treap, arm: int) -> int:
+    """Return the arm that comes before another one, or NONE."""
+    if tree.left[arm] > NONE:
+        node = tree.left[arm]
+        while tree.right[node] > NONE:
+            node = tree.right[node]
+        return node
+    above = tree.parent[arm]
+    while above > NONE and tree.left[above] == arm:
         arm = above
         above = tree.parent[arm]
     return above
@@ -126,13 +230,15 @@ def champion_among(tree: Treap, which: int, k: int) -> int:
     """Return the arm with the largest upper among the k with the largest keys, or NONE."""
     best = NONE
     node = tree.root[which]
-    while node != NONE and k > 0:
+    while node > NONE and k > 0:
+        if k >= tree.weight[node]:
+            return better(tree, best, tree.champion[node])
         left = tree.left[node]
         larger = 0 if left == NONE else tree.weight[left]
         if larger >= k:
             node = left
         else:
-            if left != NONE:
+            if left > NONE:
                 best = better(tree, best, tree.champion[left])
             best = better(tree, best, node)
             k -= larger + 1
@@ -143,13 +249,14 @@ def champion_among(tree: Treap, which: int, k: int) -> int:
 @kernel
 def better(tree: Treap, arm: int, other: int) -> int:
     """Return whichever has the larger upper; either may be NONE."""
-    if arm == NONE:
+    if arm <= NONE:
         return other
-    if other == NONE or tree.upper[arm] > tree.upper[other]:
+    if other <= NONE:
         return arm
-    if tree.upper[arm] == tree.upper[other] and tree.luck[arm] > tree.luck[other]:
-        return arm
-    return other
+    one, two = tree.upper[arm], tree.upper[other]
+    if one == two:  # rare, so it stands apart: what is left needs no branch when compiled
+        return arm if tree.luck[arm] > tree.luck[other] else other
+    return arm if one > two else other
 
 
 @kernel
@@ -182,7 +289,7 @@ def rotate_up(tree: Treap, which: int, arm: int) -> None:
         child = tree.left[arm]
         tree.right[parent] = child
         tree.left[arm] = parent
-    if child != NONE:
+    if child > NONE:
         tree.parent[child] = parent
     tree.parent[parent] = arm
     tree.parent[arm] = above
@@ -201,20 +308,33 @@ def refresh(tree: Treap, arm: int) -> None:
     """Work out an arm's subtree from its children's."""
     left, right = tree.left[arm], tree.right[arm]
     size = 1
-    best = arm
-    if left != NONE:
+    if left > NONE:
         size += tree.weight[left]
-        best = better(tree, best, tree.champion[left])
-    if right != NONE:
+    if right > NONE:
         size += tree.weight[right]
-        best = better(tree, best, tree.champion[right])
     tree.weight[arm] = size
-    tree.champion[arm] = best
+    tree.champion[arm] = boldest(tree, arm)
+
+
+@kernel
+def boldest(tree: Treap, arm: int) -> int:
+    """Return who has the largest upper in an arm's subtree, as its children know their own."""
+    best = arm
+    left, right = tree.left[arm], tree.right[arm]
+    if left > NONE:
+        best = better(tree, best, tree.champion[left])
+    if right > NONE:
+        best = better(tree, best, tree.champion[right])
+    return best
 
 
 @kernel
 def refresh_path(tree: Treap, arm: int) -> None:
-    """Work out the subtrees from an arm up to the root."""
-    while arm != NONE:
-        refresh(tree, arm)
-        arm = tree.parent[arm]
+    """Let an arm and the nodes above it know that its upper has changed."""
+    node = arm
+    while node > NONE:
+        was = tree.champion[node]
+        tree.champion[node] = boldest(tree, node)
+        if was != arm and tree.champion[node] != arm:  # nothing above has heard of it
+            return
+        node = tree.parent[node]

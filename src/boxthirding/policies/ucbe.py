@@ -159,7 +159,7 @@ def renew(state: State) -> None:
         scalars[PHASE] += 1
     if scalars[PHASE] > begun:
         k = state.phase[scalars[PHASE] - 1]
-        hardness = float(scalars[N_ARMS] if k == 0 else worst_ratio(state, k))
+        hardness = float(max(1, scalars[N_ARMS]) if k == 0 else worst_ratio(state, k))  # all arms may be withdrawn
         state.exploration[0] = min(float(state.budget[0]) / hardness, LARGEST_FLOAT)  # -∞ + ∞ would be no index
         renew_indices(state)
         play_all(state.boldest, 0, len(state.indices), state.indices, state.luck)

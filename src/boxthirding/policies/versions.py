@@ -14,16 +14,21 @@ from types import FunctionType, ModuleType
 from typing import Any, Final
 
 VERSIONS: Final[Mapping[str, tuple[int, str]]] = {
-    "asha": (1, "aaccd024ee42b7be"),
+    "ash": (1, "79dc32d6d54e0ade"),
+    "asha": (1, "cf7283ad3e042fe4"),
     "b3": (1, "6412698143b6fdf1"),
-    "b3auto": (1, "71740697dd2f6f49"),
+    "b3auto": (1, "ea23f1910b58f1d8"),
     "bsh": (1, "aa2aba7fdb0e0caa"),
-    "bucb": (1, "e4fcc843d19696b3"),
+    "bucb": (1, "e1f5467932c58753"),
+    "chase": (1, "747fdaf2a15a023d"),
     "dsh": (1, "2bd87412a2e83b68"),
-    "prose": (1, "77bd440ba0d0b47a"),
+    "ebtc": (1, "454fba3622d0ac2e"),
+    "klucb": (1, "f00f9ac3ce1fc884"),
+    "lilucb": (1, "00e4e2943877200f"),
+    "prose": (1, "84928f8f7d078ea0"),
     "sh": (1, "3cc8ba4c405ceb56"),
     "sr": (1, "1fa82eec8e752a0c"),
-    "ucbe": (1, "a42ab1343710481f"),
+    "ucbe": (1, "af58b9a05fd56318"),
     "us": (1, "f343b1a79b01555b"),
 }
 """By name of the policy: its version, and the digest of the rule that has it."""

@@ -37,7 +37,8 @@ def arms_of(data: bytes, path: str, *, header: bool = True, used: Iterable[str] 
             raise UnreadableData(f"{path}, line {line}: the arm is empty, but must have a label")
         if label in first:
             raise UnreadableData(
-                f"{path}, line {line}: arm {label!r} stands on line {first[label]} already, but a label must be unique"
+                f"{path}, line {line}: arm {label!r} stands on line {first[label]} already, but a label must be "
+                "unique: leave one out, or give the table a column arm with a label for each row"
             )
         first[label] = line
     return arms
@@ -81,7 +82,8 @@ def read_known(
     sheet = read_sheet(path, header=header).named("arm", *([third] if third else []), "reward")
     reward = "reward" if sheet.has(["reward"]) else "score"
     if not sheet.has(["arm", reward, *([third] if third else [])]):
-        raise sheet.without("arm and reward (or score)" if third is None else f"arm, {third} and reward (or score)")
+        wanted = "arm and reward" if third is None else f"arm, {third} and reward"
+        raise sheet.without(f"{wanted} (or score): rename them")
     indices: dict[str, list[int]] = {}
     for index, example in enumerate(examples or ()):
         indices.setdefault(example, []).append(index)

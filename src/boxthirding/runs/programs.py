@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from boxthirding._checks import is_number
 from boxthirding._sheets import number
-from boxthirding._text import visible
+from boxthirding._text import cut, visible
 from boxthirding.errors import CommandFailed, InvalidInput, StudyDiffers
 from boxthirding.find import Examples
 from boxthirding.runs.commands import Command
@@ -64,7 +64,7 @@ class Program:
         pull, example = paired
         values = {"pull": str(pull), "example": example, **(arm if isinstance(arm, dict) else {"arm": str(arm)})}
         words, text = self._command.filled_in(values)
-        shown = f"`{visible(_beginning(text, _COMMAND))}`"
+        shown = f"`{visible(cut(text, _COMMAND))}`"
         output, errors, code = self._run(words, shown)
         if code != 0:
             how = f"ended with exit code {code}" if code > 0 else f"was ended by signal {-code}"
@@ -155,7 +155,7 @@ def _number(shown: str, output: Tail) -> tuple[float, float] | float:
         what = f"no whole line in its last {KEPT:,} bytes" if output.is_cut else "nothing"
         raise CommandFailed(f"{shown} printed {what}, but must print a number")
     whole = _last_line(text)
-    line = _beginning(whole, _LINE)
+    line = cut(whole, _LINE)
     try:
         numbers = [number(word) for word in whole.split()]
     except ValueError:
@@ -173,13 +173,8 @@ def _last_words(errors: Tail) -> str:
     """Say what a program that failed printed on its stderr."""
     text = errors.text()
     if text.strip():
-        return f"the last line of its stderr is {_beginning(_last_line(text), _LINE)!r}"
+        return f"the last line of its stderr is {cut(_last_line(text), _LINE)!r}"
     return f"its stderr has no whole line in its last {KEPT:,} bytes" if errors.is_cut else "its stderr is empty"
-
-
-def _beginning(text: str, length: int) -> str:
-    """Return a text, or its beginning if it is long."""
-    return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
 def _last_line(text: str) -> str:

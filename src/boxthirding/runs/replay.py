@@ -6,9 +6,11 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from boxthirding._checks import whole
 from boxthirding.errors import InvalidInput
 from boxthirding.policies.spec import as_policy, to_be_told, written
 from boxthirding.runs.matrices import Matrix
+from boxthirding.runs.rows import RowsUCBE
 from boxthirding.sim import Run, Setting, sweep
 from boxthirding.types import Floats, Progress
 
@@ -40,11 +42,11 @@ class Pick(NamedTuple):
 
 @dataclass(frozen=True)
 class _Part:
-    """A setting of the simulator that answers for one policy at some shares of the cost."""
+    """A setting of the simulator, or UCB-E over rows, that answers for one policy at some shares of the cost."""
 
     policy: str
     """As it was given."""
-    setting: Setting
+    setting: Setting | RowsUCBE
     shares: tuple[float, ...]
     told: tuple[str, ...]
 
@@ -57,8 +59,8 @@ class Replay:
     matrix : Matrix
         The scores; a pull of an arm is the score of a random example of its row.
     policies : sequence of str
-        As SPECs. One that must be told the budget is run once for each share; one that must be told the noise is told
-        the spread within rows.
+        As SPECs, or `ucbe-rows`, see `RowsUCBE`. One that must be told the budget is run once for each share; one that
+        must be told the noise is told the spread within rows.
     shares : sequence of float
         How much of the cost may be spent, each in (0, 1].
     replicates : int, default 200
@@ -86,29 +88,42 @@ class Replay:
                     f"policy {policy} is given {policies.count(policy)} times, but counts once: leave one out"
                 )
         self.matrix = matrix
+        self.replicates, self.seed = whole("the number of replicates", replicates, least=1), seed
         self.left_out: list[str] = []
         """Which policies are left out at which share, and why."""
-        self._parts = self._planned(policies, tuple(sorted(set(shares))), replicates, seed)
+        self._parts = self._planned(policies, tuple(sorted(set(shares))))
 
     def run(self, *, threads: int | None = None, progress: bool | Callable[[Progress], None] = True) -> list[Pick]:
         """Run all of it; return a row for each share and policy, share by share, policies as they were given."""
-        runs = sweep([part.setting for part in self._parts], threads=threads, progress=progress)
+        settings = [part.setting for part in self._parts if isinstance(part.setting, Setting)]
+        simulated = iter(sweep(settings, threads=threads, progress=progress) if settings else ())
+        runs = [
+            next(simulated) if isinstance(part.setting, Setting) else self._over_rows(part.setting, part.shares)
+            for part in self._parts
+        ]
         return _picks(self.matrix, self._parts, runs)
 
-    def _planned(self, policies: Sequence[str], shares: tuple[float, ...], replicates: int, seed: int) -> list[_Part]:
+    def _over_rows(self, policy: RowsUCBE, shares: tuple[float, ...]) -> Run:
+        pulls = sorted({_pulls(self.matrix, share) for share in shares})
+        return policy.run(self.matrix.scores, pulls, self.replicates, self.seed)
+
+    def _planned(self, policies: Sequence[str], shares: tuple[float, ...]) -> list[_Part]:
         """Return what to run: once for all shares, or once for each, where the policy must know the budget."""
         rewards = self.matrix.rewards()
         instance = rewards.instance()
         parts = []
         refused: InvalidInput | None = None
         for policy in policies:
+            if (over_rows := RowsUCBE.parsed(policy)) is not None:
+                parts.append(_Part(policy, over_rows, shares, ()))
+                continue
             needs = to_be_told(policy) - {"hardness"}
             groups = [(share,) for share in shares] if "budget" in needs else [shares]
             for group in groups:
                 pulls = tuple(_pulls(self.matrix, share) for share in group)
                 try:
                     full = self._full(policy, needs, pulls[-1])
-                    setting = Setting(instance, rewards, full, pulls[-1], pulls, replicates, seed)
+                    setting = Setting(instance, rewards, full, pulls[-1], pulls, self.replicates, self.seed)
                 except InvalidInput as problem:
                     if "budget" not in needs:
                         raise
@@ -132,8 +147,8 @@ def _pulls(matrix: Matrix, share: float) -> int:
 
 def _picks(matrix: Matrix, parts: Iterable[_Part], runs: Iterable[Run]) -> list[Pick]:
     rows = []
+    means = np.nanmean(matrix.scores, axis=1)
     for part, run in zip(parts, runs, strict=True):
-        means = part.setting.task.source.means
         rows += [_pick(matrix, part, run, means, share) for share in part.shares]
     order = {policy: place for place, policy in enumerate(dict.fromkeys(row.policy for row in rows))}
     return sorted(rows, key=lambda row: (row.share, order[row.policy]))

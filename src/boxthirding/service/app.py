@@ -11,16 +11,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from boxthirding.errors import BoxThirdingError
-from boxthirding.service.problems import on_invalid, on_library_error, on_refusal, problem, problem_reply
-from boxthirding.service.routes import access, arms, pages, rating, reading, studies, tickets
+from boxthirding.service.described import described
+from boxthirding.service.problems import on_invalid, on_library_error, problem, problem_reply
+from boxthirding.service.routes import access, arms, live, pages, plans, rating, reading, studies, tickets
 from boxthirding.service.service import Service
 from boxthirding.service.shield import API, Shield
+from boxthirding.service.templates import refusal
 
 ROUTERS: Final = (
-    *[(API, part.router) for part in (studies, tickets, arms, reading, access, rating)],
+    *[(API, part.router) for part in (rating, tickets, studies, live, arms, reading, access, plans)],
     ("", pages.router),
 )
-"""All endpoints: what their paths begin with, and the rest."""
+"""All endpoints: what their paths begin with, and the rest; what is called most first, as they are tried in order."""
 
 _ABOUT = (
     "Find the best of many noisy options: workers come with a key, raters with a link. Errors are RFC 9457 problems. "
@@ -42,16 +44,23 @@ def create_app(service: Service) -> FastAPI:
     app.state.service = service
     for prefix, router in ROUTERS:
         app.include_router(router, prefix=prefix)
-    app.add_exception_handler(HTTPException, on_refusal)
+    app.add_exception_handler(HTTPException, _on_refusal)
     app.add_exception_handler(RequestValidationError, on_invalid)
     app.add_exception_handler(BoxThirdingError, on_library_error)
     app.add_exception_handler(Exception, _on_failure)
     app.add_middleware(_shield(service))
+    app.openapi = described(app.openapi)  # type: ignore[method-assign]  # as FastAPI's documentation does
     return app
 
 
 def _shield(service: Service) -> Any:
     return lambda app: Shield(app, service)
+
+
+async def _on_refusal(request: Request, error: Exception) -> Response:
+    if not isinstance(error, HTTPException):
+        raise error
+    return refusal(error, request.url.path, request.headers.get("accept", ""))
 
 
 async def _on_failure(_: Request, __: Exception) -> Response:

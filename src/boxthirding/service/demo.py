@@ -24,8 +24,8 @@ _SITTING = 40
 class Demo:
     """Simulated raters on a contest of captions that have the true means of the embedded ones."""
 
-    def __init__(self, service: Service, say: Callable[[str], None]) -> None:
-        self._service, self._say = service, say
+    def __init__(self, service: Service, address: str, say: Callable[[str], None]) -> None:
+        self._service, self._address, self._say = service, address, say
         self._stop = threading.Event()
         means = captions(_ARMS * 18).means[::18]  # from the best to the worst
         self._means = {f"Caption {number}": mean for number, mean in enumerate(_shuffled(means.tolist()), 1)}
@@ -43,7 +43,7 @@ class Demo:
             )
             studies.new(NAME, list(self._means), about, seed=1)
         secret, _ = self._service.links.new(NAME, name="demo")
-        self._say(f"The contest {NAME!r} is rated by simulated raters.")
+        self._say(f"The contest {NAME!r} is rated by simulated raters. Rate too: {self._address}/rate/{secret}")
         for number in range(_RATERS):
             threading.Thread(target=self._rate, args=(secret, number), daemon=True, name=f"demo-{number}").start()
 

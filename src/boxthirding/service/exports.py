@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from itertools import chain, count
 from typing import Any, Final
 
 from boxthirding.service.studies import About
@@ -50,8 +51,7 @@ def arms(study: Study, about: About) -> Iterator[bytes]:
             answers.setdefault(row["arm"], Counter())[row["answer"]] += 1
             squares[row["arm"]] = squares.get(row["arm"], 0.0) + row["reward"] ** 2
     names = [answer.label for answer in about.scale]
-    columns = ("rank", "caption", "mean", "precision", "votes", *map(_slug, names), "level", "withdrawn")
-    return _lines(columns, _arm_rows(study, names, answers, squares))
+    return _lines(_arm_columns(names), _arm_rows(study, names, answers, squares))
 
 
 def journal(study: Study) -> Iterator[bytes]:
@@ -85,6 +85,7 @@ def _results(study: Study, about: About) -> Iterator[tuple[Any, ...]]:
                 excluded.add(holder)
             case Included(holder=holder):
                 excluded.discard(holder)
+    aside = Counter((result.label, result.ticket, result.reward) for result in study.set_aside())
     tickets: dict[int, tuple[Label, str]] = {}
     told: set[int] = set()
     for event in _events(study):
@@ -97,17 +98,28 @@ def _results(study: Study, about: About) -> Iterator[tuple[Any, ...]]:
                 label, holder = tickets.get(ticket, _LOST)
                 holder = event.holder or holder
                 details = event.details or {}
-                answer = details.get("answer", "")
+                answer = details.get("answer")
                 if ticket in corrected and ticket not in told:  # a later result of a ticket is one of its own
-                    reward = corrected[ticket]
-                    answer = about.answer(reward) or ""
+                    reward, answer = corrected[ticket], None
+                answer = answer or about.answer(reward) or ""  # a program tells a reward alone
+                key = (label, None if ticket in told else ticket, reward)
                 told.add(ticket)
                 claims = [details.get(name, "") for name in ("id", "study_id", "session_id")]
                 row = (_moment(event.at), holder, label, answer, reward, details.get("seconds", ""), ticket)
-                yield (*row, holder not in excluded, *claims)
+                yield (*row, holder not in excluded and not _taken(aside, key), *claims)
             case Observed(results=known):
                 for label, reward, _ in known:
-                    yield (_moment(event.at), "", label, "", reward, "", "", True, "", "", "")
+                    counts = not _taken(aside, (label, None, reward))
+                    answer = about.answer(reward) or ""
+                    yield (_moment(event.at), "", label, answer, reward, "", "", counts, "", "", "")
+
+
+def _taken(rows: Counter[tuple[Any, ...]], row: tuple[Any, ...]) -> bool:
+    """Take a row out of some, if it is there; tell whether it was."""
+    if rows[row] == 0:
+        return False
+    rows[row] -= 1
+    return True
 
 
 def _arm_rows(
@@ -148,5 +160,15 @@ def _moment(at: float) -> str:
     return datetime.fromtimestamp(min(max(at, 0.0), _LATEST), UTC).isoformat(timespec="milliseconds")
 
 
-def _slug(text: str) -> str:
-    return re.sub(r"\W+", "_", text.strip().casefold()).strip("_") or "answer"
+def _arm_columns(answers: list[str]) -> tuple[str, ...]:
+    """Return the columns of the summary, each with a name of its own: answers may be pictograms, or be called mean."""
+    before, after = ("rank", "caption", "mean", "precision", "votes"), ("level", "withdrawn")
+    taken = {*before, *after}
+    names = []
+    for text in answers:
+        plain = re.sub(r"\W+", "_", text.strip().casefold()).strip("_") or text
+        tries = chain([plain], (f"{plain}_{number}" for number in count(2)))
+        name = next(name for name in tries if name not in taken)
+        taken.add(name)
+        names.append(name)
+    return (*before, *names, *after)

@@ -40,7 +40,8 @@ def needs(who: str, body: int = SMALL, raw: str | None = None) -> dict[str, Any]
     extra: dict[str, Any] = {_WHO: who, _BODY: body}
     if raw is not None:
         schema = {"type": "string", "format": "binary"}
-        extra["requestBody"] = {"required": True, "content": {raw: {"schema": schema}}}
+        example = {"example": "caption,score\nWrong floor.,0.5\n"} if raw.startswith("text/") else {}
+        extra["requestBody"] = {"required": True, "content": {raw: {"schema": schema, **example}}}
     return {"openapi_extra": extra}
 
 
@@ -62,7 +63,8 @@ def rater_of(request: Request) -> Rater:
     """Return the rater of a request to a route that needs one."""
     rater = request.scope.get("boxthirding.rater")
     if not isinstance(rater, Rater):
-        raise Refusal(403, "no rater's cookie came with the request", "open the rating link, and allow its cookie")
+        advice = "allow cookies for this page, and open the rating link again"
+        raise Refusal(403, "no rater's cookie came with the request", advice, reason="cookie")
     return rater
 
 
@@ -88,11 +90,19 @@ def check(who: str, held: object, study: str | None) -> None:
         return
     scope = _OF_ALL.get(who, who)
     if not held.may(scope):
-        raise Refusal(403, f"this needs a key of scope {scope}, and this one is of scope {held.scope}")
+        raise Refusal(
+            403,
+            f"this needs a key of scope {scope}, and this one is of scope {held.scope}",
+            f"ask an operator for a key of scope {scope}",
+        )
     if who in _OF_ALL and held.study is not None:
-        raise Refusal(403, "this needs a key of all studies, and this one is of one study")
+        raise Refusal(
+            403,
+            "this needs a key of all studies, and this one is of one study",
+            "ask an operator of all studies for one",
+        )
     if study is not None and not held.covers(study):
-        raise Refusal(403, "this key is of another study")
+        raise Refusal(403, "this key is of another study", "use one of this study, which its operator can make")
 
 
 class GuardedRoute(APIRoute):
@@ -111,18 +121,24 @@ class GuardedRoute(APIRoute):
                 raise too_large(most)
             careful = _Careful(request.scope, limited(request.receive, most))
             key = request.headers.get("idempotency-key")
-            if key is None or request.method != "POST" or who in (ALL, LINK):
+            if key is None or request.method not in ("POST", "DELETE") or who in (ALL, LINK):
                 return await handle(careful)
-            return await _once(careful, key, handle)
+            of_study = None if who == OWNER else request.path_params.get("name")  # one that is deleted has no replies
+            return await _once(careful, key, of_study, handle)
 
         return guarded
 
 
-async def _once(request: "_Careful", key: str, handle: Handle) -> Response:
-    """Answer a request as it was answered before, if it was."""
-    replies, held = service_of(request).replies, key_of(request)
-    name, body = name_of(held.id, request.method, request.url.path, key), await request.body()
-    before = await run_in_threadpool(replies.begin, name, body)
+async def _once(request: "_Careful", key: str, study: str | None, handle: Handle) -> Response:
+    """Answer a request as it was answered before, if it was: another study of the same name has answered nothing."""
+    replies, held, body = service_of(request).replies, key_of(request), await request.body()
+
+    def begin() -> tuple[str, Reply | None]:
+        origin = service_of(request).studies.origin(study)
+        name = name_of(held.id, request.method, request.url.path + origin, key)
+        return name, replies.begin(name, body)
+
+    name, before = await run_in_threadpool(begin)
     if before is not None:
         return Response(before.body, before.status, {"Idempotency-Replayed": "true"}, media_type=before.type)
     reply: Reply | None = None
@@ -157,10 +173,15 @@ class _Careful(Request):
                 if b"\\u" in body:
                     json.dumps(value, ensure_ascii=False).encode()
             except (RecursionError, UnicodeError) as error:
-                raise Refusal(400, f"the body is no JSON that can be kept: {type(error).__name__}") from None
+                what = "is nested too deep" if isinstance(error, RecursionError) else "has text that is no Unicode"
+                raise Refusal(400, f"the body {what}, so it cannot be kept", "send plain JSON in UTF-8") from None
             self._json = value
         return self._json
 
 
 def _refuse(constant: str) -> None:
-    raise Refusal(400, f"the body has the number {constant}, but numbers must be finite")
+    raise Refusal(
+        400,
+        f"the body has the number {constant}, but numbers must be finite",
+        "report a failure where there is no number",
+    )

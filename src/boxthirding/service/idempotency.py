@@ -34,10 +34,17 @@ class Replies:
     def begin(self, name: str, body: bytes) -> Reply | None:
         """Return the reply that a request had before; None for the first one, which must `end`."""
         if name in self._under_way:
-            raise Refusal(409, "a request with this Idempotency-Key is under way", "wait for its reply, then try again")
+            raise Refusal(
+                409,
+                "a request with this Idempotency-Key is under way",
+                "wait for its reply, then try again",
+                transient=True,
+            )
         record = self._records.get(KIND, name)
         if record is None or record.at < self._clock() - DAY:
             self._under_way.add(name)
+            begun = json.dumps({"body": _digest(body), "status": None}).encode()
+            self._records.put(KIND, Record(name, self._clock(), begun))  # so that a crash before the reply is noticed
             return None
         head, _, kept = record.data.partition(b"\n")
         facts = json.loads(head)
@@ -45,12 +52,22 @@ class Replies:
             raise Refusal(
                 422, "this Idempotency-Key came with another body before", "use a new key for another request"
             )
+        if facts["status"] is None:
+            raise Refusal(
+                409,
+                "the server was stopped while a request with this Idempotency-Key was under way: it may have been "
+                "carried out or not",
+                "look at the study, then repeat what is missing under a new key",
+                unsure=True,
+            )
         return Reply(facts["status"], facts["type"], kept)
 
     def end(self, name: str, body: bytes, reply: Reply | None) -> None:
         """Keep the reply of a request; None, if it had none that counts."""
         try:
-            if reply is not None:
+            if reply is None:
+                self._records.delete(KIND, name)
+            else:
                 facts = {"body": _digest(body), "status": reply.status, "type": reply.type}
                 data = json.dumps(facts).encode() + b"\n" + reply.body
                 self._records.put(KIND, Record(name, self._clock(), data))

@@ -16,6 +16,9 @@ PICTURE: Final = 5_000_000
 LARGE: Final = 32_000_000
 """Bytes of a body that holds arms."""
 
+HEADERS: Final = 32_768
+"""Bytes of a request's headers."""
+
 _MOST: Final = 50_000  # buckets: full ones are thrown away beyond that
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]

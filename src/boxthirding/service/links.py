@@ -125,14 +125,19 @@ class Links:
         if link.signed and not (
             name and signature and hmac.compare_digest(signature.encode(), self.signature(link.id, name).encode())
         ):
-            raise Refusal(403, "this link is for raters with a signed id", "use the link exactly as you were sent it")
+            advice = "use the link exactly as you were sent it"
+            raise Refusal(403, "this link is for raters with a signed id", advice, reason="signature")
         if name is None:
             return self._new(link, secrets.token_hex(_DIGITS // 2), claims)
-        rater_id = self._signed("rater", link.id, name)[:_DIGITS]
+        rater_id = self.rater_id(link, name)
         known = self._raters.get((link.id, rater_id)) or self._kept(link.id, rater_id)
         if known is not None:
             return replace(known, is_guest=not link.signed)
         return self._new(link, rater_id, claims)
+
+    def rater_id(self, link: Link, name: str) -> str:
+        """Return the id here of a rater whom another service calls by a name."""
+        return self._signed("rater", link.id, name)[:_DIGITS]
 
     def claims_of(self, holder: str) -> dict[str, str] | None:
         """Return what a rater says it is, by the name of a holder; None, if it is no rater."""
@@ -146,7 +151,7 @@ class Links:
         with self._lock:
             if self.raters(link.id) >= link.raters:
                 few = "it is for one rater" if link.raters == 1 else f"it is for {link.raters:,} raters"
-                raise Refusal(403, f"this link is used up: {few}", "ask for another link")
+                raise Refusal(403, f"this link is used up: {few}", "ask for another link", reason="full")
             rater = Rater(rater_id, link.id, claims, self._clock())
             self._records.put_new(_kind(link.id), Record(rater_id, rater.made, json.dumps(asdict(rater)).encode()))
             self._raters[link.id, rater_id] = rater

@@ -10,6 +10,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from boxthirding import errors
+from boxthirding.service.advice import advice_on
+from boxthirding.service.misfits import misfits
 
 _STATUS: Final[tuple[tuple[type[errors.BoxThirdingError], int], ...]] = (
     (errors.UnknownStudy, 404),
@@ -43,8 +45,11 @@ _TITLES: Final = {
     503: "The database cannot be reached",
 }
 
-_SHOWN: Final = 20  # places that do not fit
-_LONGEST: Final = 300  # characters of what is wrong with one
+_OF_FRAMEWORK: Final = {
+    404: ("nothing is at this path", "/openapi.json lists the paths"),
+    405: ("this path does not take this method", "/openapi.json lists the methods of each path"),
+}
+"""What is wrong, and what to do, where the framework itself refuses a request."""
 
 
 class Refusal(HTTPException):
@@ -71,9 +76,11 @@ def problem(status: int, detail: str, advice: str = "", **more: Any) -> dict[str
 
 
 def problem_of(error: errors.BoxThirdingError) -> dict[str, Any]:
-    """Return an error of the library as a problem; `error` names its class, for programs."""
+    """Return an error of the library as a problem; `error` names its class, and `python` advises those who call it."""
     status = next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
-    return problem(status, error.problem, error.advice, error=type(error).__name__, transient=error.transient)
+    advice = advice_on(error)
+    more = {} if advice == error.advice else {"python": error.advice}
+    return problem(status, error.problem, advice, error=type(error).__name__, transient=error.transient, **more)
 
 
 def reply(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
@@ -90,8 +97,11 @@ def problem_reply(said: Mapping[str, Any], headers: Mapping[str, str] | None = N
 
 def refused(error: HTTPException) -> Response:
     """Return a refusal as a response."""
-    advice, more = (error.advice, error.more) if isinstance(error, Refusal) else ("", {})
-    return problem_reply(problem(error.status_code, error.detail, advice, **more), error.headers)
+    if isinstance(error, Refusal):
+        return problem_reply(problem(error.status_code, error.detail, error.advice, **error.more), error.headers)
+    detail = _OF_FRAMEWORK.get(error.status_code)
+    said = problem(error.status_code, error.detail) if detail is None else problem(error.status_code, *detail)
+    return problem_reply(said, error.headers)
 
 
 async def on_refusal(_: Request, error: Exception) -> Response:
@@ -105,10 +115,11 @@ async def on_invalid(_: Request, error: Exception) -> Response:
     """Answer a body or a parameter that does not fit its description: each place, and what is wrong there."""
     if not isinstance(error, RequestValidationError):
         raise error
-    rows = [
-        {"where": ".".join(map(str, row["loc"])), "what": str(row["msg"])[:_LONGEST]} for row in error.errors()[:_SHOWN]
-    ]
-    first = f"{rows[0]['where']}: {rows[0]['what']}" if rows else "the request does not fit its description"
+    if isinstance(error.body, bytes):
+        detail = "the body did not come as JSON"
+        return problem_reply(problem(422, detail, "send it with the header Content-Type: application/json"))
+    rows = misfits(error.errors(), error.body)
+    first = f"{rows[0]['where']} {rows[0]['what']}" if rows else "the request does not fit its description"
     return problem_reply(problem(422, first, "/openapi.json describes what is expected", errors=rows))
 
 

@@ -1,22 +1,24 @@
 """What a rater does: start, get the next arm, rate it, skip it, correct the last rating. No web in here."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from boxthirding.errors import AlreadyTold, ArmWithdrawn, InvalidInput, StudyFinished, TicketRefused
 from boxthirding.service.links import HOLDER, Rater
 from boxthirding.service.problems import Refusal
-from boxthirding.service.studies import Served
+from boxthirding.service.studies import About, Served
 from boxthirding.service.tally import LATE, SKIPPED
 from boxthirding.session import Ticket
+from boxthirding.study import Turn
+from boxthirding.types import Label
 
 LEASE: Final = 600.0
 """Seconds after which a rater's ticket goes to another."""
 
-AHEAD: Final = 2
-"""Tickets of a rater at a time: the arm that is shown, and the next."""
+AHEAD: Final = 3
+"""Tickets of a rater at a time: the arm whose rating can still be undone, the one that is shown, and the next."""
 
 _GUESTS: Final = 10  # open tickets of one id, where several browsers use it
 
@@ -24,6 +26,10 @@ _REMEMBERED: Final = 20_000  # arms of open tickets, which are few
 
 FLAGGED: Final = 5
 """Raters who skipped an arm, after which it is flagged."""
+
+
+Came: TypeAlias = tuple[list[dict[str, Any]], dict[str, Any]]
+"""What became of each rating, and what comes next."""
 
 
 class Rated(NamedTuple):
@@ -39,14 +45,20 @@ class Rating:
 
     def __init__(self, served: Served, rater: Rater, clock: Callable[[], float] = time.time) -> None:
         self._served, self._rater, self._clock = served, rater, clock
-        self._study = served.study
+        self.study = served.study
+
+    @property
+    def holder(self) -> str:
+        """The name of the rater as a holder."""
+        return self._rater.holder
 
     def sitting(self) -> dict[str, Any]:
         """Return what the page shows around an arm, and how far the rater is."""
         about = self._served.about.as_dict()
         scale = [answer["label"] for answer in about.pop("scale")]
         shown = ("question", "description", "picture", "instructions", "consent")
-        return {**{name: about[name] for name in shown}, "scale": scale, **self.progress()}
+        who = {"rater": self._rater.holder, "scale": scale}
+        return {**{name: about[name] for name in shown}, **who, **self.progress()}
 
     def progress(self) -> dict[str, Any]:
         """Return how far the rater is; one who came under another's id is not told."""
@@ -58,25 +70,50 @@ class Rating:
 
     def next(self, count: int = 1) -> dict[str, Any]:
         """Return the arms that the rater has and has not rated, up to `count`, new ones after those it holds."""
-        self._release_late()
+        return self.rate((), count)[1]
+
+    def rate(self, ratings: Iterable[Rated], count: int = 0) -> Came:
+        """Take ratings, and return what became of each, and what comes next as `next` has it.
+
+        A rating is stored, again (it was there already) or refused. All is one commit.
+        """
+        (came,) = rate_all([Wish(self, ratings, count)])
+        if isinstance(came, Exception):
+            raise came
+        return came
+
+    def begin(self, ratings: Iterable[Rated], count: int) -> "_Begun":
+        """Return what is to happen in the study."""
         about, holder = self._served.about, self._rater.holder
-        held = self._served.tally.held_by(holder)
+        rows = [(rated, _reward(about, rated.answer)) for rated in ratings]
+        fit = [(rated.ticket, reward, self._details(rated)) for rated, reward in rows if isinstance(reward, float)]
+        before = self._served.tally.held_by(holder)
+        told = {ticket for ticket, _, _ in fit}
+        held = [ticket for ticket in before if ticket not in told]
         mine = [] if self._rater.is_guest else self._arms(held)  # another browser shows those
         room = min(count, AHEAD) - len(mine)
         if self._rater.is_guest:
             room = min(room, _GUESTS - len(held))
         elif about.sitting is not None:
-            room = min(room, about.sitting - self._told() - len(held))
-        if room > 0:
-            with suppress(StudyFinished):
-                mine += map(self._shown, self._study.ask(room, holder=holder, unseen=not about.repeats))
+            room = min(room, about.sitting - self._told() - len(before))
+        return _Begun(rows, mine, count, Turn(fit, max(0, room), holder, unseen=not about.repeats))
+
+    def end(self, begun: "_Begun", problems: list[InvalidInput | None], new: list[Ticket]) -> Came:
+        """Return what a rater is told when it has happened."""
+        mine = [*begun.mine, *map(self._shown, new)]
+        answered = iter(problems)
+        outcomes = [
+            self._outcome(rated.ticket, next(answered))
+            if isinstance(reward, float)
+            else {"ticket": rated.ticket, "outcome": "refused", "why": str(reward)}
+            for rated, reward in begun.rows
+        ]
+        return outcomes, self._next(mine, begun.want)
+
+    def _next(self, mine: list[dict[str, Any]], count: int) -> dict[str, Any]:
         progress = self.progress()
         arms = [] if progress["done"] else mine[:count]
         return {"arms": arms, **progress, **({} if arms else {"why": self._why_none(done=progress["done"])})}
-
-    def rate(self, ratings: Iterable[Rated]) -> list[dict[str, Any]]:
-        """Take ratings, one by one; return what became of each: stored, again (it was there already) or refused."""
-        return [self._rate(rated) for rated in ratings]
 
     def skip(self, ticket: int) -> None:
         """Let another rater have an arm; this one is not shown it again."""
@@ -84,56 +121,61 @@ class Rating:
             raise Refusal(
                 409, f"ticket {ticket} is not yours, or is rated, so it cannot be skipped", "get the next one"
             )
-        self._study.release(ticket, why=SKIPPED)
+        self.study.release(ticket, why=SKIPPED)
 
     def correct(self, ticket: int, answer: str) -> None:
         """Replace the rater's last rating."""
         reward = self._served.about.reward(answer)
         if self._rater.is_guest or self._served.tally.holder(self._rater.holder).latest != ticket:
-            raise Refusal(409, f"ticket {ticket} is not your last rating, and only that can be corrected")
-        self._study.correct(ticket, reward)
+            raise Refusal(
+                409, f"ticket {ticket} is not your last rating, and only that can be corrected", "rate the next one"
+            )
+        self.study.correct(ticket, reward)
 
-    def _rate(self, rated: Rated) -> dict[str, Any]:
-        try:
-            reward = self._served.about.reward(rated.answer)
-        except InvalidInput as problem:
-            return {"ticket": rated.ticket, "outcome": "refused", "why": str(problem)}
+    def _details(self, rated: Rated) -> dict[str, Any]:
+        """Return what is kept with a rating."""
         details: dict[str, Any] = {"answer": rated.answer}
         if rated.seconds is not None:
             details["seconds"] = round(rated.seconds, 3)
-        details |= self._rater.claims
-        try:
-            self._study.tell(rated.ticket, reward, holder=self._rater.holder, details=details)
-            self._served.arms.pop(rated.ticket, None)
-        except AlreadyTold:
-            return {"ticket": rated.ticket, "outcome": "again"}
-        except ArmWithdrawn:
-            return {"ticket": rated.ticket, "outcome": "refused", "why": "the arm was taken out of the race"}
-        except TicketRefused:
-            return {"ticket": rated.ticket, "outcome": "refused", "why": "it was not given to you"}
-        return {"ticket": rated.ticket, "outcome": "stored"}
+        return details | self._rater.claims
+
+    def _outcome(self, ticket: int, problem: InvalidInput | None) -> dict[str, Any]:
+        """Say what became of a rating."""
+        match problem:
+            case None:
+                self._served.arms.pop(ticket, None)
+                return {"ticket": ticket, "outcome": "stored"}
+            case AlreadyTold():
+                return {"ticket": ticket, "outcome": "again"}
+            case ArmWithdrawn():
+                why = "the arm was taken out of the race"
+            case TicketRefused():
+                why = "it was not given to you"
+            case _:
+                raise problem
+        return {"ticket": ticket, "outcome": "refused", "why": why}
 
     def _told(self) -> int:
         return self._served.tally.holder(self._rater.holder).told
 
-    def _release_late(self) -> None:
+    def release_late(self) -> None:
         """Take tickets back that raters have had for longer than their lease."""
         for ticket, holder, _ in self._served.tally.held_since(self._clock() - LEASE):
             if holder.startswith(HOLDER):
                 with suppress(TicketRefused, StudyFinished):
-                    self._study.release(ticket, why=LATE)
+                    self.study.release(ticket, why=LATE)
 
     def _why_none(self, *, done: bool) -> str:
         if done:
             return "done"
-        status = self._study.status
+        status = self.study.status
         return status if status in ("paused", "finished") else "none left for now"
 
     def _arms(self, tickets: list[int]) -> list[dict[str, Any]]:
         """Return what the rater sees of open tickets."""
         known = self._served.arms
         if any(ticket not in known for ticket in tickets):  # given by a server before this one
-            return [self._shown(ticket) for ticket in self._study.held(self._rater.holder)]
+            return [self._shown(ticket) for ticket in self.study.held(self._rater.holder) if ticket.id in tickets]
         return [known[ticket] for ticket in tickets]
 
     def _shown(self, ticket: Ticket) -> dict[str, Any]:
@@ -145,12 +187,65 @@ class Rating:
         return known[ticket.id]
 
 
+class Wish(NamedTuple):
+    """What a rater sends: ratings, and how many arms it wants to have."""
+
+    rating: Rating
+    ratings: Iterable[Rated]
+    want: int
+
+
+class _Begun(NamedTuple):
+    """What is to happen, and what of it is known already."""
+
+    rows: list[tuple[Rated, float | InvalidInput]]
+    mine: list[dict[str, Any]]
+    want: int
+    turn: Turn
+
+
+def rate_all(wishes: Sequence[Wish]) -> list[Came | Exception]:
+    """Do what different raters of one study want, in one commit; an error stands in the place of its wish."""
+    came: list[Any] = [None] * len(wishes)
+    begun: dict[int, _Begun] = {}
+    for place, wish in enumerate(wishes):
+        try:
+            if place == 0:
+                wish.rating.release_late()
+            begun[place] = wish.rating.begin(wish.ratings, wish.want)
+        except Exception as error:  # noqa: BLE001  # for the one whose wish it is
+            came[place] = error
+    busy = {place: one for place, one in begun.items() if one.turn.results or one.turn.n}
+    turned: dict[int, Any] = dict.fromkeys(begun, ([], []))
+    if busy:
+        study = wishes[0].rating.study
+        turned |= zip(busy, study.take_turns([one.turn for one in busy.values()]), strict=True)
+    for place, what in turned.items():
+        try:
+            came[place] = what if isinstance(what, Exception) else wishes[place].rating.end(begun[place], *what)
+        except Exception as error:  # noqa: BLE001
+            came[place] = error
+    return came
+
+
+def _reward(about: About, answer: str) -> float | InvalidInput:
+    """Return the reward of an answer, or what is wrong with it."""
+    try:
+        return float(about.reward(answer))
+    except InvalidInput as problem:
+        return problem
+
+
 def shown(ticket: Ticket) -> dict[str, Any]:
     """Return what a rater sees of an arm: its text and picture, and nothing else of its payload."""
-    payload = ticket.payload if isinstance(ticket.payload, dict) else {}
-    text, picture = payload.get("text"), payload.get("picture")
+    return {"ticket": ticket.id, **seen(ticket.label, ticket.payload)}
+
+
+def seen(label: Label, payload: Any) -> dict[str, Any]:
+    """Return the text and the picture of an arm: those in its payload, else its label and none."""
+    kept = payload if isinstance(payload, dict) else {}
+    text, picture = kept.get("text"), kept.get("picture")
     return {
-        "ticket": ticket.id,
-        "text": text if isinstance(text, str) else str(ticket.label),
+        "text": text if isinstance(text, str) else str(label),
         "picture": picture if isinstance(picture, str) else None,
     }

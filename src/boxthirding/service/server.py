@@ -11,21 +11,17 @@ from boxthirding.errors import InvalidInput
 from boxthirding.service.access import OPERATOR
 from boxthirding.service.app import create_app
 from boxthirding.service.demo import Demo
+from boxthirding.service.limits import HEADERS
 from boxthirding.service.service import Options, Service
 
 _BACKLOG = 1024
 _STOP = 3  # seconds that requests have to end when the server stops
-_HEADERS = 32_768  # bytes of a request's headers
 
 
 def bind(host: str, port: int) -> socket.socket:
     """Return a socket that listens; refuse an address that cannot be had."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        listening = socket.socket(family, socket.SOCK_STREAM)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((host, port))
-        listening.listen(_BACKLOG)
+        return _listening(host, port)
     except OSError as problem:
         if problem.errno == errno.EADDRINUSE:
             raise InvalidInput(
@@ -34,6 +30,19 @@ def bind(host: str, port: int) -> socket.socket:
         raise InvalidInput(
             f"cannot listen on {host}, port {port} ({problem.strerror or problem}): choose with --host and --port"
         ) from None
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    protocol = socket.IPPROTO_TCP  # said, as asyncio sends small replies at once only then
+    listening = socket.socket(family, socket.SOCK_STREAM, protocol)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen(_BACKLOG)
+    except OSError:
+        listening.close()
+        raise
     return listening
 
 
@@ -50,8 +59,8 @@ def serve(place: str, host: str, port: int, options: Options, say: Callable[[str
     """Serve a place until told to stop."""
     with bind(host, port) as listening:
         service = Service(place, options)
-        address = options.public_url or f"http://{_shown(host)}:{listening.getsockname()[1]}"
-        _welcome(service, address.rstrip("/"), say)
+        address = (options.public_url or f"http://{_shown(host)}:{listening.getsockname()[1]}").rstrip("/")
+        _welcome(service, address, say)
         if not _is_local(host):
             say("Anyone who can reach this machine can reach the server: put TLS in front of it, and use --public-url.")
         config = uvicorn.Config(
@@ -61,11 +70,11 @@ def serve(place: str, host: str, port: int, options: Options, say: Callable[[str
             server_header=False,
             proxy_headers=False,
             timeout_graceful_shutdown=_STOP,
-            h11_max_incomplete_event_size=_HEADERS,
+            h11_max_incomplete_event_size=HEADERS,
             http="h11",
             ws="none",
         )
-        contest = Demo(service, say) if demo else None
+        contest = Demo(service, address, say) if demo else None
         if contest is not None:
             contest.start()
         server = uvicorn.Server(config)

@@ -11,6 +11,7 @@ from boxthirding.service.idempotency import Replies
 from boxthirding.service.limits import Limits
 from boxthirding.service.links import Links
 from boxthirding.service.metrics import Metrics
+from boxthirding.service.planner import Planner
 from boxthirding.service.studies import Studies
 from boxthirding.storage.opening import shelf, without_password
 
@@ -49,8 +50,9 @@ class Service:
         self.access = Access(self.records, clock)
         self.links = Links(self.records, clock)
         self.replies = Replies(self.records, clock)
-        self.studies = Studies(place)
-        self.metrics = Metrics(self.studies.at_hand)
+        self.studies = Studies(place, self.records)
+        self.metrics = Metrics(self.studies.all_at_hand)
+        self.planner = Planner()
         self.streams: dict[str, int] = {}
         """Open event streams by key."""
         self.is_stopping: Callable[[], bool] = lambda: False

@@ -22,8 +22,7 @@ def arms_of(sheet: Sheet, label: str | None, known: str | None) -> tuple[dict[La
 
     Without a column for the label it is `label`, `caption`, `arm` or `text`, else the first.
     """
-    usual = next((name for wanted in _LABELS for name in sheet.columns if name.casefold() == wanted), sheet.columns[0])
-    of_label = usual if label is None else _column(sheet, label)
+    of_label = usual_label(sheet) if label is None else _column(sheet, label)
     of_known = None if known is None else _column(sheet, known)
     arms: dict[Label, Any] = {}
     results: list[tuple[Label, float]] = []
@@ -31,6 +30,9 @@ def arms_of(sheet: Sheet, label: str | None, known: str | None) -> tuple[dict[La
         if not any(map(str.strip, cells)):
             continue
         name = sheet.cell(row, of_label)
+        if not name.strip():
+            way = "fill it in, delete the row, or choose another column as the label"
+            raise UnreadableData(f"{sheet.place(row)}: {of_label} is empty, so raters would see nothing: {way}")
         if name in arms:
             raise UnreadableData(f"{sheet.place(row)}: the label {name!r} is there already, but must be unique")
         others = {column: cell for column, cell in sheet.texts(row).items() if column not in (of_label, of_known)}
@@ -42,9 +44,16 @@ def arms_of(sheet: Sheet, label: str | None, known: str | None) -> tuple[dict[La
     return arms, results
 
 
+def usual_label(sheet: Sheet) -> str:
+    """Return the column that is the label where none is named."""
+    return next((name for wanted in _LABELS for name in sheet.columns if name.casefold() == wanted), sheet.columns[0])
+
+
 def shown(sheet: Sheet, rows: int) -> Mapping[str, Any]:
-    """Return the columns and the first rows."""
-    return {"columns": sheet.columns, "n_rows": len(sheet.rows), "rows": sheet.rows[:rows]}
+    """Return the columns, the one that is the label where none is named, and the first rows."""
+    texts = map(sheet.texts, range(min(rows, len(sheet.rows))))
+    first = [[cells[column] for column in sheet.columns] for cells in texts]
+    return {"columns": sheet.columns, "label": usual_label(sheet), "n_rows": len(sheet.rows), "rows": first}
 
 
 def _column(sheet: Sheet, column: str) -> str:

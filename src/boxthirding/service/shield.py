@@ -14,10 +14,11 @@ from starlette.responses import Response
 
 from boxthirding import errors
 from boxthirding.service.access import Key
-from boxthirding.service.limits import Buckets
+from boxthirding.service.limits import HEADERS, Buckets
 from boxthirding.service.links import Link
-from boxthirding.service.problems import Refusal, problem_of, problem_reply, refused
+from boxthirding.service.problems import Refusal, problem_of, problem_reply
 from boxthirding.service.service import Service
+from boxthirding.service.templates import refusal
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -28,8 +29,12 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 SESSION: Final = "boxthirding"
 """The cookie of an operator's session."""
 
+RATER: Final = "boxthirding-rater"
+"""The header that names the rater of a page, where another one may have come in the same browser since."""
+
 API: Final = "/api/v1"
-RATING: Final = (f"{API}/rating/", "/rate/")
+RATING_PAGE: Final = "/rate/"
+RATING: Final = (f"{API}/rating/", RATING_PAGE)
 """What the secret of a rating link follows."""
 
 _OPEN: Final = frozenset({"/", "/health", "/openapi.json"})
@@ -95,6 +100,7 @@ class Shield:
     async def _admit(self, scope: Scope, headers: Headers) -> Response | None:
         """Return the answer to a request that does not get any further; else note who is asking."""
         try:
+            _check_size(headers)
             self._check_host(headers)
             address = self._address(scope, headers)
             scope["boxthirding.address"] = address
@@ -102,8 +108,8 @@ class Shield:
             if scope["method"] == "OPTIONS" and headers.get("origin") in self._service.options.origins:
                 return Response(status_code=204)
             await self._identify(scope, headers, address)
-        except HTTPException as refusal:
-            return refused(refusal)
+        except HTTPException as problem:
+            return refusal(problem, scope["path"], headers.get("accept", ""))
         except errors.BoxThirdingError as error:  # the database is needed to know a key
             return problem_reply(problem_of(error))
         return None
@@ -114,18 +120,20 @@ class Shield:
         if prefix is not None:
             await self._identify_rater(scope, headers, address, path[len(prefix) :].split("/", 1)[0])
             return
-        is_open = (path in _OPEN or path.startswith(_STATIC)) and method in _SAFE
-        is_open = is_open or (path in _OPEN_POST and method == "POST")
+        is_static = path.startswith(_STATIC) and method in _SAFE
+        is_open = is_static or (path in _OPEN and method in _SAFE) or (path in _OPEN_POST and method == "POST")
         key = await self._key(scope, headers)
         scope["boxthirding.who"] = key
         if key is not None:
             self._keys.take(key.id)
             return
+        if is_static:  # hundreds of raters behind one address load them
+            return
         self._strangers.take(address)
         if not is_open:
-            refusal = Refusal(401, "no valid key came with the request", _NO_KEY)
-            refusal.headers = {"WWW-Authenticate": "Bearer"}
-            raise refusal
+            problem = Refusal(401, "no valid key came with the request", _NO_KEY)
+            problem.headers = {"WWW-Authenticate": "Bearer"}
+            raise problem
 
     async def _key(self, scope: Scope, headers: Headers) -> Key | None:
         """Return the key that a request comes with, in a header or as a session's cookie."""
@@ -157,8 +165,9 @@ class Shield:
                 403,
                 "this rating link is unknown, has expired or was revoked",
                 "ask the person who sent it for a new one",
+                reason="link",
             )
-        cookie = _cookie(headers, rater_cookie(link))
+        cookie = _cookie(headers, rater_cookie(link, headers.get(RATER, "").rpartition("-")[2]))
         rater = links.rater_at_hand(link, cookie)
         if rater is None and cookie:
             rater = await run_in_threadpool(links.rater, link, cookie)
@@ -190,7 +199,9 @@ class Shield:
         if origin is None:
             if not must or headers.get("sec-fetch-site") == "same-origin":
                 return
-            raise Refusal(403, "a write by cookie needs an Origin, and none came", "use a browser, or send a key")
+            address = self._service.options.public_url or f"http://{headers.get('host')}"
+            advice = f"use a browser, or send the header Origin: {address.rstrip('/')}"
+            raise Refusal(403, "a write by cookie needs an Origin, and none came", advice)
         public = self._service.options.public_url
         ours = {f"http://{headers.get('host')}", f"https://{headers.get('host')}", (public or "").rstrip("/")}
         if origin not in ours | self._service.options.origins:
@@ -214,15 +225,22 @@ class Shield:
         return {
             "Access-Control-Allow-Origin": origin,
             "Access-Control-Allow-Headers": "authorization, content-type, idempotency-key, last-event-id",
-            "Access-Control-Allow-Methods": "GET, POST, PATCH, DELETE",
+            "Access-Control-Allow-Methods": "GET, POST, PUT, PATCH, DELETE",
             "Cross-Origin-Resource-Policy": "cross-origin",
             "Vary": "Origin",
         }
 
 
-def rater_cookie(link: Link) -> str:
-    """Return the name of the cookie by which a rater of a link is known."""
-    return f"{SESSION}-{link.id}"
+def _check_size(headers: Headers) -> None:
+    """Refuse headers that are too large, which the server reads in part only as they come."""
+    size = sum(len(name) + len(value) for name, value in headers.raw)
+    if size > HEADERS:
+        raise Refusal(431, f"the headers have {size:,} bytes, but may have {HEADERS:,}", "send shorter ones")
+
+
+def rater_cookie(link: Link, rater_id: str = "") -> str:
+    """Return the name of the cookie of a rater; without an id, of the one who came last by this link in a browser."""
+    return f"{SESSION}-{link.id}-{rater_id}" if rater_id else f"{SESSION}-{link.id}"
 
 
 def _add(headers: MutableHeaders, cors: dict[str, str]) -> None:

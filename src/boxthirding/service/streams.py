@@ -10,6 +10,7 @@ from typing import Any, Final
 from starlette.concurrency import run_in_threadpool
 
 from boxthirding.errors import BoxThirdingError
+from boxthirding.service.sizes import without_long
 from boxthirding.study import Damaged, Entry, Event, Study
 from boxthirding.study.codec import as_object
 
@@ -24,6 +25,7 @@ LOOK: Final = 2.0
 
 PAGE: Final = 500
 _RECENT: Final = 4 * PAGE
+_SHARED: Final = 16  # pages that streams share
 
 
 class Announcer:
@@ -35,9 +37,11 @@ class Announcer:
         self._news: asyncio.Event | None = None  # there while streams are open
         self._loop: asyncio.AbstractEventLoop | None = None
         self._is_due = False  # whether a wake-up is on its way
-        self._last: tuple[int, int, bytes] = (0, 0, b"")  # what was sent last: after, up to, and the text
+        self._pages: dict[int, tuple[bytes, int]] = {}  # by what they come after: pages since the last wake-up
         self.open = 0
         """Streams now."""
+        self.is_gone = False
+        """Whether another process has deleted the study."""
         study.listen(self.hear)
 
     def hear(self, seq: int, event: Event) -> None:
@@ -60,17 +64,21 @@ class Announcer:
         yield b": welcome\nretry: 2000\n\n"
         try:
             while is_valid():
-                news = self._news
-                text, after = await self._after(after)
+                news = self._news  # before the look: what comes after it wakes us, when more has gathered
+                text, last = await self._after(after)
+                is_whole, after = last - after >= PAGE, last
                 if text:
                     quiet = 0.0
                     yield text
-                    continue
+                    if is_whole:  # there may be more already
+                        continue
                 try:
                     await asyncio.wait_for(news.wait(), LOOK)
                 except TimeoutError:
                     quiet += LOOK
-                    await run_in_threadpool(lambda: self._study.status)  # hears of what others wrote
+                    if not await run_in_threadpool(lambda: self._study.is_there):  # hears of what others wrote
+                        self.is_gone = True
+                        return
                 if quiet >= BEAT:
                     quiet = 0.0
                     yield b": still here\n\n"
@@ -81,15 +89,15 @@ class Announcer:
 
     def _wake(self) -> None:
         self._is_due = False
+        self._pages.clear()
         news, self._news = self._news, asyncio.Event()
         if news is not None:
             news.set()
 
     async def _after(self, after: int) -> tuple[bytes, int]:
         """Return a page of events after a number as text, and the last number in it; streams in step share the text."""
-        before, last, text = self._last
-        if before == after and last > after:
-            return text, last
+        if after in self._pages:
+            return self._pages[after]
         recent = list(self._recent)
         if recent and recent[0][0] <= after + 1:
             entries: list[Entry | Damaged] = [Entry(*pair) for pair in recent[after + 1 - recent[0][0] :][:PAGE]]
@@ -100,8 +108,10 @@ class Announcer:
         if not entries:
             return b"", after
         text = "".join([_written(entry) for entry in entries]).encode()
-        self._last = (after, entries[-1].seq, text)
-        return text, entries[-1].seq
+        if len(self._pages) >= _SHARED:
+            self._pages.clear()
+        self._pages[after] = text, entries[-1].seq
+        return self._pages[after]
 
 
 def page(study: Study, after: int, count: int) -> list[Entry | Damaged]:
@@ -110,12 +120,15 @@ def page(study: Study, after: int, count: int) -> list[Entry | Damaged]:
 
 
 def shown(entry: Entry | Damaged) -> dict[str, Any]:
-    """Return an event as a JSON object with its number; of many arms only how many, as the journal's export has all."""
+    """Return an event as a JSON object with its number; of many arms only how many, as the journal's export has all.
+
+    A field that is too long for a reply is left out, and named.
+    """
     if isinstance(entry, Damaged):
         return {"seq": entry.seq, "event": "damaged", "problem": entry.problem}
     row = {name: value for name, value in as_object(entry.event).items() if name not in _LONG}
     labels = getattr(entry.event, "arms", None) or getattr(entry.event, "labels", None)
-    return {"seq": entry.seq, **row, **({} if labels is None else {"n_arms": len(labels)})}
+    return without_long({"seq": entry.seq, **row, **({} if labels is None else {"n_arms": len(labels)})})
 
 
 _LONG: Final = frozenset({"arms", "payloads", "drawn_payloads", "labels"})

@@ -5,17 +5,21 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from boxthirding.errors import InvalidInput, UnknownStudy
+from boxthirding.errors import BoxThirdingError, InvalidInput, UnknownStudy
+from boxthirding.policies.spec import needs_import
+from boxthirding.service.batches import Batches
 from boxthirding.service.streams import Announcer
-from boxthirding.service.tally import Tally
+from boxthirding.service.tallies import KIND, KeptTally, key_of
+from boxthirding.service.workers import RemoteWorkers
 from boxthirding.storage import list_studies, open_study
 from boxthirding.storage.opening import delete_study
+from boxthirding.storage.records import Records
 from boxthirding.study import Study
 
 ABOUT: Final = "rating"
 """Where the details of a study have what raters are shown."""
 
-_FEWEST, _MOST = 2, 9  # answers on a scale
+_FEWEST, _MOST = 2, 11  # answers on a scale
 
 
 @dataclass(frozen=True)
@@ -85,10 +89,13 @@ def check_about(about: About) -> About:
 class Served:
     """An open study, what its events add up to for raters, and the streams of its events."""
 
-    def __init__(self, study: Study) -> None:
+    def __init__(self, study: Study, records: Records) -> None:
         self.study = study
-        self.tally = Tally(study)
+        self.tally = KeptTally(study, records)
         self.announcer = Announcer(study)
+        self.workers = RemoteWorkers(study)
+        self.batches: Batches[Any, Any] = Batches()
+        """Ratings on their way."""
         self.arms: dict[int, dict[str, Any]] = {}
         """What raters see of the arms of their open tickets, as far as it was looked up."""
         self._about: tuple[Mapping[str, Any] | None, About] = (None, About())
@@ -96,11 +103,17 @@ class Served:
     @property
     def about(self) -> About:
         """What raters are shown."""
-        self.tally.update()
-        details = self.tally.details
+        details = self.tally.details_at_hand()
+        if details is None:  # reading a long journal takes seconds: no page waits for that
+            return about_of(self.study.details)
         if self._about[0] is not details:
             self._about = (details, about_of(details))
         return self._about[1]
+
+    def close(self) -> None:
+        """Let go of the study."""
+        self.tally.keep()
+        self.study.close()
 
     def describe(self, about: About) -> None:
         """Let raters be shown something else from now on."""
@@ -110,8 +123,9 @@ class Served:
 class Studies:
     """The open studies of a place; thread-safe."""
 
-    def __init__(self, place: str, open_one: Callable[..., Study] = open_study) -> None:
+    def __init__(self, place: str, records: Records, open_one: Callable[..., Study] = open_study) -> None:
         self.place = place
+        self._records = records
         self._open_one = open_one
         self._open: dict[str, Served] = {}
         self._lock = threading.Lock()
@@ -120,24 +134,54 @@ class Studies:
         """Return the names of all studies there are."""
         return list_studies(self.place)
 
-    def at_hand(self) -> list[Served]:
+    def all_at_hand(self) -> list[Served]:
         """Return the studies that are open."""
         return list(self._open.values())
+
+    def at_hand(self, name: str) -> Served | None:
+        """Return a study, if it is open."""
+        return self._open.get(name)
 
     def get(self, name: str) -> Served:
         """Return a study that is there."""
         served = self._open.get(name)
-        if served is not None:
+        if served is not None and not served.announcer.is_gone:
             return served
         with self._lock:
+            if served is not None and self._open.get(name) is served:
+                del self._open[name]
+                served.study.close()
             return self._opened(name)
+
+    def origin(self, name: str | None) -> str:
+        """Return what tells a study from another of its name; nothing, if there is none that can be read."""
+        try:
+            return "" if name is None else str(self.get(name).study.origin)
+        except BoxThirdingError:
+            return ""  # for the one who looks at the study to say
 
     def new(self, name: str, arms: Any, about: About, **settings: Any) -> Served:
         """Make a study; refuse a name that is taken."""
+        if name in (".", "..") or not name.strip():
+            raise InvalidInput(f"the name is {name!r}, which an address or a list cannot show: choose another")
+        check_policy(settings.get("policy"))
         with self._lock:
             if name in self._open or name in self.names():
                 raise InvalidInput(f"there is a study {name!r} already: choose another name, or delete that one first")
             return self._opened(name, arms=arms, details={ABOUT: check_about(about).as_dict()}, **settings)
+
+    def keep(self, name: str, details: Mapping[str, Any] | None, **settings: Any) -> Served:
+        """Return a study, made if it is not there and else held against what is given, as `open_study` does."""
+        is_there = name in self.names()
+        if not (is_there and settings.get("policy") == self.get(name).study.view().policy):
+            check_policy(settings.get("policy"))
+        said = self.get(name).study.details if is_there else {}
+        about = {ABOUT: said[ABOUT]} if ABOUT in said else {} if is_there else {ABOUT: About().as_dict()}
+        if details is not None or not is_there:
+            settings["details"] = {**(details or {}), **about}
+        with self._lock:
+            self._open_one(self.place, name, **settings).close()
+            return self._opened(name)
 
     def delete(self, name: str) -> None:
         """Delete a study for good."""
@@ -146,12 +190,13 @@ class Studies:
             served = self._open.pop(name, None)
         if served is not None:
             served.study.close()
+        self._records.delete(KIND, key_of(name))
 
     def close(self) -> None:
         """Let go of all studies."""
         with self._lock:
             for served in self._open.values():
-                served.study.close()
+                served.close()
             self._open.clear()
 
     def _opened(self, name: str, **settings: Any) -> Served:
@@ -160,8 +205,17 @@ class Studies:
                 study = self._open_one(self.place, name, **settings)
             except UnknownStudy:
                 raise UnknownStudy(f"there is no study {name!r} here: look at the list of studies") from None
-            self._open[name] = Served(study)
+            self._open[name] = Served(study, self._records)
         return self._open[name]
+
+
+def check_policy(spec: str | None) -> None:
+    """Refuse a SPEC that would have the server import a module: what runs here is what was installed for that."""
+    if spec is not None and needs_import(spec):
+        raise InvalidInput(
+            f"policy is {spec!r}, but a server imports no module on request",
+            advice="install its package there with an entry point boxthirding.policies, and give that name",
+        )
 
 
 def arms_from(rows: Iterable[tuple[Any, Any]]) -> Any:

@@ -20,6 +20,7 @@ from boxthirding.study import (
     Study,
     Told,
 )
+from boxthirding.study.pace import Pace
 from boxthirding.types import Label
 
 SKIPPED: Final = "skipped"
@@ -27,8 +28,6 @@ LATE: Final = "late"
 """Why a rater's ticket was released, in the journal."""
 
 _SECONDS: Final = 200  # response times kept of a holder
-_MINUTES: Final = 1440  # minutes whose results are counted
-_MINUTE: Final = 60
 
 
 @dataclass
@@ -78,8 +77,7 @@ class Tally:
         self.holders: dict[str, HolderTally] = {}
         self.skips: dict[Label, set[str]] = {}
         """By arm: the holders who skipped it."""
-        self.minutes: deque[tuple[int, int]] = deque(maxlen=_MINUTES)
-        """Results by minute since 1970, for those in which there were some."""
+        self.pace = Pace()
         study.listen(self.hear)
 
     def hear(self, seq: int, event: Event) -> None:
@@ -97,6 +95,13 @@ class Tally:
                     self._add(event)
             if self._seq == 0:
                 self._read_up_to(None)
+
+    def details_at_hand(self) -> dict[str, Any] | None:
+        """Return the study's details; None, while nothing has been added up."""
+        if self._seq == 0 or self._lock.locked():
+            return None
+        self.update()
+        return self.details
 
     def holder(self, name: str) -> HolderTally:
         """Return what a holder has done."""
@@ -144,6 +149,7 @@ class Tally:
 
     def _add(self, event: Event) -> None:
         self._seq += 1
+        self.pace.add(event)
         match event:
             case Told():
                 self._told(event)
@@ -173,7 +179,9 @@ class Tally:
             self._drop(event.ticket)
             self._labels.pop(event.ticket, None)
         holder = event.holder or ("" if held is None else held.holder)
-        told = self.holders.setdefault(holder, HolderTally(first=event.at))
+        told = self.holders.get(holder)
+        if told is None:
+            told = self.holders[holder] = HolderTally(first=event.at)
         told.told += 1
         told.last, told.latest = event.at, event.ticket
         details = event.details or {}
@@ -181,11 +189,6 @@ class Tally:
             told.answers[answer] += 1
         if isinstance(seconds := details.get("seconds"), int | float):
             told.seconds.append(float(seconds))
-        minute = int(event.at // _MINUTE)
-        if self.minutes and self.minutes[-1][0] == minute:
-            self.minutes[-1] = (minute, self.minutes[-1][1] + 1)
-        else:
-            self.minutes.append((minute, 1))
 
     def _released(self, ticket: int, why: str) -> None:
         held = self._drop(ticket)

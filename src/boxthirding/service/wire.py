@@ -22,6 +22,7 @@ Number = Annotated[float, Field(allow_inf_nan=False)]
 Reward = Annotated[float, Field(allow_inf_nan=False, gt=-1e150, lt=1e150)]
 LabelText = Annotated[str, StringConstraints(strict=True, max_length=20_000)]
 Label = LabelText | Annotated[int, Field(strict=True, ge=-_EXACT, le=_EXACT)]
+WorkerName = Annotated[str, StringConstraints(strict=True, pattern=r"^find_best-[0-9]{1,20}$")]
 PictureId = Annotated[str, StringConstraints(strict=True, pattern=r"^[0-9a-f]{32}$")]
 Seconds = Annotated[float, Field(gt=0, le=100 * 366 * 86_400, allow_inf_nan=False)]
 
@@ -59,7 +60,7 @@ class AboutIn(Wire):
     question: Annotated[str, StringConstraints(strict=True, max_length=500)] | None = None
     description: Annotated[str, StringConstraints(strict=True, max_length=3000)] | None = None
     picture: PictureId | Literal[""] | None = Field(default=None, description="The id of an upload; empty for none.")
-    scale: list[AnswerIn] | None = Field(default=None, description="2 to 9 answers, from the lowest up.", max_length=9)
+    scale: list[AnswerIn] | None = Field(default=None, description="2 to 11 answers, the lowest first.", max_length=11)
     instructions: Annotated[str, StringConstraints(strict=True, max_length=3000)] | None = None
     consent: Annotated[str, StringConstraints(strict=True, max_length=3000)] | None = None
     thanks: Annotated[str, StringConstraints(strict=True, max_length=1000)] | None = None
@@ -130,6 +131,12 @@ class KnownIn(Wire):
     pull: Whole | None = None
 
 
+Arms = (
+    list[LabelText | ArmIn | Annotated[int, Field(strict=True, ge=-_EXACT, le=_EXACT)]]
+    | Annotated[int, Field(strict=True, ge=1, le=100_000_000, description="A number of arms: their labels are 0, 1, …")]
+)
+
+
 class StudyIn(Wire):
     """A new study."""
 
@@ -144,7 +151,7 @@ class StudyIn(Wire):
         }
     )
     name: Name
-    arms: list[LabelText | ArmIn | Annotated[int, Field(strict=True, ge=-_EXACT, le=_EXACT)]] | None = None
+    arms: Arms | None = None
     sheet: SheetIn | None = None
     policy: Annotated[str, StringConstraints(strict=True, max_length=500)] = "b3auto"
     seed: Whole = 0
@@ -166,7 +173,7 @@ class StudyIn(Wire):
         """Return the arms and the known results."""
         if (self.arms is None) == (self.sheet is None):
             raise InvalidInput("a study has arms or a sheet with arms, and must have one of the two")
-        arms, pairs = (arms_from(map(_pair, self.arms or ())), []) if self.sheet is None else self.sheet.arms()
+        arms, pairs = (_arms(self.arms), []) if self.sheet is None else self.sheet.arms()
         known: dict[PlainLabel, Any] = {}
         for label, reward in pairs:
             known.setdefault(label, []).append(reward)
@@ -177,20 +184,73 @@ class StudyIn(Wire):
         return arms, known or None
 
 
+class OpenIn(Wire):
+    """What a study is made with, or if it is there must have been made with; what is left out is not compared."""
+
+    model_config = _like({"arms": ["Wrong floor.", "Your table is ready."], "policy": "b3auto"})
+    arms: Arms | None = None
+    policy: Annotated[str, StringConstraints(strict=True, max_length=500)] | None = None
+    seed: Whole | None = None
+    direction: Literal["maximize", "minimize"] | None = None
+    lease: Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False)] | None = None
+    patience: Annotated[int, Field(strict=True, ge=1, le=1_000_000)] | None = None
+    examples: Annotated[int, Field(strict=True, ge=1, le=1_000_000_000)] | None = None
+    known: list[KnownIn] = Field(
+        default=[], max_length=100_000, description="Those that are there are not taken twice."
+    )
+    details: dict[str, Any] | None = Field(default=None, description="What must stay the same beside the arms.")
+    force: bool = Field(default=False, description="Let other payloads and details be those of the study from now on.")
+
+    def settings(self) -> dict[str, Any]:
+        """Return what it is made with, as the library takes it."""
+        known: dict[PlainLabel, Any] = {}
+        for row in self.known:
+            add_known(known, row)
+        plain = {name: getattr(self, name) for name in ("policy", "seed", "direction", "lease", "patience", "examples")}
+        return {**plain, "arms": None if self.arms is None else _arms(self.arms), "known": known or None}
+
+
 class ArmsIn(Wire):
     """Arms to add, all or none of them."""
 
+    model_config = _like({"arms": ["He is more of a cat person."]})
     arms: list[LabelText | ArmIn | Annotated[int, Field(strict=True, ge=-_EXACT, le=_EXACT)]] = Field(min_length=1)
 
     def contents(self) -> Any:
         """Return the arms."""
-        return arms_from(map(_pair, self.arms))
+        return _arms(self.arms)
 
 
 class PolicyIn(Wire):
     """The policy to go on with."""
 
+    model_config = _like({"policy": "b3:reuse=topup"})
     policy: Annotated[str, StringConstraints(strict=True, max_length=500)]
+
+
+class PlanIn(Wire):
+    """What is known before a study is made: how many arms there are, and two guesses or none."""
+
+    model_config = _like({"arms": 300, "noise": 0.25, "spread": 0.1, "budgets": [300, 1_000]})
+    arms: Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
+    noise: Number | None = Field(
+        default=None, description="The standard deviation of repeated ratings of one arm; with `spread`, or not at all."
+    )
+    spread: Number | None = Field(
+        default=None, description="How far a good arm, one of the best in ten, is above an ordinary one."
+    )
+    budgets: list[Annotated[int, Field(strict=True, ge=1, le=1_000_000)]] | None = Field(
+        default=None,
+        max_length=20,
+        description="Ratings. If left out: from a tenth of the number of arms, or 10, to ten times it, or 1,000.",
+    )
+    want: Annotated[str, StringConstraints(strict=True, max_length=100)] | None = Field(
+        default=None, description='A wish, such as "top 1 % in 9 of 10 runs": the smallest budget for it is found.'
+    )
+
+    def asked(self) -> dict[str, Any]:
+        """Return what `plan` is called with."""
+        return self.model_dump(exclude_none=True)
 
 
 # Tickets and results
@@ -217,7 +277,15 @@ class ResultIn(Wire):
     details: dict[str, Any] | None = None
 
 
-class ResultsIn(Wire):
+class OfTickets(Wire):
+    """A body that names tickets."""
+
+    origin: Annotated[str, StringConstraints(strict=True, max_length=100)] | None = Field(
+        default=None, description="As the tickets have it: those of a study that was deleted are refused."
+    )
+
+
+class ResultsIn(OfTickets):
     """Results of tickets."""
 
     model_config = _like({"results": [{"ticket": 0, "reward": 0.5}]})
@@ -225,23 +293,37 @@ class ResultsIn(Wire):
     together: bool = Field(default=False, description="All or none of them; without holders and details.")
 
 
-class TicketIn(Wire):
+class TicketIn(OfTickets):
     """A ticket."""
 
+    model_config = _like({"ticket": 0})
     ticket: Whole
 
 
-class ReleaseIn(Wire):
+class ReleaseIn(OfTickets):
     """Tickets, or the holder of tickets."""
 
+    model_config = _like({"tickets": [0]})
     tickets: list[Whole] = Field(default=[], max_length=10_000)
     holder: Annotated[str, StringConstraints(strict=True, max_length=200)] | None = None
+
+
+class WorkersIn(Wire):
+    """Programs that work by themselves: those that live, and those that have ended."""
+
+    model_config = _like({"alive": ["find_best-271828"]})
+    alive: list[WorkerName] = Field(default=[], max_length=1000)
+    ended: list[WorkerName] = Field(default=[], max_length=1000)
 
 
 class ObservationsIn(Wire):
     """Known results, all or none of them."""
 
+    model_config = _like({"results": [{"label": "Wrong floor.", "reward": 0.5}]})
     results: list[KnownIn] = Field(min_length=1, max_length=100_000)
+    only_new: bool = Field(
+        default=False, description="Take of each arm what goes beyond the known results that it has."
+    )
 
     def known(self) -> Any:
         """Return them as the library takes them."""
@@ -251,9 +333,10 @@ class ObservationsIn(Wire):
         return known
 
 
-class CorrectionIn(Wire):
+class CorrectionIn(OfTickets):
     """Another reward for a ticket that was told."""
 
+    model_config = _like({"ticket": 0, "reward": 0.25})
     ticket: Whole
     reward: Reward
 
@@ -261,6 +344,7 @@ class CorrectionIn(Wire):
 class HolderIn(Wire):
     """A holder."""
 
+    model_config = _like({"holder": "rater-4f74-d45003"})
     holder: Annotated[str, StringConstraints(strict=True, min_length=1, max_length=200)]
 
 
@@ -270,6 +354,7 @@ class HolderIn(Wire):
 class SessionIn(Wire):
     """A one-time code or a key, to be exchanged for a cookie."""
 
+    model_config = _like({"secret": "code_of_the_link"})
     secret: Annotated[str, StringConstraints(strict=True, min_length=1, max_length=200)]
 
 
@@ -298,6 +383,7 @@ class LinkIn(Wire):
 class IdsIn(Wire):
     """Ids to be signed."""
 
+    model_config = _like({"ids": ["ann", "bob"]})
     ids: list[Annotated[str, StringConstraints(strict=True, min_length=1, max_length=100)]] = Field(
         min_length=1, max_length=10_000
     )
@@ -324,9 +410,10 @@ class SittingIn(Wire):
 
 
 class NextIn(Wire):
-    """How many arms the page wants to have: the one that it shows, and the next."""
+    """How many arms the page wants to have: the one whose rating it holds, the one that it shows, and the next."""
 
-    want: Annotated[int, Field(strict=True, ge=1, le=2)] = 1
+    model_config = _like({"want": 2})
+    want: Annotated[int, Field(strict=True, ge=0, le=3)] = 1
 
 
 class RatingIn(Wire):
@@ -351,12 +438,14 @@ class RatingsIn(NextIn):
 class SkipIn(NextIn):
     """An arm that is skipped."""
 
+    model_config = _like({"ticket": 0, "want": 2})
     ticket: Whole
 
 
 class RerateIn(Wire):
     """Another answer in the place of the last one."""
 
+    model_config = _like({"ticket": 0, "answer": "unfunny"})
     ticket: Whole
     answer: Annotated[str, StringConstraints(strict=True, max_length=100)]
 
@@ -373,6 +462,11 @@ def add_known(known: dict[PlainLabel, Any], row: KnownIn) -> None:
     if not isinstance(pulls, dict) or row.pull in pulls:
         raise InvalidInput(f"pull {row.pull} of {row.label!r} is there twice, or others of it name no pull")
     pulls[row.pull] = row.reward
+
+
+def _arms(arms: "Arms | None") -> Any:
+    """Return arms as the library takes them."""
+    return range(arms) if isinstance(arms, int) else arms_from(map(_pair, arms or ()))
 
 
 def _pair(arm: PlainLabel | ArmIn) -> tuple[PlainLabel, Any]:

@@ -1,9 +1,12 @@
 """Live sessions: ask for pulls, tell rewards, and have the best answer at any time."""
 
-from boxthirding.session.protocol import (
+from boxthirding.session.history import Moment
+from boxthirding.session.protocol import AskTell
+from boxthirding.session.session import Session
+from boxthirding.session.values import (
     PAGE,
+    ArmResult,
     ArmSummary,
-    AskTell,
     Box,
     BoxSize,
     Glance,
@@ -12,14 +15,16 @@ from boxthirding.session.protocol import (
     Recommendation,
     Rival,
     Screening,
+    SetAside,
+    Spread,
     Step,
     Ticket,
     View,
 )
-from boxthirding.session.session import Session
 
 __all__ = [
     "PAGE",
+    "ArmResult",
     "ArmSummary",
     "AskTell",
     "Box",
@@ -27,10 +32,13 @@ __all__ = [
     "Glance",
     "Known",
     "Lineage",
+    "Moment",
     "Recommendation",
     "Rival",
     "Screening",
     "Session",
+    "SetAside",
+    "Spread",
     "Step",
     "Ticket",
     "View",

@@ -7,10 +7,11 @@ from collections.abc import Iterable
 
 from boxthirding._checks import whole
 from boxthirding.errors import CannotAmend, InvalidInput
+from boxthirding.session import examples
 from boxthirding.session.core import Core
 from boxthirding.session.known import KnownResult
-from boxthirding.session.protocol import Ticket
 from boxthirding.session.tickets import shortened
+from boxthirding.session.values import Ticket
 from boxthirding.types import NONE, Label
 
 
@@ -85,8 +86,9 @@ def end_batch(core: Core) -> None:
     """What was observed or corrected is complete: let the rule work out anew what it learned from all results."""
     if core.live is not None and core.amends:
         core.live.amend(NONE, 0, 0.0, 0.0)
+        core.look_for_strays()
     core.passed_over = 0
-    core.consider_examples()
+    examples.consider(core)
 
 
 def correct(core: Core, ticket: int | Ticket, reward: float) -> None:
@@ -94,8 +96,11 @@ def correct(core: Core, ticket: int | Ticket, reward: float) -> None:
     check_can_amend(core, "take corrections")
     row = core.tickets.told_row(ticket)
     before = core.ledger.result(row)
+    was_aside = row in core.ledger.aside
     change = core.ledger.correct(row, reward)
-    if change:
+    if was_aside and before.holder not in core.ledger.excluded:
+        _amend_result(core, before.arm, NONE, row, (1, change, reward * reward))
+    elif change:
         squares = reward * reward - before.reward * before.reward
         _amend_result(core, before.arm, before.job, row, (0, change, squares))
 
@@ -148,6 +153,8 @@ def _change_all(core: Core, holder: str, *, counts: bool) -> int:
     times = 1 if counts else -1
     if core.live is not None:
         for row in rows.tolist():
+            if row in core.ledger.aside:
+                continue
             result = core.ledger.result(row)
             value = core.sign * result.reward
             _amend_result(core, result.arm, result.job, row, (times, times * value, times * value * value))

@@ -2,15 +2,19 @@
 
 import heapq
 import math
+from collections.abc import Callable, Iterable
 from itertools import islice
-from typing import Final
+from typing import Any, Final
 
 from boxthirding._checks import is_number, whole
 from boxthirding.errors import InvalidInput
 from boxthirding.policies.spec import shown
+from boxthirding.session.aside import set_aside
 from boxthirding.session.core import Core
-from boxthirding.session.protocol import (
+from boxthirding.session.history import Moment, Row
+from boxthirding.session.values import (
     PAGE,
+    ArmResult,
     ArmSummary,
     Box,
     BoxSize,
@@ -19,13 +23,14 @@ from boxthirding.session.protocol import (
     Recommendation,
     Rival,
     Screening,
+    Spread,
     Step,
     View,
 )
 from boxthirding.types import NONE, Label
 
 TOP: Final = 10
-"""Arms in a view."""
+"""Arms in a view, and results that are set aside."""
 
 GOOD: Final = 0.01
 """The share of arms that a view's screening speaks of."""
@@ -33,7 +38,9 @@ GOOD: Final = 0.01
 FINAL: Final = "final"
 """The final's level in `boxes`."""
 
-ORDERS: Final = ("best", "tried", "given")
+ORDERS: Final = ("best", "tried", "latest", "given")
+COLUMNS: Final = ("mean", "pulls", "level", "label")
+"""What arms are sorted by in `arms`: the smallest first, with a minus (-pulls) the largest."""
 
 _OUTCOMES = ("lifted", "shifted", "discarded")
 
@@ -41,9 +48,10 @@ _OUTCOMES = ("lifted", "shifted", "discarded")
 def best_of(core: Core) -> int:
     """Return the number of the recommended arm, or NONE."""
     arm = NONE if core.live is None else core.live.recommend()
-    if arm != NONE:
+    ledger = core.ledger
+    if arm != NONE and ledger.counts[arm]:
         return arm
-    ledger = core.ledger  # no job has ended yet: an arm with a result, if there is one (S12)
+    # No job has ended yet, or the rule does not know yet that results were excluded: an arm with a result, if any (S12)
     best = NONE
     for number, count in enumerate(ledger.counts):
         if count and number not in core.withdrawn:
@@ -57,6 +65,46 @@ def recommend(core: Core) -> Recommendation | None:
     """Return the best arm so far, or None before the first result."""
     arm = best_of(core)
     return None if arm == NONE else _recommendation(core, arm)
+
+
+def note(core: Core, at: float | None = None) -> None:
+    """Keep the answer in the history, if it has become another one or a while has passed."""
+    history, live = core.history, core.live
+    if live is None:
+        return
+    decided = live.recommend()
+    if decided == history.decided and core.ledger.rows < history.due:
+        return
+    history.decided = decided
+    arm = best_of(core)
+    if arm != NONE:
+        history.keep(Row(core.ledger.rows, arm, _mean(core, arm), core.ledger.tried, at))
+
+
+def history(core: Core) -> list[Moment]:
+    """Return what the answer was over time, and last what it is now."""
+    rows = list(core.history.rows)
+    best = best_of(core)
+    if best != NONE:
+        if rows and rows[-1].results == core.ledger.rows:
+            rows.pop()
+        rows.append(Row(core.ledger.rows, best, _mean(core, best), core.ledger.tried, None))
+    return [Moment(row.results, core.labels.label(row.arm), *row[2:]) for row in rows]
+
+
+def since(core: Core) -> Moment | None:
+    """Return the moment at which the present answer became that, as far as it was noted."""
+    row = core.history.since
+    if row is None or row.arm != best_of(core):
+        return None
+    return Moment(row.results, core.labels.label(row.arm), *row[2:])
+
+
+def spread(core: Core, labels: Iterable[Label]) -> Spread:
+    """Return how far results lie from the mean of their arm, over all arms and for some."""
+    numbers = {label: core.labels.find(label) for label in labels}
+    squares, freedom, own = core.ledger.spread(arm for arm in numbers.values() if arm is not None)
+    return Spread(squares, freedom, {label: own[arm] for label, arm in numbers.items() if arm is not None})
 
 
 def top(core: Core, k: int) -> list[Recommendation]:
@@ -75,26 +123,50 @@ def glance(core: Core) -> Glance:
 
 
 def arms(core: Core, first: int, count: int, order: str, search: str | None) -> list[ArmSummary]:
-    """Return a page of the arms: best first, in the order in which they were tried, or all of them as given."""
+    """Return a page of the arms: those that were tried, sorted, or all of them as given."""
     whole("first", first, least=0)
     whole("count", count, least=1)
-    if order not in ORDERS:
-        raise InvalidInput(f"order is {order!r}, but must be one of {', '.join(ORDERS)}")
+    if order not in ORDERS and str(order).removeprefix("-") not in COLUMNS:
+        raise InvalidInput(
+            f"order is {order!r}, but must be one of {', '.join(ORDERS + COLUMNS)}, the last four also with a minus"
+        )
     if order == "given":
         return _as_given(core, first, count, search)
-    if order == "best":
-        ranked = _ranked(core, None if search is not None else first + count)
-        if search is None and first + count > len(ranked):
-            ranked = _ranked(core, None)
-        there = set(ranked)
-        rest = (arm for arm, pulls in enumerate(core.ledger.counts) if pulls and arm not in there)
-        numbers = [*ranked, *rest] if len(ranked) < first + count or search is not None else ranked
-    else:
-        numbers = [arm for arm, pulls in enumerate(core.ledger.counts) if pulls]
+    numbers = (
+        _best_first(core, None if search is not None else first + count) if order == "best" else _sorted(core, order)
+    )
     if search is not None:
         wanted = search.casefold()
         numbers = [arm for arm in numbers if wanted in str(core.labels.label(arm)).casefold()]
     return [_summary(core, arm) for arm in numbers[first : first + count]]
+
+
+def _best_first(core: Core, k: int | None) -> list[int]:
+    """Return the arms that were tried, best first and those out of the race last; with k, at least k of them."""
+    ranked = _ranked(core, k)
+    if k is not None and len(ranked) >= k:
+        return ranked
+    ranked = _ranked(core, None)
+    there = set(ranked)
+    return [*ranked, *(arm for arm, pulls in enumerate(core.ledger.counts) if pulls and arm not in there)]
+
+
+def _sorted(core: Core, order: str) -> list[int]:
+    """Return the arms that were tried in another order than that of the policy."""
+    counts, labels = core.ledger.counts, core.labels
+    tried = [arm for arm, pulls in enumerate(counts) if pulls]
+    if order == "tried":
+        return tried
+    if order == "latest":
+        last = core.ledger.last_rows().tolist()
+        return sorted(tried, key=lambda arm: -last[arm])
+    key: Callable[[int], Any] = {
+        "mean": lambda arm: _mean(core, arm),
+        "pulls": lambda arm: counts[arm],
+        "level": lambda arm: -1 if (level := _level(core, arm)) is None else level,
+        "label": lambda arm: str(labels.label(arm)).casefold(),
+    }[order.removeprefix("-")]
+    return sorted(tried, key=key, reverse=order.startswith("-"))
 
 
 def _as_given(core: Core, first: int, count: int, search: str | None) -> list[ArmSummary]:
@@ -110,6 +182,22 @@ def _as_given(core: Core, first: int, count: int, search: str | None) -> list[Ar
     return [
         ArmSummary(label, None, 0, None, labels.is_gone(label)) if arm is None else _summary(core, arm)
         for label, arm in arms
+    ]
+
+
+def results(core: Core, label: Label, first: int, count: int) -> list[ArmResult]:
+    """Return a page of the results of an arm, the latest first, excluded ones too."""
+    whole("first", first, least=0)
+    whole("count", count, least=1)
+    arm = core.labels.find(label)
+    if arm is None:
+        return []
+    rows = core.ledger.rows_of_arm(arm)[::-1][first : first + count].tolist()
+    counts = set(core.ledger.counting_of(arm).tolist())
+    results = [(core.ledger.result(row), row in counts) for row in rows]
+    return [
+        ArmResult(None if result.ticket == NONE else result.ticket, result.holder, result.reward, is_counted)
+        for result, is_counted in results
     ]
 
 
@@ -203,6 +291,8 @@ def view(core: Core, *, name: str | None, status: str, per_minute: float | None)
         wanted=core.wanted.pulls,
         holders=tickets.held_by,
         excluded=tuple(sorted(ledger.excluded)),
+        aside=len(ledger.aside),
+        set_aside=tuple(set_aside(core, TOP)),
         recommendation=recommend(core),
         top=tuple(top(core, TOP)),
         boxes=tuple(BoxSize(*size) for size in sizes),

@@ -1,8 +1,9 @@
 """A policy at work on arms: its state, the ledger and the tickets. Pure: no lock, no clock, no thread, no file.
 
 The same calls give the same tickets, so a study is a core to which the events of its journal have happened. What
-happens to a ticket is in this file; what is known without one, or turns out to be wrong, in amendments.py; what can be
-read in answers.py; how a core is put down and taken up in saved.py.
+happens to a ticket is in this file; what is known without one, or turns out to be wrong, in amendments.py; what follows
+when an arm's examples run out in examples.py; what a policy starts from in take_over.py; what can be read in
+answers.py; how a core is put down and taken up in saved.py.
 """
 
 from collections.abc import Container, Iterable, Mapping
@@ -10,23 +11,24 @@ from itertools import chain
 from typing import Any, Final
 
 from boxthirding._checks import whole
-from boxthirding.errors import AlreadyTold, CannotAmend, InvalidInput, TicketRefused
+from boxthirding.errors import AlreadyTold, InvalidInput, TicketRefused
 from boxthirding.policies.live_state import LiveState
 from boxthirding.policies.records import PlainRecord, Record, record_for
+from boxthirding.session import examples, take_over
+from boxthirding.session.aside import name_strays
+from boxthirding.session.history import History
 from boxthirding.session.labels import Labels
-from boxthirding.session.ledger import Ledger, Sums
-from boxthirding.session.protocol import Ticket
+from boxthirding.session.ledger import Ledger
 from boxthirding.session.pulls import Pulls
 from boxthirding.session.seen import Seen
 from boxthirding.session.tickets import Job, OpenTicket, Tickets, shortened
+from boxthirding.session.values import Ticket
 from boxthirding.session.wanted import Wanted
 from boxthirding.streams import ORDER, spawn
 from boxthirding.types import NONE, Label, Policy
 
 PASSED_OVER: Final = 64
 """Jobs in a row that a holder may not have, or that wait for results, after which it gets nothing for now."""
-
-_ROOM: Final = 64  # for arms to begin with; a state grows
 
 
 class Core:
@@ -85,6 +87,9 @@ class Core:
         self.failed: dict[int, int] = {}
         """By arm: failures in a row."""
         self.seen = Seen(self.ledger, self.tickets)
+        self.history = History()
+        self.strays: dict[int, int] = {}
+        """By arm: results that the rule has set aside, and that were looked for."""
         self.renewed: dict[int, tuple[int, int]] = {}
         """By arm whose record began anew: the job that it began with, and the rows by then."""
 
@@ -109,41 +114,18 @@ class Core:
 
     # What a policy asks for
 
-    def check_can_take_over(self, policy: Policy) -> None:
-        """Refuse a policy that cannot start from the results that are there."""
-        if self.labels.open_ended and not policy.open_ended:
-            raise InvalidInput(f"policy {policy.name} must know how many arms there are: give a sequence or a number")
-        policy.new(max(1, self.labels.in_sight), self.seed, 1)
-        if policy.rule.amend is None and (self.ledger.rows or self.tickets.open or self.withdrawn):
-            raise CannotAmend(
-                f"policy {policy.name} cannot start from results and open tickets that are there, as it only knows "
-                "results of its own jobs",
-                advice="use one that can, such as b3auto",
-            )
-
-    def prepared(self, policy: Policy) -> LiveState:
-        """Return the state that a policy starts from: every result that counts, arms in their old order."""
-        self.check_can_take_over(policy)
-        n_arms = self.labels.available()
-        if self.labels.count == 0:
-            raise InvalidInput("the iterator gave no arm, but at least one is needed")
-        live = LiveState(policy, max(1, n_arms), self.seed, capacity=max(_ROOM, self.labels.numbered))
-        live.n_arms = n_arms  # 0, if all were withdrawn before one had a number
-        if policy.rule.amend is not None:
-            _amend_all(live, self.labels.numbered, self.ledger.sums(self.ledger.counting()), self.withdrawn)
-        return live
-
     def start(self, policy: Policy, era: int = 0, prepared: LiveState | None = None) -> None:
         """Let a policy decide from now on; it starts from every result that counts.
 
         `era` counts the policies before it: each draws the order of the arms that are left from a stream of its own.
         `prepared` is the state that it starts from, if nothing has happened since that was made.
         """
-        live = self.prepared(policy) if prepared is None else prepared
+        live = take_over.prepared(self, policy) if prepared is None else prepared
         self.labels.draw_from(spawn(self.seed, era, 1)[0, ORDER])
         self._let_go()
         self.run(live)
-        self.consider_examples()
+        self.look_for_strays()
+        examples.consider(self)
 
     def stop(self) -> None:
         """Let no policy decide: from now on only the ledger and the tickets are kept."""
@@ -155,7 +137,8 @@ class Core:
         for entry in self.tickets.open.values():
             entry.job = None
         self.wanted = Wanted()
-        self.jobs, self.owed, self.renewed = {}, {}, {}
+        self.jobs, self.owed, self.renewed, self.strays = {}, {}, {}, {}
+        self.ledger.count_aside()
         self.answered = self.passed_over = 0
         self.is_known = False
 
@@ -170,8 +153,9 @@ class Core:
 
         Should an iterator of arms raise, the tickets before are in the list.
         """
+        wanted = self.wanted
         for _ in range(n):
-            job = self._job_for(holder) if unseen else self.wanted.first() or self._next_job(())
+            job = self._job_for(holder) if unseen else wanted.at_hand or wanted.first() or self._next_job(())
             if job is None:
                 return True
             tickets.append(self._cut(job, holder, at))
@@ -259,7 +243,7 @@ class Core:
             self.labels.number(arm)
             self._make_room(arm + 1)
         if self.examples is not None:
-            self._keep_to_examples(job)
+            examples.keep_to(self, job)
         if job.left:
             self.wanted.at_hand = job
         return job
@@ -270,10 +254,25 @@ class Core:
         job.left -= 1
         if job.left == 0:
             self.wanted.done_with(job)
+        return self._ticket(arm, job, holder, at)
+
+    def cut_extra(self, arm: int, holder: str, at: float) -> Ticket:
+        """Cut a ticket that no job asked for: its result is amended."""
+        return self._ticket(arm, None, holder, at)
+
+    def _ticket(self, arm: int, job: Job | None, holder: str, at: float) -> Ticket:
         if self.seen.is_kept:
             self.seen.note(holder, arm)
         label, payload = self.labels.arm(arm)
         return self.tickets.cut(arm, label, self.pulls.take_next(arm), payload, job, holder, at)
+
+    def number_next(self) -> int:
+        """Give the next number to an arm of the pool, begin its record, and return it."""
+        arm = self.labels.numbered
+        self.labels.number(arm)
+        self._make_room(arm + 1)
+        self.running.amend(arm, 0, 0.0, 0.0)
+        return arm
 
     def claim(self, label: Label) -> int:
         """Return the number of a label; it comes before all unseen ones from now on."""
@@ -284,61 +283,9 @@ class Core:
     def _make_room(self, arms: int) -> None:
         """Have room for the first `arms` arms, and for some that come next."""
         if arms > len(self.ledger.counts):
-            room = -(-arms // _ROOM) * _ROOM
+            room = -(-arms // take_over.ROOM) * take_over.ROOM
             self.ledger.make_room(room)
             self.pulls.make_room(room)
-
-    # Examples that run out
-
-    def _keep_to_examples(self, job: Job) -> None:
-        """Let a job have no more pulls than its arm has examples; the others are answered with the arm's mean."""
-        arm = job.arm
-        over = min(job.left, job.left - self._examples_left(arm))
-        if over > 0:
-            job.left -= over
-            self.owed.setdefault(arm, []).append((job, over))
-        if job.left or arm not in self.complete:
-            self.answered = 0
-            return
-        self.answered += over
-        self.is_known = self.is_known or self.answered >= max(1, self.ledger.spent)
-        self._answer(arm)
-
-    def _examples_left(self, arm: int) -> int:
-        """Return how many examples of an arm are neither handed out nor known nor wanted."""
-        return max(0, (self.examples or 0) - self.pulls.taken(arm) - self.wanted.of(arm))
-
-    def _answer(self, arm: int) -> None:
-        """Answer the pulls that are owed of a complete arm with its mean, free."""
-        count = self.ledger.counts[arm]
-        if self.live is None or count == 0:  # all its results are excluded: nothing is known of it for now
-            return
-        mean = self.ledger.totals[arm] / count
-        for job, times in self.owed.pop(arm, ()):
-            self._take(job, times, times * mean, times * mean * mean)
-
-    def _note_examples(self, arm: int) -> None:
-        """See whether the last example of an arm has come in, and answer what waited for that."""
-        if self.examples is None or arm in self.complete or self.pulls.taken(arm) < self.examples:
-            return
-        if any(entry.ticket.arm == arm for entry in self.tickets.open.values()):
-            return
-        self.complete.add(arm)
-        self._answer(arm)
-        self._see_whether_known()
-
-    def consider_examples(self) -> None:
-        """Other results count now: the policy may want other arms, and what was owed can perhaps be answered."""
-        if self.examples is None:
-            return
-        self.is_known, self.answered = False, 0
-        for arm in [arm for arm in self.owed if arm in self.complete]:
-            self._answer(arm)
-        self._see_whether_known()
-
-    def _see_whether_known(self) -> None:
-        if not self.labels.open_ended and len(self.complete - self.withdrawn) >= self.arms_there:
-            self.is_known = True
 
     # What comes back
 
@@ -366,11 +313,11 @@ class Core:
                 if counts:
                     self.live.amend(arm, 1, value, value * value)
             elif counts:
-                self._take(job, 1, value, value * value)
+                self.take(job, 1, value, value * value)
             else:
                 self._want_again(job)
         if self.examples is not None:
-            self._note_examples(arm)
+            examples.note(self, arm)
 
     def check_all(self, tickets: Iterable[int | Ticket]) -> list[int]:
         """Return the ids of open tickets that are to be told together; refuse one that is there twice."""
@@ -427,7 +374,7 @@ class Core:
         if earlier is not None and not earlier:
             del self.tickets.earlier[ticket_id]
 
-    def _take(self, job: Job, times: int, total: float, squares: float) -> None:
+    def take(self, job: Job, times: int, total: float, squares: float) -> None:
         """Let the rule have results of a job; when it has all, what was amended meanwhile."""
         live = self.live or self.running  # which says why there is none
         live.tell(job.name, times, total, squares)
@@ -439,6 +386,13 @@ class Core:
             if job.changes is not None:
                 for change in job.changes:
                     live.amend(job.arm, *change)
+            self.look_for_strays()
+
+    def look_for_strays(self) -> None:
+        """See whether the rule has set results aside."""
+        live = self.live
+        if live is not None and live.set_aside is not None and live.set_aside(live.views) != sum(self.strays.values()):
+            name_strays(self)
 
     def _begins_anew(self, job: Job) -> bool:
         """Tell whether the record of an arm is made of the results of a job that has just ended, and of no others."""
@@ -449,7 +403,7 @@ class Core:
 
     def _want_again(self, job: Job) -> None:
         """A result of a job does not count: its pull is wanted of another holder, if an example is left for it."""
-        if self.examples is not None and self._examples_left(job.arm) == 0:
+        if self.examples is not None and examples.left(self, job.arm) == 0:
             self.owed.setdefault(job.arm, []).append((job, 1))
         else:
             self.wanted.give_back(job)
@@ -473,7 +427,7 @@ class Core:
         if counts and self.live is not None and arm not in self.withdrawn:
             value = self.sign * reward
             self.live.amend(arm, 1, value, value * value)
-        self._note_examples(arm)
+        examples.note(self, arm)
 
     # Arms that come and go
 
@@ -481,7 +435,7 @@ class Core:
         """Add arms, all or none of them."""
         self.labels.add(arms)
         self.passed_over = 0
-        self.consider_examples()
+        examples.consider(self)
         if self.live is not None:
             self.live.n_arms = self.labels.in_sight
 
@@ -489,7 +443,9 @@ class Core:
         """Refuse a label that does not exist, or is withdrawn."""
         arm = self.labels.find(label)
         if arm in self.withdrawn or (arm is None and self.labels.is_gone(label)):
-            raise InvalidInput(f"label {label!r} is withdrawn already")
+            raise InvalidInput(
+                f"label {label!r} is withdrawn already: to try the arm again, add it under another label"
+            )
 
     def withdraw(self, label: Label) -> None:
         """Take an arm out of the race for good; its open tickets become void."""
@@ -508,7 +464,7 @@ class Core:
             if self.live is not None:
                 self.live.drop(arm)
         self.passed_over = 0
-        self.consider_examples()
+        examples.consider(self)
 
     # A journal that is read without its rule
 
@@ -525,16 +481,3 @@ class Core:
         self.pulls.take_up_to(arm, pull)
         self.seen.note(holder, arm)
         return self.tickets.cut(arm, label, pull, self.labels.payload_of(label), None, holder, at)
-
-
-def _amend_all(live: LiveState, numbered: int, sums: Sums, withdrawn: set[int]) -> None:
-    """Let a fresh state know all that is known of every arm; arms with a number have a record, and can be dropped."""
-    if numbered > 0:
-        live.amend(numbered - 1, 0, 0.0, 0.0)
-    rows = zip(*(column.tolist() for column in sums), strict=True)
-    for arm, times, total, squares in rows:
-        if arm not in withdrawn:
-            live.amend(arm, times, total, squares)
-    for arm in sorted(withdrawn):
-        live.drop(arm)
-    live.amend(NONE, 0, 0.0, 0.0)

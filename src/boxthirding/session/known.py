@@ -1,12 +1,15 @@
 """Known results and details, as callers give them."""
 
 import json
+import reprlib
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
+import numpy as np
+
 from boxthirding._checks import as_reward
 from boxthirding.errors import InvalidInput
-from boxthirding.session.protocol import Known
+from boxthirding.session.values import Known
 from boxthirding.types import Label
 
 LONGEST_DETAILS: Final = 10_000
@@ -23,21 +26,27 @@ class KnownResult(NamedTuple):
     pull: int | None
 
 
+def plain(label: Label) -> Label:
+    """Return a label without the type of an array that it may come from."""
+    known: Label = label.item() if isinstance(label, np.generic) else label
+    return known
+
+
 def listed(known: Known | Any) -> list[KnownResult]:
-    """Return known results one by one, as floats.
+    """Return known results one by one, with plain labels and floats.
 
     >>> listed({"ann": 0.5, "bob": [1, 2]})[1]
     KnownResult(label='bob', reward=1.0, pull=None)
     """
     if isinstance(known, Mapping):
-        return [row for label, rewards in known.items() for row in _of(label, rewards)]
+        return [row for label, rewards in known.items() for row in _of(plain(label), rewards)]
     if isinstance(known, str | bytes) or not isinstance(known, Iterable):
         raise InvalidInput(f"known results are {known!r}, but must be a mapping of labels to rewards, or pairs of them")
     rows = []
     for pair in known:
         if not (isinstance(pair, tuple | list) and len(pair) == _PAIR):
             raise InvalidInput(f"a known result is {pair!r}, but must be a pair of a label and a reward")
-        rows.append(KnownResult(pair[0], as_reward(pair[1]), None))
+        rows.append(KnownResult(plain(pair[0]), as_reward(pair[1]), None))
     return rows
 
 
@@ -53,11 +62,11 @@ def check_details(details: object) -> dict[str, Any]:
     """Return the details of a result as a plain JSON object, or refuse them."""
     rule = "must be a small JSON object, such as {'answer': 'funny', 'seconds': 2.5}"
     if not (isinstance(details, Mapping) and all(isinstance(key, str) for key in details)):
-        raise InvalidInput(f"details is {repr(details)[:80]}, but {rule}")
+        raise InvalidInput(f"details is {reprlib.repr(details)}, but {rule}")
     try:
         text = json.dumps(dict(details), allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidInput(f"details is {repr(details)[:80]}, but {rule} ({error})") from None
+        raise InvalidInput(f"details is {reprlib.repr(details)}, but {rule} ({error})") from None
     if len(text) > LONGEST_DETAILS:
         raise InvalidInput(f"details has {len(text):,} characters, but must have at most {LONGEST_DETAILS:,}: {rule}")
     plain: dict[str, Any] = json.loads(text)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boxthirding._checks import whole
-from boxthirding._text import did_you_mean
+from boxthirding._text import cut, did_you_mean
 from boxthirding.errors import ArmsUnavailable, InvalidInput, UnknownLabel
 from boxthirding.streams import below
 from boxthirding.types import Ints, Label
@@ -21,6 +21,7 @@ _TWO_HALVES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
 _SEARCHED = 20_000  # labels, for one that is like an unknown one
+_SHOWN = 200  # letters of a label that is not there
 
 
 class Dry(Exception):  # no error: raised by an iterator of arms that has none now and may have one later
@@ -164,10 +165,14 @@ class Labels:
         for position, (label, _) in enumerate(new):
             if label in seen:
                 raise InvalidInput(
-                    f"label {label!r} stands at positions {seen[label]} and {position}, but a label must be unique"
+                    f"label {label!r} stands at positions {seen[label]} and {position}, but a label must be unique: "
+                    "leave one out, or give a mapping of labels to arms"
                 )
             if self.knows(label):
-                raise InvalidInput(f"label {label!r} is there already, but a label must be unique, withdrawn or not")
+                raise InvalidInput(
+                    f"label {label!r} is there already, but a label must be unique, withdrawn or not: leave it out, or "
+                    "give the arm another label"
+                )
             seen[label] = position
 
     def _add(self, new: list[tuple[Label, Any]]) -> None:
@@ -247,7 +252,7 @@ class Labels:
 
     def _arm(self, label: Label) -> int:
         if not self.knows(label):
-            raise UnknownLabel(f"label {label!r} does not exist", advice=self._meant(label))
+            raise UnknownLabel(f"label {cut(repr(label), _SHOWN)} does not exist", advice=self._meant(label))
         return self._index[label] if label in self._index else self._implicit.index(int(label))
 
     def _meant(self, label: object) -> str:
@@ -369,6 +374,11 @@ def rows_of(arms: Iterable[Any]) -> Iterable[Any]:
             "arms.reset_index() numbers its rows"
         )
     return dict(zip(table.index, rows, strict=True))
+
+
+def unlabelled(rows: Iterable[Any]) -> list[Any]:
+    """Return what `rows_of` found without the labels of an index."""
+    return list(rows.values() if isinstance(rows, Mapping) else rows)
 
 
 def _plain(label: Label) -> Label:

@@ -1,6 +1,6 @@
 """The ledger: every result that was told or is known, by arm and pull, and whether it counts."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from struct import Struct
 from typing import Any, Final, NamedTuple
 
@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 from boxthirding.types import NONE, Floats, Ints
 
 _ROW: Final = Struct("=5qd")
+_SIZE: Final = _ROW.size
 _ARM, _, _HOLDER, _, _, _REWARD = _COLUMNS = range(6)  # arm, pull, holder, ticket, job, reward
 _REWARD_ALONE: Final = Struct("=d")
-_ROOM: Final = 64 * _ROW.size
+_ROOM: Final = 64 * _SIZE
+_ROUNDING: Final = 1e-24  # of a mean's square: what equal rewards seem to differ by
 
 
 class Sums(NamedTuple):
@@ -52,6 +54,10 @@ class Ledger:
         self._number_of: dict[str, int] = {"": 0}
         self.excluded: set[str] = set()
         """Holders whose results do not count, told already or still to come."""
+        self.aside: set[int] = set()
+        """Rows of results that are wildly off, and so do not count."""
+        self.corrected: set[int] = set()
+        """Rows whose reward was replaced."""
         self.counts: list[int] = []
         """By arm: results that count."""
         self.totals: list[float] = []
@@ -85,7 +91,7 @@ class Ledger:
         if number is None:
             number = self._number_of[holder] = len(self.holders)
             self.holders.append(holder)
-        start = self.rows * _ROW.size
+        start = self.rows * _SIZE
         if start == len(self._table):
             self._table.extend(bytes(_ROOM + start // 4 // _ROOM * _ROOM))
         _ROW.pack_into(self._table, start, arm, pull, number, ticket, job, reward)
@@ -104,15 +110,24 @@ class Ledger:
 
     def result(self, row: int) -> Result:
         """Return a result."""
-        arm, pull, holder, ticket, job, reward = _ROW.unpack_from(self._table, row * _ROW.size)
+        arm, pull, holder, ticket, job, reward = _ROW.unpack_from(self._table, row * _SIZE)
         return Result(arm, pull, self.holders[holder], ticket, job, reward)
 
     def correct(self, row: int, reward: float) -> float:
-        """Replace the reward of a result; return by how much its arm's total has changed, 0 if it does not count."""
+        """Replace the reward of a result; return by how much its arm's total has changed, 0 if it does not count.
+
+        One that was set aside counts from now on, and the whole of it is the change.
+        """
         result = self.result(row)
-        _REWARD_ALONE.pack_into(self._table, (row + 1) * _ROW.size - _REWARD_ALONE.size, reward)
+        self.corrected.add(row)
+        _REWARD_ALONE.pack_into(self._table, (row + 1) * _SIZE - _REWARD_ALONE.size, reward)
         if result.holder in self.excluded:
+            self.aside.discard(row)
             return 0.0
+        if row in self.aside:
+            self.aside.discard(row)
+            self._count_again([result.arm])
+            return self._sign * reward
         change = self._sign * (reward - result.reward)
         self.totals[result.arm] += change
         return change
@@ -129,12 +144,29 @@ class Ledger:
     def exclude(self, holder: str) -> None:
         """Let the results of a holder not count."""
         self.excluded.add(holder)
-        self._count_again(holder)
+        self._count_again(self._column(_ARM)[self.rows_of(holder)])
 
     def include(self, holder: str) -> None:
         """Let the results of a holder count again."""
         self.excluded.discard(holder)
-        self._count_again(holder)
+        self._count_again(self._column(_ARM)[self.rows_of(holder)])
+
+    def set_aside(self, row: int) -> None:
+        """Let a result not count that is wildly off."""
+        self.aside.add(row)
+        self._count_again([self.result(row).arm])
+
+    def count_aside(self) -> None:
+        """Let all results count again that were set aside."""
+        arms = [self.result(row).arm for row in self.aside]
+        self.aside.clear()
+        if arms:
+            self._count_again(arms)
+
+    def nearest(self, arm: int, value: float) -> int:
+        """Return the result of an arm that counts and is nearest to a value, larger is better; NONE, if it has none."""
+        rows = self.counting_of(arm)
+        return int(rows[np.argmin(np.abs(self._sign * self._rewards[rows] - value))]) if len(rows) else NONE
 
     def sums(self, rows: Ints) -> Sums:
         """Return what rows add up to by arm, larger is better; arms in the order of their numbers."""
@@ -145,17 +177,49 @@ class Ledger:
         squares = np.bincount(place, values * values, minlength=len(arms)).astype(np.float64)
         return Sums(arms, counts, totals, squares)
 
-    def counting(self) -> Ints:
-        """Return the rows that count, earliest first."""
-        rows = np.arange(len(self), dtype=np.int64)
-        if not self.excluded:
-            return rows
-        out = [self._number_of[holder] for holder in self.excluded if holder in self._number_of]
-        return rows[~np.isin(self._column(_HOLDER), out)]
+    def spread(self, arms: Iterable[int]) -> tuple[float, int, dict[int, tuple[int, float]]]:
+        """Return how far results lie from the mean of their arm: squares of all, results beyond each arm's first.
+
+        And for some arms, by number: their results, and their own squares.
+        """
+        rows = self.counting()
+        of, values = self._column(_ARM)[rows], self._rewards[rows]
+        counts = np.bincount(of, minlength=len(self.counts))
+        means = np.bincount(of, values, minlength=len(self.counts)) / np.maximum(counts, 1)
+        squares = np.bincount(of, (values - means[of]) ** 2, minlength=len(self.counts))
+        squares[squares <= _ROUNDING * counts * means**2] = 0.0
+        own = {arm: (int(counts[arm]), float(squares[arm])) for arm in arms}
+        return float(squares.sum()), int(counts.sum() - np.count_nonzero(counts)), own
+
+    def counting(self, *, aside: bool = False) -> Ints:
+        """Return the rows that count, earliest first; with `aside`, also those that are set aside."""
+        counts = np.ones(len(self), np.bool_)
+        if self.excluded:
+            out = [self._number_of[holder] for holder in self.excluded if holder in self._number_of]
+            counts = ~np.isin(self._column(_HOLDER), out)
+        if self.aside and not aside:
+            counts[sorted(self.aside)] = False
+        return np.flatnonzero(counts)
+
+    def counting_of(self, arm: int) -> Ints:
+        """Return the rows of an arm that count, earliest first."""
+        rows = self.counting()
+        found: Ints = rows[self._column(_ARM)[rows] == arm]
+        return found
 
     def results_of(self, arm: int) -> list[Result]:
         """Return the results of an arm, earliest first, excluded ones too."""
-        return [self.result(int(row)) for row in np.flatnonzero(self._column(_ARM) == arm)]
+        return [self.result(row) for row in self.rows_of_arm(arm).tolist()]
+
+    def rows_of_arm(self, arm: int) -> Ints:
+        """Return the rows of an arm, earliest first, excluded ones too."""
+        return np.flatnonzero(self._column(_ARM) == arm)
+
+    def last_rows(self) -> Ints:
+        """Return by arm the row of its last result that counts, NONE where there is none."""
+        rows, last = self.counting(), np.full(len(self.counts), NONE, np.int64)
+        last[self._column(_ARM)[rows]] = rows
+        return last
 
     def known_of(self, arms: int) -> list[int]:
         """Return how many results without a ticket each of the first `arms` arms has."""
@@ -173,7 +237,12 @@ class Ledger:
 
     def save(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return everything as plain facts and arrays."""
-        facts = {"holders": self.holders, "excluded": sorted(self.excluded)}
+        facts = {
+            "holders": self.holders,
+            "excluded": sorted(self.excluded),
+            "aside": sorted(self.aside),
+            "corrected": sorted(self.corrected),
+        }
         arrays = {
             "rewards": self._rewards,
             "facts": self._columns(np.int64)[:, :_REWARD].copy(),
@@ -185,7 +254,8 @@ class Ledger:
         """Go on from what was saved."""
         self.holders = list(facts["holders"])
         self._number_of = {holder: number for number, holder in enumerate(self.holders)}
-        self.excluded = set(facts["excluded"])
+        self.excluded, self.aside = set(facts["excluded"]), set(facts["aside"])
+        self.corrected = set(facts["corrected"])
         self.rows = len(arrays["rewards"])
         columns = np.empty((self.rows, len(_COLUMNS)), np.int64)
         columns[:, :_REWARD] = arrays["facts"]
@@ -209,9 +279,9 @@ class Ledger:
         """Return the table in place; copy what is kept, as a table that is looked at cannot grow."""
         return np.frombuffer(self._table, kind, self.rows * len(_COLUMNS)).reshape(-1, len(_COLUMNS))
 
-    def _count_again(self, holder: str) -> None:
-        """Add up anew the arms that a holder has results of: the same results give the same sums, to the last bit."""
-        concerned = np.unique(self._column(_ARM)[self.rows_of(holder)])
+    def _count_again(self, arms: Ints | list[int]) -> None:
+        """Add up arms anew: the same results give the same sums, to the last bit."""
+        concerned = np.unique(arms)
         counting = self.counting()
         sums = self.sums(counting[np.isin(self._column(_ARM)[counting], concerned)])
         counted = dict(

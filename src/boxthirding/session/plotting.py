@@ -1,12 +1,15 @@
 """`plot` of sessions, studies and results: what it shows is read as anything else that asks and tells is read."""
 
 from collections.abc import Sequence
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
 from boxthirding._text import visible
 from boxthirding.errors import InvalidInput
 from boxthirding.figures import live
-from boxthirding.session.protocol import AskTell, View
+from boxthirding.session.history import Moment
+from boxthirding.session.protocol import AskTell
+from boxthirding.session.values import View
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,7 +21,9 @@ _MOST: Final = 5_000  # arms that a picture shows
 def plot(study: AskTell, kind: str, ax: "Axes | None", answers: Sequence[live.Point] = ()) -> "Axes":
     """Draw what is known of a session or study; `answers` are what the best arm was before, where that is known."""
     if kind not in KINDS:
-        raise InvalidInput(f"kind is {kind!r}, but must be one of {', '.join(KINDS)}")
+        rule = f"kind is {kind!r}, but must be one of {', '.join(KINDS)}"
+        is_file = PurePath(str(kind)).suffix != ""
+        raise InvalidInput(f"{rule}: plot().figure.savefig({str(kind)!r}) writes a file" if is_file else rule)
     view = study.view()
     if view.recommendation is None:
         raise InvalidInput("there is nothing to plot: no arm has a result yet")
@@ -32,6 +37,17 @@ def plot(study: AskTell, kind: str, ax: "Axes | None", answers: Sequence[live.Po
     else:
         _draw_boxes(view, axes)
     return axes
+
+
+def points(history: Sequence[Moment]) -> list[live.Point]:
+    """Return the moments at which the answer became another one; the last of a history is the present."""
+    found: list[live.Point] = []
+    before = None
+    for moment in history[:-1]:
+        if moment.label != before:
+            found.append(live.Point(max(1, moment.results), moment.mean, visible(moment.label)))
+            before = moment.label
+    return found
 
 
 def _draw_answer(study: AskTell, view: View, axes: "Axes", answers: Sequence[live.Point]) -> None:

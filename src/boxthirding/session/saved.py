@@ -51,9 +51,11 @@ def save(core: Core) -> Saved:
         "passed_over": core.passed_over,
         "known": core.is_known,
         "random": core.is_in_random_order,
+        "strays": list(core.strays.items()),
         "renewed": [[arm, *since] for arm, since in core.renewed.items()],
         "amends": core.amends,
         "failed": list(core.failed.items()),
+        "history": core.history.save(),
         "state": None,
     }
     own = {
@@ -89,8 +91,10 @@ def load(core: Core, saved: Saved, policy: Policy | None) -> None:
     core.jobs_begun, core.answered, core.passed_over = facts["begun"], facts["answered"], facts["passed_over"]
     core.is_known, core.is_in_random_order = facts["known"], facts["random"]
     core.renewed = {arm: (job_id, rows) for arm, job_id, rows in facts["renewed"]}
+    core.strays = dict(facts["strays"])
     core.seen.forget()
     core.failed = dict(facts["failed"])
+    core.history.load(facts["history"])
     core.withdrawn = set(own["withdrawn"].tolist())
     core.complete = set(own["complete"].tolist())
     core.live, core.amends = None, facts["amends"]

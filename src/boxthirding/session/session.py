@@ -4,15 +4,19 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from boxthirding._checks import as_reward, is_number, whole
 from boxthirding.errors import BoxThirdingError, InvalidInput
 from boxthirding.policies.spec import as_policy
-from boxthirding.session import amendments, answers
+from boxthirding.session import amendments, answers, aside
 from boxthirding.session.core import Core
+from boxthirding.session.extra import hand_out
+from boxthirding.session.history import Moment
 from boxthirding.session.known import check_details, listed
-from boxthirding.session.protocol import (
+from boxthirding.session.protocol import Plotted
+from boxthirding.session.tickets import WORKER, check_holder, to_release
+from boxthirding.session.values import (
     PAGE,
     ArmSummary,
     Box,
@@ -21,20 +25,18 @@ from boxthirding.session.protocol import (
     Lineage,
     Recommendation,
     Screening,
+    SetAside,
+    Spread,
     Ticket,
     View,
 )
-from boxthirding.session.tickets import WORKER, check_holder, to_release
 from boxthirding.types import Label, Policy
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 HOLDER: Final = "session"
 """Who asks, when no holder is named."""
 
 
-class Session:
+class Session(Plotted):
     """A live run of a policy over arms, in memory.
 
     Parameters
@@ -59,7 +61,7 @@ class Session:
     known : mapping or pairs, optional
         Results that are there before the first pull: {label: reward}, {label: [reward, …]} or (label, reward) pairs.
 
-    All methods may be called from several threads, for any number of holders.
+    All methods may be called from several threads, for any number of holders. `AskTell` says what each verb does.
 
     >>> session = Session(["ann", "bob", "cid"])
     >>> for _ in range(20):
@@ -97,12 +99,10 @@ class Session:
 
     @property
     def seed(self) -> int:
-        """The seed that it was made with."""
         return self._core.seed
 
     @property
     def policy(self) -> Policy:
-        """What decides which arm is next."""
         return self._core.policy
 
     @property
@@ -112,7 +112,6 @@ class Session:
 
     @property
     def examples(self) -> int | None:
-        """How many different pulls an arm has; None without end."""
         return self._core.examples
 
     @property
@@ -133,21 +132,8 @@ class Session:
     def ask(
         self, n: int = 1, *, holder: str | None = None, unseen: bool = False, limit: int | None = None
     ) -> list[Ticket]:
-        """Return up to n tickets; fewer, perhaps none, when the policy needs a result first or no arm is left.
-
-        Parameters
-        ----------
-        n : int, default 1
-            How many tickets are wanted.
-        holder : str, optional
-            Who asks: a worker or a rater. Default: the session itself.
-        unseen : bool, default False
-            Give only arms that this holder was never handed, as raters must see no arm twice.
-        limit : int, optional
-            Make no new ticket when `spent` and open tickets number as many.
-
-        """
-        whole("the number of tickets", n, least=1)
+        if n != 1 or n is True:  # nearly always it is
+            whole("the number of tickets", n, least=1)
         holder = HOLDER if holder is None else check_holder(holder)
         if limit is not None:
             whole("limit", limit, least=0)
@@ -163,7 +149,7 @@ class Session:
                 tickets = [core.give(ticket_id, holder, now) for ticket_id in ids]
             wanted = n - len(tickets) if limit is None else core.room(n - len(tickets), limit)
             try:
-                core.cut(wanted, holder, now, tickets, unseen=unseen)
+                hand_out(core, wanted, holder, now, tickets, unseen=unseen)
             except BoxThirdingError as trouble:
                 if not tickets:
                     raise
@@ -178,25 +164,14 @@ class Session:
         holder: str | None = None,
         details: Mapping[str, Any] | None = None,
     ) -> None:
-        """Take the result of a ticket; refuse it, changing nothing, if it is not finite or not expected.
-
-        Parameters
-        ----------
-        ticket : Ticket or int
-            What `ask` returned, or its id.
-        reward : float
-            What the pull gave.
-        holder : str, optional
-            Who tells; one to whom the ticket was never given is refused. Default: the ticket's holder.
-        details : mapping, optional
-            A small JSON object to keep with the result. A session keeps none, and only checks it; a study does.
-
-        """
         value = as_reward(reward)
         if details is not None:
             check_details(details)
+        core = self._core
         with self._lock:
-            self._core.tell(ticket, value, holder)
+            core.tell(ticket, value, holder)
+            if core.ledger.rows >= core.history.due:  # no call: for every result
+                answers.note(core)
 
     def tell_all(self, results: Iterable[tuple[int | Ticket, float]]) -> None:
         """Take the results of many tickets, all or none of them: (ticket, reward) pairs."""
@@ -205,12 +180,10 @@ class Session:
             self._core.check_all(ticket for ticket, _ in pairs)
             for ticket, reward in pairs:
                 self._core.tell(ticket, reward)
+                if self._core.ledger.rows >= self._core.history.due:
+                    answers.note(self._core)
 
     def fail(self, ticket: int | Ticket) -> None:
-        """Note that a ticket could not be evaluated: the next to ask is given it.
-
-        An arm that failed `patience` times in a row is withdrawn.
-        """
         with self._lock:
             _, arm, label, *_ = self._core.tickets.expected(ticket).ticket
             self._core.fail(ticket)
@@ -218,15 +191,10 @@ class Session:
                 self._core.withdraw(label)
 
     def held(self, holder: str | None = None) -> list[Ticket]:
-        """Return the open tickets of a holder, in the order in which they were given."""
         with self._lock:
             return self._core.tickets.held(HOLDER if holder is None else holder)
 
     def release(self, *tickets: int | Ticket, holder: str | None = None) -> list[int]:
-        """Take open tickets, or all that a holder has, from their holders: the next to ask is given them.
-
-        That is no failure of their arms. It returns their ids.
-        """
         with self._lock:
             ids = to_release(self._core.tickets, tickets, holder)
             for ticket_id in ids:
@@ -244,20 +212,12 @@ class Session:
         return 0
 
     def observe(self, label: Label, reward: float, *, pull: int | None = None) -> None:
-        """Take a known result of an arm, without a ticket: it is not paid for.
-
-        With examples, `pull` says which example it is of: its place in the order of the examples.
-        """
         value = as_reward(reward)
         with self._lock:
             amendments.observe(self._core, label, value, pull)
             amendments.end_batch(self._core)
 
     def observe_all(self, results: Known) -> None:
-        """Take known results of many arms, all or none of them.
-
-        They are {label: reward}, {label: [reward, …]}, with examples {label: {pull: reward}}, or (label, reward) pairs.
-        """
         rows = listed(results)
         with self._lock:
             amendments.check_all_known(self._core, rows)
@@ -266,126 +226,90 @@ class Session:
             amendments.end_batch(self._core)
 
     def correct(self, ticket: int | Ticket, reward: float) -> None:
-        """Replace the reward of a ticket that was told: the answer is right at once, and nothing is run again."""
         value = as_reward(reward)
         with self._lock:
             amendments.correct(self._core, ticket, value)
             amendments.end_batch(self._core)
 
     def exclude(self, holder: str) -> int:
-        """Let the results of a holder not count, those told and those still to come; return how many were told."""
         with self._lock:
             return amendments.exclude(self._core, holder)
 
     def include(self, holder: str) -> int:
-        """Let the results of an excluded holder count again; return how many there are."""
         with self._lock:
             return amendments.include(self._core, holder)
 
     def use(self, policy: Policy | str) -> None:
-        """Go on with another policy: it starts from every result that counts, and open tickets stay valid."""
         chosen = as_policy(policy)
         with self._lock:
             self._core.start(chosen, self._eras + 1)
             self._eras += 1
 
     def add(self, arms: Iterable[Any] | Mapping[Label, Any]) -> None:
-        """Add arms, all or none of them; a policy whose plan is made at the start (sh, sr, dsh) does not play them."""
         with self._lock:
             self._core.add(arms)
 
     def withdraw(self, label: Label) -> None:
-        """Take an arm out of the race for good; its open tickets become void."""
         with self._lock:
             self._core.withdraw(label)
 
     def recommend(self) -> Recommendation | None:
-        """Return the best arm so far, or None before the first result."""
         with self._lock:
             return answers.recommend(self._core)
 
     def top(self, k: int) -> list[Recommendation]:
-        """Return the k best arms so far, the recommended one first."""
         with self._lock:
             return answers.top(self._core, k)
 
     def arms(
         self, first: int = 0, count: int = PAGE, *, order: str = "best", search: str | None = None
     ) -> list[ArmSummary]:
-        """Return a page of the arms that were tried.
-
-        Parameters
-        ----------
-        first : int, default 0
-            How many to pass over.
-        count : int, default 100
-            How many to return at most.
-        order : {"best", "tried", "given"}, default "best"
-            Best first, in the order in which they were first tried, or as given: then also those that were not tried.
-        search : str, optional
-            Only arms whose label has this text in it, in capitals or not.
-
-        """
         with self._lock:
             return answers.arms(self._core, first, count, order, search)
 
     def boxes(self, level: int | str | None = None, first: int = 0, count: int = PAGE) -> list[Box]:
-        """Return the boxes and piles that hold an arm; none, if the policy has no boxes.
-
-        Parameters
-        ----------
-        level : int or "final", optional
-            Only those of this level. Default: all, from the lowest up, the final last.
-        first, count : int, default 0 and 100
-            Of each box, which page of its arms to return.
-
-        """
         with self._lock:
             return answers.boxes(self._core, level, first, count)
 
     def payload(self, label: Label) -> Any:
-        """Return what was given as an arm; its label, where nothing else was."""
         with self._lock:
             return self._core.labels.payload_of(label)
 
     def why(self, label: Label) -> Lineage:
-        """Return the story of an arm: the boxes it was in, its rivals there, and where it stands now."""
         with self._lock:
             return answers.why(self._core, label)
 
     def screening(self, share: float) -> Screening | None:
-        """Return the chance, exact, that an arm of the best `share` of all is among those that could still be returned.
-
-        It is None where known results have put some arms before others; with an iterator, it is the chance for
-        infinitely many arms.
-        """
         with self._lock:
             return answers.screening(self._core, share)
 
     def view(self) -> View:
-        """Return all that can be read, at one moment."""
         with self._lock:
             return answers.view(self._core, name=None, status="open", per_minute=None)
+
+    def set_aside(self) -> list[SetAside]:
+        """Return the results that the policy has set aside as wildly off, earliest first; b3auto and chase do that."""
+        with self._lock:
+            return aside.set_aside(self._core)
 
     def glance(self) -> Glance:
         """Return the counts and the answer now."""
         with self._lock:
             return answers.glance(self._core)
 
-    def plot(self, kind: str = "answer", ax: "Axes | None" = None) -> "Axes":
-        """Draw what is known with Matplotlib, and return the axes.
+    def history(self) -> list[Moment]:
+        """Return what the answer was over time, earliest first: the best arm, its mean then, and how many were tried.
 
-        Parameters
-        ----------
-        kind : {"answer", "arms", "boxes"}, default "answer"
-            The mean of the best arm over time; each arm by its pulls and mean; or how many arms stand in each box.
-        ax : matplotlib.axes.Axes, optional
-            Where to draw. Default: a new picture.
-
+        A session looks when its results have grown by a twentieth, so a change of the answer may be noted that much
+        later. A `Study` looks after every result.
         """
-        from boxthirding.session.plotting import plot  # noqa: PLC0415  # loaded when it is needed
+        with self._lock:
+            return answers.history(self._core)
 
-        return plot(self, kind, ax)
+    def spread(self, labels: Iterable[Label] = ()) -> Spread:
+        """Return how far results lie from the mean of their arm: over all arms, and for those named."""
+        with self._lock:
+            return answers.spread(self._core, labels)
 
     def __getstate__(self) -> dict[str, Any]:
         if self._core.labels.open_ended:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boxthirding.errors import AlreadyTold, ArmWithdrawn, InvalidInput, TicketRefused, UnknownTicket
-from boxthirding.session.protocol import Ticket
+from boxthirding.session.values import Ticket
 from boxthirding.types import NONE, Label
 
 OPEN: Final = -1
@@ -70,9 +70,9 @@ class Tickets:
 
     @property
     def held_by(self) -> dict[str, int]:
-        """How many open tickets each holder has, those with the most first."""
+        """How many open tickets each holder has, those with the most first, and equals by name."""
         held = [(holder, len(ids)) for holder, ids in self.by_holder.items() if ids]
-        return dict(sorted(held, key=lambda item: -item[1]))
+        return dict(sorted(held, key=lambda item: (-item[1], item[0])))
 
     @property
     def issued(self) -> int:
@@ -199,7 +199,7 @@ class Tickets:
             "holders": [entry.holder for entry in entries],
             "at": [entry.at for entry in entries],
             "free": list(self.free),
-            "held": [[holder, list(held)] for holder, held in self.by_holder.items() if held],
+            "held": [[holder, list(held)] for holder, held in sorted(self.by_holder.items()) if held],
             "earlier": [[ticket_id, holders] for ticket_id, holders in self.earlier.items()],
         }
         rows = [
@@ -232,10 +232,8 @@ class Tickets:
 def to_release(tickets: Tickets, wanted: Sequence[int | Ticket], holder: str | None) -> list[int]:
     """Return the ids of tickets that have a holder, or of all that one holder has; refuse anything else."""
     if bool(wanted) == (holder is not None):
-        raise InvalidInput(
-            f"tickets {wanted!r} and holder {holder!r} are to be released, but must be one or the other: name the "
-            "tickets, or their holder"
-        )
+        given = f"tickets and the holder {shortened(holder)} are" if wanted else "neither tickets nor a holder is"
+        raise InvalidInput(f"{given} given, but must be one of them: name the tickets, or their holder")
     if holder is None:
         ids = list(dict.fromkeys([tickets.expected(ticket).ticket.id for ticket in wanted]))
         free = next((ticket_id for ticket_id in ids if ticket_id in tickets.free), None)

@@ -19,6 +19,11 @@ class Wanted:
         aside = sum(job.left for jobs in self._aside.values() for job in jobs)
         return aside + (0 if self.at_hand is None else self.at_hand.left)
 
+    @property
+    def jobs(self) -> int:
+        """How many jobs they belong to."""
+        return sum(map(len, self._aside.values())) + (self.at_hand is not None)
+
     def of(self, arm: int) -> int:
         """Return how many pulls of an arm are wanted."""
         aside = sum(job.left for job in self._aside.get(arm, ()))

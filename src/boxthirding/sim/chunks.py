@@ -70,6 +70,11 @@ def run_chunk(chunk: Chunk, stop: Ints | None = None) -> Part:
     return Part(chunk.first, recommended, idle, time.perf_counter() - began)
 
 
+def run_part(task: Task, first: int, count: int) -> Part:
+    """Run replicates of a task far away."""
+    return run_chunk(Chunk(task, first, count))
+
+
 def _play(loop: Callable[..., int], chunk: Chunk, stop: Ints | None) -> tuple[Ints, Ints]:
     task, count = chunk.task, chunk.count
     # What comes over a wire may be read-only, which to Numba is another type: every array here is our own.

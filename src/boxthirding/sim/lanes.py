@@ -6,18 +6,19 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
 from itertools import islice
 from queue import SimpleQueue
-from typing import Final, Generic, Self, TypeVar
+from typing import Any, Final, Generic, Self, TypeVar
 
 import numpy as np
 
 from boxthirding._checks import whole
+from boxthirding._clusters import as_executor, workers_of
 from boxthirding.errors import BoxThirdingError, InvalidInput, SimulationFailed
-from boxthirding.sim.chunks import Chunk, Part, run_chunk
+from boxthirding.sim.chunks import Chunk, Part, run_chunk, run_part
 
 Key = TypeVar("Key")
 
 _AHEAD: Final = 4  # chunks for each thread, so that none has to wait for us
-_GIVE: Final = "give a concurrent.futures.Executor, such as a ProcessPoolExecutor"
+_GIVE: Final = "give a concurrent.futures.Executor, such as a ProcessPoolExecutor, or a Dask Client"
 
 
 class Lanes(Generic[Key]):
@@ -26,10 +27,13 @@ class Lanes(Generic[Key]):
     An executor stays the caller's: it is not shut down.
     """
 
-    def __init__(self, executor: Executor | None, threads: int | None) -> None:
-        self.cores = whole("threads", threads, least=1) if threads is not None else os.cpu_count() or 1
+    def __init__(self, executor: Any, threads: int | None) -> None:
+        executor = as_executor(executor)
         if executor is not None:
             _check_executor(executor, threads)
+            self.cores = workers_of(executor)
+        else:
+            self.cores = whole("threads", threads, least=1) if threads is not None else os.cpu_count() or 1
         self.ours = executor is None
         """Whether the lanes are threads of our own: then chunks' seconds are cut from the clock, and add up to it."""
         self._pool = ThreadPoolExecutor(self.cores) if executor is None else executor
@@ -76,7 +80,10 @@ class Lanes(Generic[Key]):
     def _submit(self, chunks: Iterable[tuple[Key, Chunk]]) -> None:
         for key, chunk in chunks:
             try:
-                future = self._pool.submit(run_chunk, chunk, *([self._stop] if self.ours else []))
+                if self.ours:
+                    future = self._pool.submit(run_chunk, chunk, self._stop)
+                else:  # one by one: what all chunks of a setting have in common is large, and may be sent once
+                    future = self._pool.submit(run_part, chunk.task, chunk.first, chunk.count)
             except RuntimeError as error:  # how executors say that they are broken or shut down
                 raise SimulationFailed(f"the executor takes no work: {_told(error)}") from error
             if not hasattr(future, "add_done_callback"):

@@ -5,6 +5,7 @@ from concurrent.futures import Executor
 from contextlib import ExitStack, suppress
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from boxthirding._progress import listener
 from boxthirding.errors import SimulationFailed
@@ -23,7 +24,7 @@ def sweep(
     settings: Iterable[Setting],
     *,
     results: str | PathLike[str] | None = None,
-    executor: Executor | None = None,
+    executor: Executor | Any = None,
     threads: int | None = None,
     progress: bool | Callable[[Progress], None] = False,
     watcher: Watcher | None = None,
@@ -37,7 +38,7 @@ def sweep(
     results : path, optional
         A file. Each chunk is saved there when it ends, and what is there already is not run again, so that a sweep
         resumes after a kill or a full disk. More settings and more replicates may be asked for than last time.
-    executor : concurrent.futures.Executor, optional
+    executor : concurrent.futures.Executor or dask.distributed.Client, optional
         Where to run instead of threads: a process pool or a cluster.
     threads : int, optional
         Changes no result. Default: all cores.

@@ -108,11 +108,9 @@ def open_study(  # noqa: PLR0913  # where it is, and an option for each thing th
     place = shelf(url, durability, timeout)
     if arms is None and name not in (names := place.names()):  # asked first: a typing error makes no database
         close = did_you_mean(name, names)
-        there = f"the studies there are {', '.join(map(repr, names))}" if names else "it has no studies"
-        raise UnknownStudy(
-            f"there is no study {name!r} here{f' ({close})' if close else ''}, and {there}",
-            advice="give arms to make it",
-        )
+        here = f"here{f' ({close})' if close else ''}, and the studies there are {', '.join(map(repr, names))}"
+        where = here if names else f"in {without_password(str(url))}, which has no studies"
+        raise UnknownStudy(f"there is no study {name!r} {where}", advice="give arms to make it")
     journal = place.journal(name)
     try:
         study = Study(
@@ -182,6 +180,10 @@ def file_of(url: str | Path) -> str | None:
     scheme, colon, rest = text.partition(":")
     if (colon and scheme == "memory") or (scheme in ("postgresql", "postgres") and rest.startswith("//")):
         return None
+    if scheme in ("http", "https") and rest.startswith("//"):
+        raise InvalidInput(
+            f"url is {text!r}, which is a study of a server, but must be a database: open it with RemoteStudy(url, key)"
+        )
     if "://" in text and scheme != "sqlite":
         raise InvalidInput(f"url is {text!r}, but must be a path, sqlite:///PATH, postgresql://… or memory:")
     path = rest.removeprefix("///") if colon and scheme == "sqlite" else text

@@ -6,10 +6,10 @@ from contextlib import closing
 
 from boxthirding.errors import JournalBroken, StudyUnavailable, UnreadableData
 from boxthirding.storage.names import FileNames
+from boxthirding.storage.sqlite_access import Writing
 from boxthirding.storage.sqlite_errors import FROM_BACKUP, is_there, translated
 from boxthirding.storage.sqlite_file import PATIENCE, SqliteFile, connect
 from boxthirding.storage.sqlite_records import SqliteRecords
-from boxthirding.storage.sqlite_writing import Writing
 from boxthirding.study.codec import RESTORE
 
 

@@ -59,7 +59,10 @@ class translated:  # noqa: N801  # used like a function; as a generator it would
 def _meaning(path: str, error: sqlite3.Error) -> BoxThirdingError:
     code = code_of(error)
     if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
-        return UnreadableData(f"{path} is not an SQLite database, or is damaged: {error}")
+        return UnreadableData(
+            f"{path} is not an SQLite database, or is damaged ({error}): give the file of a study, or a copy of it "
+            "from a backup"
+        )
     if _is_damage(path, error):
         return UnreadableData(f"{path} is damaged, or something else has changed it: {error}", advice=FROM_BACKUP)
     if code == sqlite3.SQLITE_CANTOPEN:

@@ -11,7 +11,6 @@ import weakref
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -19,6 +18,7 @@ from boxthirding.errors import StudyUnavailable, UnreadableData
 from boxthirding.storage.locks import FileLock, keeping_sidecars
 from boxthirding.storage.schema import SQLITE, VERSION_TABLE, migrate, missing
 from boxthirding.storage.sidecars import ENDINGS, Sidecars, mark_of
+from boxthirding.storage.sqlite_access import Alone, Reading, Transaction
 from boxthirding.storage.sqlite_errors import (
     FROM_BACKUP,
     LOCKED,
@@ -29,6 +29,7 @@ from boxthirding.storage.sqlite_errors import (
     open_raw,
     translated,
 )
+from boxthirding.storage.sqlite_recovery import Seen, brought_back, copied, has
 
 SYNCHRONOUS: Final = {"normal": "NORMAL", "full": "FULL"}
 """What survives in write-ahead logging: NORMAL a killed process, FULL a power cut, at one sync a commit."""
@@ -38,10 +39,6 @@ PATIENCE: Final = 60.0
 
 _MODE: Final = 0o644  # of a file that SQLite makes
 _PAUSE: Final = 1000  # events of a study, whoever writes them, after which the log goes into the file: some 4 MB
-
-
-Seen = tuple[int, int, str]
-"""An event that was read or committed: its study, its number and its text."""
 
 
 class SqliteFile:
@@ -114,11 +111,11 @@ class SqliteFile:
             self.let_go()
             raise
 
-    def reading(self, name: str) -> "Reading":
+    def reading(self, name: str) -> Reading:
         """Read for a moment, by oneself or in the transaction that is under way."""
         return Reading(self, name)
 
-    def alone(self) -> "Alone":
+    def alone(self) -> Alone:
         """Have the file alone: no one else of ours reads or writes it, opens or closes it."""
         return Alone(self)
 
@@ -240,6 +237,7 @@ class SqliteFile:
 
     def __del__(self) -> None:
         with suppress(Exception):  # whatever is left when the interpreter ends
+            self._timeout = 0.0  # whatever runs meanwhile must not wait for the locks of others
             self.close()
 
     def _leave(self) -> None:
@@ -381,7 +379,7 @@ class SqliteFile:
         """
         copy = None
         if not self._sidecars.log_is_gone:
-            copy = _copied(self.connection)
+            copy = copied(self.connection)
         elif self.connection.execute("PRAGMA wal_checkpoint(FULL)").fetchone()[0]:
             raise self._busy()
         peers = self._peers()
@@ -398,11 +396,11 @@ class SqliteFile:
 
     def _find_again(self, copy: sqlite3.Connection | None) -> None:
         """See that what we have seen is there; if not, bring it back, or keep it apart."""
-        if _has(self.connection, self.latest):
+        if has(self.connection, self.latest):
             return
-        if copy is None or not _has(copy, self.latest):
+        if copy is None or not has(copy, self.latest):
             self._is_lost = True
-        elif not _brought_back(copy, self.connection):
+        elif not brought_back(copy, self.connection):
             self._is_lost = True
             with suppress(sqlite3.Error), closing(open_raw(f"{self._real}-saved", self._timeout)) as saved:
                 copy.backup(saved)
@@ -458,132 +456,3 @@ def connect(path: str, durability: str, timeout: float) -> SqliteFile:
 
 
 _open_files: "weakref.WeakSet[SqliteFile]" = weakref.WeakSet()
-
-
-def _copied(connection: sqlite3.Connection) -> sqlite3.Connection | None:
-    """Return a copy of a database in memory; None, if it cannot be read."""
-    copy = open_raw(":memory:", 0.0)
-    try:
-        connection.backup(copy)
-        is_sound = copy.execute("PRAGMA quick_check").fetchall() == [("ok",)]
-    except sqlite3.Error:
-        is_sound = False
-    if is_sound:
-        return copy
-    copy.close()
-    return None
-
-
-def _has(connection: sqlite3.Connection, seen: Seen | None) -> bool:
-    """Tell whether a file has an event."""
-    if seen is None:
-        return True
-    query = "SELECT event FROM boxthirding_events WHERE study = ? AND seq = ?"
-    with suppress(sqlite3.OperationalError):  # it may have no tables
-        return connection.execute(query, seen[:2]).fetchall() == [seen[2:]]
-    return False
-
-
-def _brought_back(old: sqlite3.Connection, new: sqlite3.Connection) -> bool:
-    """Write what one connection has over what another one has, if that is the beginning of it; tell whether it was."""
-    try:
-        for seen in _last_events(new):
-            if not _has(old, seen):
-                return False
-        old.backup(new)
-    except sqlite3.Error:
-        return False
-    return True
-
-
-def _last_events(connection: sqlite3.Connection) -> list[Seen]:
-    """Return the last event of each study."""
-    if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'boxthirding_events'").fetchall():
-        return []
-    query = "SELECT seq, event FROM boxthirding_events WHERE study = ? ORDER BY seq DESC LIMIT 1"
-    studies = [study for (study,) in connection.execute("SELECT id FROM boxthirding_studies")]
-    return [(study, *row) for study in studies for row in connection.execute(query, (study,))]
-
-
-class Alone:
-    """Holds both locks."""
-
-    def __init__(self, file: SqliteFile) -> None:
-        self._file = file
-
-    def __enter__(self) -> None:
-        try:
-            self._file.take_alone()
-        except BaseException:
-            self._file.let_go()
-            raise
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._file.let_go()
-
-
-class Reading:
-    """Holds a lock while something is read."""
-
-    __slots__ = ("_file", "_is_ours", "_name")
-
-    def __init__(self, file: SqliteFile, name: str) -> None:
-        self._file, self._name = file, name
-        self._is_ours = False
-
-    def __enter__(self) -> None:
-        if self._file.under_way is None:
-            self._is_ours = True
-            self._file.begin_to_read(self._name)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._is_ours:
-            self._file.stop_reading()
-
-
-class Transaction:
-    """Holds the file's write lock; commits at the end, rolls back if something was raised, even while it was awaited.
-
-    This is no generator: one that an interrupt keeps from its block ends when its memory is freed, which may be in the
-    middle of another transaction.
-    """
-
-    def __init__(self, file: SqliteFile) -> None:
-        self._file = file
-
-    def __enter__(self) -> None:
-        self._roll_back()  # what an interrupt has left open: only one at a time is begun here
-        try:
-            self._begin()
-        except BaseException:
-            self._roll_back()
-            raise
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._file.under_way is not self:  # another one has begun since, and rolled this one back
-            if error is None:
-                raise StudyUnavailable(
-                    f"{self._file.path}: the transaction was broken off", advice=TRY_AGAIN, transient=True
-                )
-            return
-        try:
-            if error is None:
-                self._file.connection.execute("COMMIT")
-                self._file.committed()
-        finally:
-            self._roll_back()
-
-    def _begin(self) -> None:
-        self._file.under_way = self
-        self._file.connection.execute("BEGIN IMMEDIATE")
-
-    def _roll_back(self) -> None:
-        if self._file.connection.in_transaction:  # a disk that is full has rolled it back already
-            self._file.connection.execute("ROLLBACK")
-        self._file.over()

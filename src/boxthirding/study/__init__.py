@@ -23,8 +23,10 @@ from boxthirding.study.events import (
     Told,
 )
 from boxthirding.study.journal import Journal, Names
+from boxthirding.study.reading import read_journal
 from boxthirding.study.settings import Settings
-from boxthirding.study.study import Study, read_journal
+from boxthirding.study.study import Study
+from boxthirding.study.turns import Turn
 
 __all__ = [
     "ArmWithdrawn",
@@ -51,5 +53,6 @@ __all__ = [
     "Study",
     "TakenOver",
     "Told",
+    "Turn",
     "read_journal",
 ]

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from boxthirding.errors import ArmsUnavailable, BoxThirdingError, InvalidInput, StudyDiffers
 from boxthirding.session.labels import Dry, is_label
+from boxthirding.session.values import Ticket
 from boxthirding.study.payloads import is_same
 from boxthirding.types import Label
 
@@ -152,6 +153,31 @@ class ArmSource:
         except Exception as error:  # noqa: BLE001
             self._is_cut_off = True
             return _Drawn(None, error)
+
+
+class OwnArms:
+    """What this process was given as arms: where that is not the label, and its iterator, if it was given one."""
+
+    def __init__(self, payloads: dict[Label, Any], iterator: Iterator[Any] | None) -> None:
+        self.payloads = payloads
+        self.source = None if iterator is None else ArmSource(iterator, payloads)
+
+    def draw_ahead(self, n: int) -> None:
+        """Let the iterator make arms; no one else waits for that."""
+        if self.source is not None:
+            self.source.draw_ahead(n)
+
+    def with_payload(self, ticket: Ticket) -> Ticket:
+        """Return a ticket with what was given here as its arm."""
+        if ticket.label not in self.payloads:
+            return ticket
+        full = Ticket(*ticket[:4], self.payloads[ticket.label])
+        full.origin = ticket.origin
+        return full
+
+    def explained(self, trouble: Trouble) -> Trouble:
+        """Say what to do about what kept an arm from being handed out."""
+        return trouble if self.source is None else self.source.explained(trouble)
 
 
 class Feed:

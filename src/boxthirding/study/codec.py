@@ -16,28 +16,7 @@ from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
 from boxthirding.errors import JournalBroken, UnreadableData
-from boxthirding.study.events import (
-    ArmsAdded,
-    ArmWithdrawn,
-    Asked,
-    Corrected,
-    Created,
-    Event,
-    Excluded,
-    Failed,
-    Finished,
-    Given,
-    Included,
-    Labels,
-    Observed,
-    Paused,
-    Payloads,
-    Redefined,
-    Released,
-    Resumed,
-    TakenOver,
-    Told,
-)
+from boxthirding.study.events import KINDS, Asked, Created, Event, Labels, Payloads, Told
 from boxthirding.types import Label
 
 FORMAT: Final = 1
@@ -46,25 +25,6 @@ FORMAT: Final = 1
 START: Final = ""
 """The check before the first event."""
 
-KINDS: Final[dict[str, type[Any]]] = {
-    "created": Created,
-    "asked": Asked,
-    "given": Given,
-    "told": Told,
-    "failed": Failed,
-    "released": Released,
-    "observed": Observed,
-    "corrected": Corrected,
-    "excluded": Excluded,
-    "included": Included,
-    "taken over": TakenOver,
-    "added": ArmsAdded,
-    "withdrawn": ArmWithdrawn,
-    "redefined": Redefined,
-    "paused": Paused,
-    "resumed": Resumed,
-    "finished": Finished,
-}
 _NAMES: Final = {cls: name for name, cls in KINDS.items()}
 _DIGITS: Final = 16
 _TAIL: Final = len(',"check":""}') + _DIGITS
@@ -168,7 +128,7 @@ def encode(event: Event, before: str) -> Written:
 
 def _is_plain(event: Asked) -> bool:
     """Tell whether an event has its tickets and nothing else."""
-    has_more = event.unseen or event.short or event.met or event.drawn or event.ended
+    has_more = event.unseen or event.short or event.met or event.drawn or event.ended or event.extra
     return not has_more and event.drawn_payloads is None
 
 
@@ -223,18 +183,22 @@ def read(text: str, seq: int) -> Event:
         row.pop("check", None)
         if cls is Created:
             row.pop("format")
-        values = {key: _frozen(key, value) for key, value in row.items()}
-        event: Event = cls(**values)
+        for key, value in row.items():
+            if type(value) in (list, dict):
+                row[key] = _frozen(key, value)
+        event: Event = cls(**row)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise JournalBroken(
             f"event {seq} reads {text[:80]!r}, which this version of boxthirding does not know ({error}): it was "
             "written by a newer version, or the journal is damaged",
             advice=RESTORE,
         ) from None
-    for field, (_, is_right, rule) in _FIELDS[cls].items():
-        if field in values and not _holds(is_right, values[field]):
+    fields = _FIELDS[cls]
+    for field, value in row.items():
+        _, is_right, rule = fields[field]
+        if not _holds(is_right, value):
             raise JournalBroken(
-                f"event {seq} ({name}) has {repr(values[field])[:80]} in its field {field}, which must be {rule}: the "
+                f"event {seq} ({name}) has {repr(value)[:80]} in its field {field}, which must be {rule}: the "
                 "journal is damaged",
                 advice=RESTORE,
             )

@@ -5,7 +5,7 @@ journal is read again: what a clock decided is in the event that followed, as in
 """
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from boxthirding.types import Label
 
@@ -64,6 +64,8 @@ class Asked:
     drawn_payloads: Payloads | None = None
     ended: bool = False
     """Whether that iterator came to its end."""
+    extra: int = 0
+    """How many of the tickets, the last ones, no job asked for: their results are amended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +221,28 @@ Event: TypeAlias = (
     | Resumed
     | Finished
 )
+
+
+KINDS: Final[dict[str, type[Any]]] = {
+    "created": Created,
+    "asked": Asked,
+    "given": Given,
+    "told": Told,
+    "failed": Failed,
+    "released": Released,
+    "observed": Observed,
+    "corrected": Corrected,
+    "excluded": Excluded,
+    "included": Included,
+    "taken over": TakenOver,
+    "added": ArmsAdded,
+    "withdrawn": ArmWithdrawn,
+    "redefined": Redefined,
+    "paused": Paused,
+    "resumed": Resumed,
+    "finished": Finished,
+}
+"""Events as a journal calls them."""
 
 
 class Entry(NamedTuple):

@@ -1,11 +1,13 @@
 """Which rule a journal names, and whether the one that is here is of the same version, older or newer."""
 
 from importlib.metadata import PackageNotFoundError, version
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from boxthirding.errors import InvalidInput
 from boxthirding.policies.spec import parse_policy
 from boxthirding.types import Policy
+
+_WAY: Final = "continue with another policy, by study.use('b3auto'): it starts from the results"
 
 
 class Chosen(NamedTuple):
@@ -17,7 +19,9 @@ class Chosen(NamedTuple):
     policy: Policy | None
     """None, if it cannot decide here."""
     problem: str = ""
-    """Why it cannot, and what to do; empty if it can."""
+    """Why it cannot; empty if it can."""
+    way: str = ""
+    """What to do about it, where the problem does not say."""
 
     @property
     def is_here(self) -> bool:
@@ -27,11 +31,10 @@ class Chosen(NamedTuple):
 
 def chosen(spec: str, number: int) -> Chosen:
     """Return the policy that a journal names, with what is wrong with it here."""
-    ways = "continue with another policy, by `boxthirding study use` or study.use('b3auto'): it starts from the results"
     try:
         policy = parse_policy(spec)
     except InvalidInput as problem:
-        return Chosen(spec, number, None, f"the study's policy {spec} cannot be made here ({problem}): {ways}")
+        return Chosen(spec, number, None, f"the study's policy {spec} cannot be made here ({problem})", _WAY)
     here = version_of(policy)
     if here < number:
         return Chosen(
@@ -47,7 +50,8 @@ def chosen(spec: str, number: int) -> Chosen:
             number,
             None,
             f"the study was written with version {number} of policy {policy.name}, but here is version {here}, which "
-            f"decides otherwise and cannot start from results that are there: {ways}",
+            "decides otherwise and cannot start from results that are there",
+            _WAY,
         )
     return Chosen(spec, number, policy)
 

@@ -3,20 +3,24 @@
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from boxthirding._checks import is_number, whole
+from boxthirding._text import cut
 from boxthirding.errors import StudyChanged, StudyDiffers
 from boxthirding.policies.spec import as_policy, written
 from boxthirding.session.known import check_details
 from boxthirding.session.labels import sort_out
-from boxthirding.session.protocol import Known
 from boxthirding.session.session import check_lease
+from boxthirding.session.values import Known
 from boxthirding.study.events import Created, Labels, Payloads
 from boxthirding.study.payloads import is_same, kept, kept_all
 from boxthirding.study.rules import package, version_of
 from boxthirding.study.state import StudyState
 from boxthirding.types import Label, Policy
+
+_LONGEST: Final = 60
+"""Characters of a text in a message."""
 
 
 @dataclass(frozen=True)
@@ -159,9 +163,11 @@ def _refuse_other_things(name: str, state: StudyState, settings: Settings, arms:
 def _other_detail(key: str, theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> str:
     """Say in what details differ."""
     if key not in theirs:
-        return f"without {key}, not with {key} {_short(repr(ours[key]))}"
-    given_now = _short(repr(ours[key])) if key in ours else "without it"
-    return f"with {key} {_short(repr(theirs[key]))}, not {given_now}"
+        return f"without {key}, not with {key} {cut(repr(ours[key]), _LONGEST)}"
+    if key not in ours:
+        return f"with {key} {cut(repr(theirs[key]), _LONGEST)}, not without it"
+    before, now = _apart(repr(theirs[key]), repr(ours[key]))
+    return f"with {key} {before}, not {now}"
 
 
 def _difference(label: Label, stored: dict[str, Any] | None, payload: Any) -> str:
@@ -171,9 +177,9 @@ def _difference(label: Label, stored: dict[str, Any] | None, payload: Any) -> st
         for key in [*payload, *ours]:
             if key not in ours or key not in payload or ours[key] != payload[key]:
                 mine, yours = (repr(each[key]) if key in each else "nothing" for each in (ours, payload))
-                return f"has {_short(mine)} as its {key}, not {_short(yours)}"
+                return f"has {cut(mine, _LONGEST)} as its {key}, not {cut(yours, _LONGEST)}"
     text = repr(ours) if stored is None or "json" in stored else "another object"
-    return f"is {_short(text)}, not {_short(repr(payload))}"
+    return f"is {cut(text, _LONGEST)}, not {cut(repr(payload), _LONGEST)}"
 
 
 def _is_as_stored(state: StudyState, label: Label, payload: Any) -> bool:
@@ -235,6 +241,11 @@ def _is_as_float(value: Any, kept: Any) -> bool:
         return False
 
 
-def _short(text: str) -> str:
-    most = 60
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+def _apart(one: str, other: str) -> tuple[str, str]:
+    """Return two texts, long ones from shortly before they differ."""
+    if max(len(one), len(other)) <= _LONGEST:
+        return one, other
+    same = len(os.path.commonprefix([one, other]))  # noqa: RUF071  # letters, not folders
+    first = max(0, same - _LONGEST // 3)
+    one, other = (cut(f"…{text[first:]}" if first else text, _LONGEST) for text in (one, other))
+    return one, other

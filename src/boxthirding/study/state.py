@@ -6,36 +6,18 @@ newer version of the rule starts from the ledger.
 """
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any, ClassVar, Final, NamedTuple, Self
 
-from boxthirding.errors import BoxThirdingError, JournalBroken, UnreadableData
+from boxthirding.errors import BoxThirdingError, JournalBroken, PolicyMissing
 from boxthirding.policies.live_state import LiveState
-from boxthirding.session import Ticket, amendments
+from boxthirding.session import Ticket, View, amendments, answers, extra, take_over
 from boxthirding.session.core import Core
 from boxthirding.session.saved import Saved, load, save
+from boxthirding.study import events
 from boxthirding.study.arm_source import ArmSource, Feed, NotDrawn
 from boxthirding.study.codec import RESTORE, name_of
-from boxthirding.study.events import (
-    ArmsAdded,
-    ArmWithdrawn,
-    Asked,
-    Corrected,
-    Created,
-    Event,
-    Excluded,
-    Failed,
-    Finished,
-    Given,
-    Included,
-    Observed,
-    Paused,
-    Payloads,
-    Redefined,
-    Released,
-    Resumed,
-    TakenOver,
-    Told,
-)
+from boxthirding.study.events import Event, Payloads
 from boxthirding.study.payloads import kept_all
 from boxthirding.study.rules import Chosen, chosen, package, version_of
 from boxthirding.study.snapshot import Unusable
@@ -45,14 +27,18 @@ OPEN: Final = "open"
 PAUSED: Final = "paused"
 FINISHED: Final = "finished"
 
+_MAY_CHANGE_THE_ANSWER: Final = frozenset(
+    {events.Told, events.Observed, events.Corrected, events.Excluded, events.Included, events.ArmWithdrawn}
+)
 _RECENT = 100  # results whose times are kept, for a rate
+_MINUTE = 60.0  # seconds
 
 
 class Asking(NamedTuple):
     """New tickets, the event that says so, and what kept the next ticket from being made."""
 
     tickets: list[Ticket]
-    event: Asked | None
+    event: events.Asked | None
     has_moved: bool
     """Whether the rule was asked, or jobs were put aside, which may be all that happened."""
     trouble: BoxThirdingError | NotDrawn | None
@@ -69,7 +55,7 @@ class _Prepared(NamedTuple):
 class StudyState:
     """The state of a study after `seq` events."""
 
-    def __init__(self, created: Created, source: ArmSource | None = None, *, is_new: bool = False) -> None:
+    def __init__(self, created: events.Created, source: ArmSource | None = None, *, is_new: bool = False) -> None:
         self.seq = 1
         self.check = ""
         """The check of the last event."""
@@ -109,6 +95,12 @@ class StudyState:
         self._store(created.drawn, created.drawn_payloads or ())
         self.feed.is_live = False
 
+    @property
+    def policy(self) -> Policy:
+        """What decides; where it cannot decide here, the error says why."""
+        self.check_can_write()
+        return self.core.policy
+
     def take(self, event: Event) -> None:
         """Let an event happen that a journal says has happened."""
         if self.must_take_over:  # an older process has written on: what we would take over has changed
@@ -129,7 +121,7 @@ class StudyState:
             self.core.start(self.chosen.policy, self.era + 1)
             self.must_take_over = True
 
-    def take_over(self, at: float) -> TakenOver:
+    def take_over(self, at: float) -> events.TakenOver:
         """Let the policy that decides here take the study over, and return the event that says so."""
         policy = self.core.policy
         why = f"version {version_of(policy)} of {policy.name} instead of {self.chosen.version}"
@@ -137,12 +129,14 @@ class StudyState:
         self.must_take_over = False
         self.era += 1
         self.seq += 1
-        return TakenOver(at, self.chosen.spec, self.chosen.version, why, package())
+        return events.TakenOver(at, self.chosen.spec, self.chosen.version, why, package())
 
     def apply(self, event: Event) -> None:
         """Let an event happen; one that cannot is refused, and nothing has changed."""
         self._APPLY[type(event)](self, event)
         self.seq += 1
+        if type(event) in _MAY_CHANGE_THE_ANSWER:
+            answers.note(self.core, event.at)
 
     def ask(self, n: int, holder: str, at: float, *, unseen: bool) -> Asking:
         """Decide on up to n new tickets: what is decided has happened. There is no event if nothing is new."""
@@ -159,12 +153,20 @@ class StudyState:
 
     def prepare(self, policy: Policy) -> None:
         """Make the state that a policy would start from now, so that no one has to wait for it under the write lock."""
-        self._prepared = _Prepared(self.seq, policy, self.core.prepared(policy))
+        self._prepared = _Prepared(self.seq, policy, take_over.prepared(self.core, policy))
 
     def check_can_write(self) -> None:
         """Refuse to write where the policy cannot decide."""
         if self.chosen.policy is None:
-            raise UnreadableData(self.chosen.problem)
+            raise PolicyMissing(self.chosen.problem, advice=self.chosen.way)
+
+    def view(self, name: str) -> View:
+        """Return all that can be read of a study of this name."""
+        recent = self.told_at[-_RECENT:]
+        is_timed = len(recent) > 1 and recent[-1] > recent[0]
+        rate = _MINUTE * (len(recent) - 1) / (recent[-1] - recent[0]) if is_timed else None
+        view = answers.view(self.core, name=name, status=self.status, per_minute=rate)
+        return view if view.policy else replace(view, policy=self.chosen.spec)
 
     def save(self) -> Saved:
         """Return the state as facts and arrays."""
@@ -184,7 +186,7 @@ class StudyState:
         return Saved(facts, saved.arrays)
 
     @classmethod
-    def load(cls, created: Created, source: ArmSource | None, saved: Saved) -> Self:
+    def load(cls, created: events.Created, source: ArmSource | None, saved: Saved) -> Self:
         """Return a state that was saved; raise Unusable, if that is not possible."""
         facts = saved.facts
         try:
@@ -200,16 +202,22 @@ class StudyState:
             raise Unusable(f"the snapshot does not fit this policy: {error!r}") from None
         return state
 
-    def _cut(self, n: int, holder: str, at: float, *, unseen: bool) -> Asking:
-        """Run the rule for up to n tickets."""
+    def _cut(self, n: int, holder: str, at: float, *, unseen: bool, done: events.Asked | None = None) -> Asking:
+        """Run the rule for up to n tickets, or for those of an event that a journal says has happened."""
         core, labels = self.core, self.core.labels
         numbered, known, open_ended = labels.numbered, labels.count, labels.open_ended
         before = core.asked_so_far
         tickets: list[Ticket] = []
-        short = False
+        handed = extra.HandedOut(short=False, extra=0)
         trouble: BoxThirdingError | NotDrawn | None = None
         try:
-            short = core.cut(n, holder, at, tickets, unseen=unseen)
+            if done is None:
+                handed = extra.hand_out(core, n, holder, at, tickets, unseen=unseen)
+            else:
+                short = core.cut(n - done.extra, holder, at, tickets, unseen=unseen)
+                jobs = len(tickets)
+                tickets += [extra.again(core, label, holder, at) for _, label, _ in done.tickets[jobs:]]
+                handed = extra.HandedOut(short, len(tickets) - jobs)
         except (BoxThirdingError, NotDrawn) as error:
             trouble = error
         rows = tuple([(ticket.id, ticket.label, ticket.pull) for ticket in tickets])
@@ -221,9 +229,10 @@ class StudyState:
         drawn, payloads = self._keep_drawn(known) if open_ended else ((), None)
         ended = open_ended and not labels.open_ended
         has_moved = before != core.asked_so_far
-        return Asking(tickets, Asked(at, holder, rows, unseen, short, met, drawn, payloads, ended), has_moved, trouble)
+        event = events.Asked(at, holder, rows, unseen, handed.short, met, drawn, payloads, ended, handed.extra)
+        return Asking(tickets, event, has_moved, trouble)
 
-    def _asked(self, event: Asked) -> None:
+    def _asked(self, event: events.Asked) -> None:
         if self.core.live is None:
             self._take_drawn(event.drawn, ended=event.ended)
             self.core.number_as(event.met)
@@ -231,10 +240,11 @@ class StudyState:
                 self.core.restore(ticket_id, label, pull, event.holder, event.at)
         else:
             self.feed.expect(event.drawn, ended=event.ended)
-            asking = self._cut(len(event.tickets) + event.short, event.holder, event.at, unseen=event.unseen)
+            wanted = len(event.tickets) + event.short
+            asking = self._cut(wanted, event.holder, event.at, unseen=event.unseen, done=event)
             done = asking.event
-            same = done is not None and (done.tickets, done.met, done.drawn, done.ended, done.short) == (
-                *(event.tickets, event.met, event.drawn, event.ended, event.short),
+            same = done is not None and (done.tickets, done.met, done.drawn, done.ended, done.short, done.extra) == (
+                *(event.tickets, event.met, event.drawn, event.ended, event.short, event.extra),
             )
             if not same or asking.trouble is not None:
                 raise JournalBroken(
@@ -242,39 +252,39 @@ class StudyState:
                 ) from asking.trouble
         self._store_later(event.drawn, event.drawn_payloads or ())
 
-    def _given(self, event: Given) -> None:
+    def _given(self, event: events.Given) -> None:
         for ticket in event.tickets:
             self.core.give(ticket, event.holder, event.at)
 
-    def _told(self, event: Told) -> None:
+    def _told(self, event: events.Told) -> None:
         self.core.tell(event.ticket, event.reward, event.holder)
         self.told_at.append(event.at)
         if len(self.told_at) > 2 * _RECENT:
             del self.told_at[:-_RECENT]
 
-    def _failed(self, event: Failed) -> None:
+    def _failed(self, event: events.Failed) -> None:
         self.core.fail(event.ticket)
 
-    def _released(self, event: Released) -> None:
+    def _released(self, event: events.Released) -> None:
         for ticket in event.tickets:
             self.core.tickets.take_back(self.core.tickets.expected(ticket).ticket.id)
 
-    def _observed(self, event: Observed) -> None:
+    def _observed(self, event: events.Observed) -> None:
         for label, reward, pull in event.results:
             amendments.observe(self.core, label, reward, pull)
         amendments.end_batch(self.core)
 
-    def _corrected(self, event: Corrected) -> None:
+    def _corrected(self, event: events.Corrected) -> None:
         amendments.correct(self.core, event.ticket, event.reward)
         amendments.end_batch(self.core)
 
-    def _excluded(self, event: Excluded) -> None:
+    def _excluded(self, event: events.Excluded) -> None:
         amendments.exclude(self.core, event.holder)
 
-    def _included(self, event: Included) -> None:
+    def _included(self, event: events.Included) -> None:
         amendments.include(self.core, event.holder)
 
-    def _taken_over(self, event: TakenOver) -> None:
+    def _taken_over(self, event: events.TakenOver) -> None:
         taking = chosen(event.policy, event.policy_version)
         self.era += 1
         self.must_take_over = False
@@ -285,43 +295,43 @@ class StudyState:
         else:
             self.core.stop()
 
-    def _added(self, event: ArmsAdded) -> None:
+    def _added(self, event: events.ArmsAdded) -> None:
         self.core.add(event.labels)
         self._store_later(event.labels, event.payloads or ())
 
-    def _withdrawn(self, event: ArmWithdrawn) -> None:
+    def _withdrawn(self, event: events.ArmWithdrawn) -> None:
         self.core.withdraw(event.label)
 
-    def _redefined(self, event: Redefined) -> None:
+    def _redefined(self, event: events.Redefined) -> None:
         self._store_later(event.labels, event.payloads or ())
         self.details = self.details if event.details is None else event.details
 
-    def _paused(self, _: Paused) -> None:
+    def _paused(self, _: events.Paused) -> None:
         self.status = PAUSED
 
-    def _resumed(self, _: Resumed) -> None:
+    def _resumed(self, _: events.Resumed) -> None:
         self.status = OPEN
 
-    def _finished(self, _: Finished) -> None:
+    def _finished(self, _: events.Finished) -> None:
         self.status = FINISHED
 
     _APPLY: ClassVar[dict[type[Any], Callable[[Any, Any], None]]] = {
-        Asked: _asked,
-        Given: _given,
-        Told: _told,
-        Failed: _failed,
-        Released: _released,
-        Observed: _observed,
-        Corrected: _corrected,
-        Excluded: _excluded,
-        Included: _included,
-        TakenOver: _taken_over,
-        ArmsAdded: _added,
-        ArmWithdrawn: _withdrawn,
-        Redefined: _redefined,
-        Paused: _paused,
-        Resumed: _resumed,
-        Finished: _finished,
+        events.Asked: _asked,
+        events.Given: _given,
+        events.Told: _told,
+        events.Failed: _failed,
+        events.Released: _released,
+        events.Observed: _observed,
+        events.Corrected: _corrected,
+        events.Excluded: _excluded,
+        events.Included: _included,
+        events.TakenOver: _taken_over,
+        events.ArmsAdded: _added,
+        events.ArmWithdrawn: _withdrawn,
+        events.Redefined: _redefined,
+        events.Paused: _paused,
+        events.Resumed: _resumed,
+        events.Finished: _finished,
     }
 
     def _take_drawn(self, drawn: Iterable[Label], *, ended: bool) -> None:
@@ -357,7 +367,7 @@ class StudyState:
         self._store([label for label, _ in pairs], [payload for _, payload in pairs])
 
 
-def _tickets(event: Asked | None) -> str:
+def _tickets(event: events.Asked | None) -> str:
     """Say which tickets an event is about."""
     if event is None:
         return "nothing"

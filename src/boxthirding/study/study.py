@@ -1,86 +1,62 @@
 """A session that survives: what was acknowledged is in its journal, and the rest follows from that."""
 
-import os
-import socket
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
-
-import numpy as np
+from typing import Any, Self, TypeVar
 
 from boxthirding._checks import as_reward, whole
-from boxthirding._text import counted
-from boxthirding.errors import BoxThirdingError, InvalidInput, JournalBroken, StudyFinished, UnknownStudy
+from boxthirding.errors import InvalidInput, JournalBroken, UnknownStudy
+from boxthirding.policies.records import PlainRecord
 from boxthirding.policies.spec import as_policy, written
 from boxthirding.session import (
     PAGE,
+    ArmResult,
     ArmSummary,
     Box,
     Glance,
     Known,
     Lineage,
+    Moment,
     Recommendation,
     Screening,
+    SetAside,
+    Spread,
     Ticket,
     View,
     amendments,
     answers,
+    aside,
 )
-from boxthirding.session.known import KnownResult, check_details, listed
+from boxthirding.session.known import KnownResult, check_details, listed, plain
 from boxthirding.session.labels import rows_of
-from boxthirding.session.tickets import check_holder, is_worker, to_release
-from boxthirding.study.arm_source import ArmSource, NotDrawn
-from boxthirding.study.codec import RESTORE, START, check_for, check_of, decode, encode
-from boxthirding.study.events import (
-    ArmsAdded,
-    ArmWithdrawn,
-    Corrected,
-    Created,
-    Damaged,
-    Entry,
-    Event,
-    Excluded,
-    Failed,
-    Finished,
-    Given,
-    Included,
-    Observed,
-    Paused,
-    Redefined,
-    Released,
-    Resumed,
-    TakenOver,
-    Told,
-)
+from boxthirding.session.protocol import Plotted
+from boxthirding.session.tickets import check_holder, is_worker
+from boxthirding.study import opening
+from boxthirding.study.arm_source import OwnArms
+from boxthirding.study.codec import check_of
+from boxthirding.study.decisions import Decisions
+from boxthirding.study.events import Damaged, Entry, Event
 from boxthirding.study.journal import Journal
-from boxthirding.study.payloads import kept_all
-from boxthirding.study.rules import package, version_of
-from boxthirding.study.settings import GivenArms, Settings, changed, check_same, created_from, given
-from boxthirding.study.snapshot import Unusable, pack, unpack
-from boxthirding.study.state import FINISHED, OPEN, PAUSED, StudyState
-from boxthirding.study.transactions import Decide, Decided, Transactions
-from boxthirding.study.workers import Workers
+from boxthirding.study.reading import read_from
+from boxthirding.study.settings import GivenArms, Settings, changed, check_same, given
+from boxthirding.study.snapshot import pack, unpack
+from boxthirding.study.state import StudyState
+from boxthirding.study.transactions import Decide, Transactions
+from boxthirding.study.turns import Came, Turn, Turns
+from boxthirding.study.workers import Workers, unique_name
 from boxthirding.types import Label, Policy
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 T = TypeVar("T")
 
-_MINUTE = 60.0
-_WIDEST = 1000  # missing events in a row, after which the rest is not looked for
-_TWO = 2  # results, below which there is no rate
 
-
-class Study:
+class Study(Plotted):
     """A durable session: the same verbs, kept in a journal that any number of threads and processes may share.
 
     `ask` and `tell` return when what they did is committed. Every call may name its `holder`: a worker or a rater; one
     study serves any number of them. Use it as a context manager, or call `close`, to let go of the database; `finish`
-    is something else: it ends the study for good. `open_study` makes one.
+    is something else: it ends the study for good. `open_study` makes one. `AskTell` says what each verb does.
     """
 
     name: str
@@ -100,41 +76,49 @@ class Study:
         reopen: Callable[[], "Study"] | None = None,
     ) -> None:
         self.name = name
-        self.holder = _unique() if holder is None else check_holder(holder)
-        self._clock = clock
+        self.holder = unique_name() if holder is None else check_holder(holder)
         self._reopen = reopen  # how another process opens it
         settings = Settings() if settings is None else settings
         arms = given(settings.arms)
-        self._payloads = arms.payloads  # what this process was given as arms, where that is not the label
-        self._source = None if arms.iterator is None else ArmSource(arms.iterator, self._payloads)
-        self._transactions = Transactions(journal, self._rebuilt)
-        self._workers = Workers(journal)
-        self._trouble: BoxThirdingError | None = None  # to be raised by the next ask
+        self._arms = OwnArms(arms.payloads, arms.iterator)
+        self._decisions = Decisions(name, clock)
         if not journal.read(0, 1):
             if settings.arms is None:
                 raise UnknownStudy(
                     f"there is no study {name!r} here", advice="give arms to make it, or the name of another"
                 )
-            self._create(journal, settings, arms)
-        self._created, self._first_check = self._first_event()
+            opening.create(journal, settings, arms, self._arms, self._decisions)
+        first, source = opening.first_event(name, journal), self._arms.source
+        self._created = first.created
+        self._transactions = Transactions(journal, lambda: opening.rebuilt(journal, first, source))
+        self._turns = Turns(self._transactions, self._decisions, self._arms, self.lease)
+        self._workers = Workers(journal)
         while behind := self._transactions.look(lambda state: self._check(state, settings, arms)):
-            self._draw(behind)
+            self._arms.draw_ahead(behind)
         self._bring(settings, arms)
 
     @property
     def policy(self) -> Policy:
-        """What decides which arm is next."""
-        return self._transactions.look(lambda state: state.core.policy)
+        return self._transactions.look(lambda state: state.policy)
+
+    @property
+    def has_boxes(self) -> bool:
+        """Whether the policy moves arms between boxes; not where its rule is missing here."""
+        return self._transactions.look(lambda state: not isinstance(state.core.record, PlainRecord))
 
     @property
     def seed(self) -> int:
-        """The seed that it was made with."""
         return self._created.seed
 
     @property
     def direction(self) -> str:
         """Whether larger rewards are better: maximize or minimize."""
         return self._created.direction
+
+    @property
+    def origin(self) -> str:
+        """What marks its tickets as its own; another study of the same name has another."""
+        return self._created.origin
 
     @property
     def lease(self) -> float | None:
@@ -148,13 +132,24 @@ class Study:
 
     @property
     def examples(self) -> int | None:
-        """How many different pulls an arm has; None without end."""
         return self._created.examples
 
     @property
     def details(self) -> dict[str, Any]:
         """What else must stay the same, such as the command that scores an arm, or the question to raters."""
         return self._transactions.look(lambda state: {} if state.details is None else {**state.details})
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the study is still where it is kept: another process may have deleted it."""
+        return self._transactions.is_there()
+
+    def check(self, seq: int) -> str:
+        """Return the check of an event, which hangs on all events before it; empty, if it is not there."""
+        with suppress(JournalBroken):
+            texts = self._transactions.read(seq - 1, 1)
+            return check_of(texts[0]) if texts else ""
+        return ""
 
     @property
     def status(self) -> str:
@@ -184,40 +179,11 @@ class Study:
     def ask(
         self, n: int = 1, *, holder: str | None = None, unseen: bool = False, limit: int | None = None
     ) -> list[Ticket]:
-        """Return up to n tickets; none while the study is paused, or when the policy needs a result first.
-
-        Parameters
-        ----------
-        n : int, default 1
-            How many tickets are wanted.
-        holder : str, optional
-            Who asks: a worker or a rater. Default: the holder that the study was opened with.
-        unseen : bool, default False
-            Give only arms that this holder was never handed, as raters must see no arm twice.
-        limit : int, optional
-            Make no new ticket when `spent` and open tickets of the whole study number as many.
-
-        Tickets that were given to a holder and never heard of, after a crash or a lost answer, are in `held(holder)`.
-
-        """
         whole("the number of tickets", n, least=1)
         if limit is not None:
             whole("limit", limit, least=0)
         who = self.holder if holder is None else check_holder(holder)
-        trouble, self._trouble = self._trouble, None
-        if trouble is not None:
-            raise trouble
-        tickets: list[Ticket] = []
-        try:
-            to_draw = self._ask_for(n, who, limit, tickets, unseen=unseen)
-            while to_draw:
-                self._draw(to_draw)
-                to_draw = self._ask_for(n, who, limit, tickets, unseen=unseen)
-        except BoxThirdingError as problem:
-            if not tickets:
-                raise
-            self._put_off(problem)
-        return tickets
+        return self._turns.ask(n, who, limit, unseen=unseen)
 
     def tell(
         self,
@@ -227,65 +193,43 @@ class Study:
         holder: str | None = None,
         details: Mapping[str, Any] | None = None,
     ) -> None:
-        """Take the result of a ticket, for good; refuse it, changing nothing, if it is not finite or not expected.
-
-        Parameters
-        ----------
-        ticket : Ticket or int
-            What `ask` returned, or its id.
-        reward : float
-            What the pull gave.
-        holder : str, optional
-            Who tells; one to whom the ticket was never given is refused. Default: the ticket's holder.
-        details : mapping, optional
-            A small JSON object to keep with the result, such as {"answer": "funny", "seconds": 2.5}.
-
-        """
         value = as_reward(reward)
         kept = None if details is None else check_details(details)
+        self._do(lambda state: self._decisions.tell(state, ticket, value, holder, kept))
 
-        def decide(state: StudyState) -> Decided[None]:
-            state.check_can_write()
-            entry = state.core.expected(ticket, holder)
-            ticket_id = state.core.tickets.find(ticket) if entry is None else entry.ticket.id
-            who = None if entry is not None and holder == entry.holder else holder
-            return _happens(state, Told(self._clock(), ticket_id, value, who, kept))
+    def tell_and_ask(
+        self,
+        results: Iterable[tuple[int | Ticket, float, Mapping[str, Any] | None]],
+        n: int,
+        *,
+        holder: str,
+        unseen: bool = False,
+    ) -> Came:
+        """Take results of a holder and hand it up to n tickets, in one commit: what a rater does all the time.
 
-        self._do(decide)
+        Results are (ticket, reward, details). It returns what is wrong with each of them, or None, and the tickets:
+        none once the study is finished.
+        """
+        (came,) = self.take_turns([Turn(results, n, holder, unseen)])
+        if isinstance(came, Exception):
+            raise came
+        return came
+
+    def take_turns(self, turns: Iterable[Turn]) -> list[Came | Exception]:
+        """Do what `tell_and_ask` does for many holders, in one commit; an error stands in the place of its turn."""
+        return self._turns.take(turns)
 
     def tell_all(self, results: Iterable[tuple[int | Ticket, float]]) -> None:
         """Take the results of many tickets in one commit, all or none of them: (ticket, reward) pairs."""
         pairs = [(ticket, as_reward(reward)) for ticket, reward in results]
-
-        def decide(state: StudyState) -> Decided[None]:
-            state.check_can_write()
-            now = self._clock()
-            ids = state.core.check_all(ticket for ticket, _ in pairs)
-            return _happens(state, *[Told(now, ticket, reward) for ticket, (_, reward) in zip(ids, pairs, strict=True)])
-
-        self._do(decide)
+        self._do(lambda state: self._decisions.tell_all(state, pairs))
 
     def fail(self, ticket: int | Ticket) -> None:
-        """Note that a ticket could not be evaluated: the next to ask is given it.
-
-        An arm that failed `patience` times in a row is withdrawn.
-        """
-
-        def decide(state: StudyState) -> Decided[None]:
-            state.check_can_write()
-            now, arm = self._clock(), state.core.tickets.expected(ticket).ticket
-            events: list[Event] = [Failed(now, arm.id)]
-            if state.core.failures_in_a_row(arm.arm) + 1 >= state.core.patience:
-                why = f"failed {counted(state.core.patience, 'time')} in a row"
-                events.append(ArmWithdrawn(now, arm.label, why))
-            return _happens(state, *events)
-
-        self._do(decide)
+        self._do(lambda state: self._decisions.fail(state, ticket))
 
     def held(self, holder: str | None = None) -> list[Ticket]:
-        """Return the open tickets of a holder, in the order in which they were given."""
         who = self.holder if holder is None else holder
-        return self._transactions.look(lambda state: [*map(self._with_payload, state.core.tickets.held(who))])
+        return self._transactions.look(lambda state: [*map(self._arms.with_payload, state.core.tickets.held(who))])
 
     def release(self, *tickets: int | Ticket, holder: str | None = None, why: str = "") -> list[int]:
         """Take open tickets, or all that a holder has, from their holders: the next to ask is given them.
@@ -293,14 +237,7 @@ class Study:
         For tickets that are lost, or whose holder is, for good: that is no failure of their arms. It returns their ids.
         Should a result come all the same, it counts. `why` is kept with the event.
         """
-
-        def decide(state: StudyState) -> Decided[list[int]]:
-            state.check_can_write()
-            now = self._now_open(state)
-            ids = to_release(state.core.tickets, tickets, holder)
-            return Decided(_happens(state, Released(now, tuple(ids), why)).events, ids)
-
-        return self._do(decide)
+        return self._do(lambda state: self._decisions.release(state, tickets, holder, why))
 
     def worker(self) -> str:
         """Return a holder's name that is ours alone for as long as this process lives, or until `close`.
@@ -309,8 +246,14 @@ class Study:
         """
         return self._workers.new()
 
+    def speak_for(self, worker: str) -> bool:
+        """Hold the name of a worker that is reached through this process, as a server does; return whether it is ours.
+
+        `reclaim`, here and in other processes, takes the worker for alive while this process lives.
+        """
+        return is_worker(worker) and self._workers.take(worker)
+
     def reclaim(self) -> int:
-        """Release the tickets of workers that have ended; return how many."""
         holders = self._transactions.look(lambda state: list(state.core.tickets.held_by))
         dead = [name for name in holders if is_worker(name) and not self._workers.is_ours(name)]
         released = 0
@@ -320,179 +263,131 @@ class Study:
         return released
 
     def observe(self, label: Label, reward: float, *, pull: int | None = None) -> None:
-        """Take a known result of an arm, without a ticket: it is not paid for.
-
-        With examples, `pull` says which example it is of: its place in the order of the examples.
-        """
-        self._observe([KnownResult(_plain(label), as_reward(reward), pull)])
+        self._observe([KnownResult(plain(label), as_reward(reward), pull)])
 
     def observe_all(self, results: Known) -> None:
-        """Take known results of many arms in one commit, all or none of them.
-
-        They are {label: reward}, {label: [reward, …]}, with examples {label: {pull: reward}}, or (label, reward) pairs.
-        """
-        self._observe([row._replace(label=_plain(row.label)) for row in listed(results)])
+        self._observe(listed(results))
 
     def add_known(self, results: Known | None) -> None:
         """Take those of the known results that the study does not have: of each arm, what goes beyond those it has."""
         if results is not None:
-            rows = [row._replace(label=_plain(row.label)) for row in listed(results)]
+            rows = listed(results)
             if self._transactions.look(lambda state: amendments.not_there(state.core, rows)):
-                self._do(lambda state: self._add_known(state, rows))
+                self._do(lambda state: self._decisions.add_known(state, rows))
 
     def correct(self, ticket: int | Ticket, reward: float) -> None:
-        """Replace the reward of a ticket that was told: the answer is right at once, and nothing is run again."""
         value = as_reward(reward)
-
-        def decide(state: StudyState) -> Decided[None]:
-            state.check_can_write()
-            amendments.check_can_amend(state.core, "take corrections")
-            state.core.tickets.told_row(ticket)
-            return _happens(state, Corrected(self._clock(), state.core.tickets.find(ticket), value))
-
-        self._do(decide)
+        self._do(lambda state: self._decisions.correct(state, ticket, value))
 
     def exclude(self, holder: str) -> int:
-        """Let the results of a holder not count, those told and those still to come; return how many were told."""
-
-        def decide(state: StudyState) -> Decided[int]:
-            state.check_can_write()
-            amendments.check_can_exclude(state.core, holder)
-            told = len(state.core.ledger.rows_of(holder))
-            return Decided(_happens(state, Excluded(self._clock(), holder)).events, told)
-
-        return self._do(decide)
+        return self._do(lambda state: self._decisions.exclude(state, holder))
 
     def include(self, holder: str) -> int:
-        """Let the results of an excluded holder count again; return how many there are."""
-
-        def decide(state: StudyState) -> Decided[int]:
-            state.check_can_write()
-            amendments.check_can_include(state.core, holder)
-            told = len(state.core.ledger.rows_of(holder))
-            return Decided(_happens(state, Included(self._clock(), holder)).events, told)
-
-        return self._do(decide)
+        return self._do(lambda state: self._decisions.include(state, holder))
 
     def use(self, policy: Policy | str) -> None:
-        """Go on with another policy: it starts from every result that counts, and open tickets stay valid."""
         chosen = as_policy(policy)
         spec = written(chosen)
-
-        def decide(state: StudyState) -> Decided[None]:
-            now = self._now_open(state)
-            state.core.check_can_take_over(chosen)
-            why = f"use {spec} instead of {state.chosen.spec}"
-            return _happens(state, TakenOver(now, spec, version_of(chosen), why, package()))
-
         self._transactions.look(lambda state: state.prepare(chosen))  # before the lock: it may take a second
-        self._transactions.do(decide)
+        self._transactions.do(lambda state: self._decisions.use(state, chosen, spec))
 
     def add(self, arms: Iterable[Any] | Mapping[Label, Any]) -> None:
-        """Add arms, all or none of them."""
-        listed_arms = _listed(arms)
-        new: dict[Label, Any] = {}
-
-        def decide(state: StudyState) -> Decided[None]:
-            state.check_can_write()
-            now = self._now_open(state)
-            pairs = state.core.labels.labelled(listed_arms)
-            state.core.labels.check_new(pairs)
-            new.update({label: payload for label, payload in pairs if payload is not label})
-            return _happens(state, ArmsAdded(now, tuple([label for label, _ in pairs]), kept_all(pairs)))
-
-        self._do(decide)
-        self._payloads.update(new)
+        all_there = _listed(arms)
+        pairs = self._do(lambda state: self._decisions.add(state, all_there))
+        self._arms.payloads.update({label: payload for label, payload in pairs if payload is not label})
 
     def withdraw(self, label: Label) -> None:
-        """Take an arm out of the race for good; its open tickets become void."""
-        plain = _plain(label)
-
-        def decide(state: StudyState) -> Decided[None]:
-            state.check_can_write()
-            now = self._now_open(state)
-            state.core.check_can_withdraw(plain)
-            return _happens(state, ArmWithdrawn(now, plain))
-
-        self._do(decide)
+        self._do(lambda state: self._decisions.withdraw(state, plain(label)))
 
     def describe(self, details: Mapping[str, Any]) -> None:
         """Let other details be those of the study from now on."""
         kept = check_details(details)
-
-        def decide(state: StudyState) -> Decided[None]:
-            if kept == (state.details or {}):
-                return Decided([], None)
-            return _happens(state, Redefined(self._clock(), details=kept))
-
-        self._do(decide)
+        self._do(lambda state: self._decisions.describe(state, kept))
 
     def pause(self) -> None:
         """Hand out no tickets until `resume`; results are taken."""
-        self._do(lambda state: self._turn(state, PAUSED, Paused(self._now_open(state))))
+        self._do(self._decisions.pause)
 
     def resume(self) -> None:
         """Hand out tickets again."""
-        self._do(lambda state: self._turn(state, OPEN, Resumed(self._now_open(state))))
+        self._do(self._decisions.resume)
 
     def finish(self) -> None:
         """End the study for good: no more tickets; results of those that are open are still taken."""
-        self._transactions.do(lambda state: self._turn(state, FINISHED, Finished(self._clock())))
+        self._transactions.do(self._decisions.finish)
 
     def recommend(self) -> Recommendation | None:
-        """Return the best arm so far, or None before the first result."""
         return self._transactions.look(lambda state: answers.recommend(state.core))
 
     def top(self, k: int) -> list[Recommendation]:
-        """Return the k best arms so far, the recommended one first."""
         return self._transactions.look(lambda state: answers.top(state.core, k))
 
     def arms(
         self, first: int = 0, count: int = PAGE, *, order: str = "best", search: str | None = None
     ) -> list[ArmSummary]:
-        """Return a page of the arms that were tried; the parameters are those of `Session.arms`."""
         return self._transactions.look(lambda state: answers.arms(state.core, first, count, order, search))
 
+    def results(self, label: Label, first: int = 0, count: int = PAGE) -> list[ArmResult]:
+        """Return a page of the results of an arm, the latest first, excluded ones too."""
+        return self._transactions.look(lambda state: answers.results(state.core, label, first, count))
+
     def boxes(self, level: int | str | None = None, first: int = 0, count: int = PAGE) -> list[Box]:
-        """Return the boxes of a level, or of all, each with a page of its arms, as `Session.boxes` does."""
         return self._transactions.look(lambda state: answers.boxes(state.core, level, first, count))
 
     def payload(self, label: Label) -> Any:
         """Return what was given as an arm; its label, where nothing else was, or where only its digest is stored."""
-        if label in self._payloads:
-            return self._payloads[label]
+        if label in self._arms.payloads:
+            return self._arms.payloads[label]
         return self._transactions.look(lambda state: state.core.labels.payload_of(label))
 
     def why(self, label: Label) -> Lineage:
-        """Return the story of an arm: the boxes it was in, its rivals there, and where it stands now."""
         return self._transactions.look(lambda state: answers.why(state.core, label))
 
     def screening(self, share: float) -> Screening | None:
-        """Return the chance that an arm of the best `share` of all is among those that could still be returned."""
         return self._transactions.look(lambda state: answers.screening(state.core, share))
 
     def view(self) -> View:
-        """Return all that can be read, at one moment, with everything that others have written."""
-        return self._transactions.look(self._view)
+        return self._transactions.look(lambda state: state.view(self.name))
 
-    def glance(self) -> Glance:
-        """Return the counts and the answer as they were when the last call here returned; nothing is read for it."""
-        return self._transactions.peek(lambda state: answers.glance(state.core))
+    def what_if(self, *, exclude: Iterable[str] = (), include: Iterable[str] = ()) -> View:
+        """Return the view as it would be without the results of some holders, or with those of excluded ones.
 
-    def plot(self, kind: str = "answer", ax: "Axes | None" = None) -> "Axes":
-        """Draw what is known with Matplotlib, and return the axes.
+        Nothing changes: the holders are excluded and included in a copy of the study's state.
 
         Parameters
         ----------
-        kind : {"answer", "arms", "boxes"}, default "answer"
-            The mean of the best arm over time; each arm by its pulls and mean; or how many arms stand in each box.
-        ax : matplotlib.axes.Axes, optional
-            Where to draw. Default: a new picture.
+        exclude : iterable of str, optional
+            Holders whose results would not count.
+        include : iterable of str, optional
+            Excluded holders whose results would count again.
 
         """
-        from boxthirding.session.plotting import plot  # noqa: PLC0415  # loaded when it is needed
+        state = StudyState.load(self._created, None, unpack(self.state()))
+        state.settle()
+        for holder in exclude:
+            amendments.exclude(state.core, holder)
+        for holder in include:
+            amendments.include(state.core, holder)
+        return state.view(self.name)
 
-        return plot(self, kind, ax)
+    def set_aside(self) -> list[SetAside]:
+        """Return the results that the policy has set aside as wildly off, earliest first; b3auto and chase do that."""
+        return self._transactions.look(lambda state: aside.set_aside(state.core))
+
+    def glance(self) -> Glance:
+        return self._transactions.peek(lambda state: answers.glance(state.core))
+
+    def history(self) -> list[Moment]:
+        return self._transactions.look(lambda state: answers.history(state.core))
+
+    def since(self) -> Moment | None:
+        """Return the moment at which the present answer became that; None before the first result."""
+        return self._transactions.look(lambda state: answers.since(state.core))
+
+    def spread(self, labels: Iterable[Label] = ()) -> Spread:
+        """Return how far results lie from the mean of their arm: over all arms, and for those named."""
+        wanted = list(labels)
+        return self._transactions.look(lambda state: answers.spread(state.core, wanted))
 
     def events(self, after: int = 0, *, damaged: bool = False) -> Iterator[Entry | Damaged]:
         """Return the events of the journal with their numbers, in order, from number `after` + 1 on.
@@ -500,13 +395,10 @@ class Study:
         They are read as written, whatever rule wrote them. An event that cannot be read raises `JournalBroken`, unless
         `damaged` is True: then it is returned as `Damaged`, and the rest follows.
         """
-        seq = whole("after", after, least=0)
-        texts = self._transactions.read(seq - 1, 1) if seq else []
-        before = check_of(texts[0]) if texts else START
-        for entry in _entries(self._transactions.read, seq, before, damaged=damaged):
-            seq = entry.seq
-            yield entry
-        yield from _missing(self._transactions.peek(lambda state: state.seq), seq, damaged=damaged)
+        last = whole("after", after, least=0)
+        yield from read_from(
+            self._transactions.read, last, lambda: self._transactions.peek(lambda state: state.seq), damaged=damaged
+        )
 
     def listen(self, heard: Callable[[int, Event], None]) -> None:
         """Call a function with every event from now on, and its number, once it is committed.
@@ -545,144 +437,12 @@ class Study:
         return f"<Study {self.name!r}>"
 
     def _do(self, decide: Decide[T]) -> T:
-        """Let something happen; a newer version of the rule says first that it takes the study over."""
-
-        def decide_and_take_over(state: StudyState) -> Decided[T]:
-            decided = decide(state)
-            if not (state.must_take_over and decided.events):
-                return decided
-            return Decided([state.take_over(self._clock()), *decided.events], decided.result)
-
-        return self._transactions.do(decide_and_take_over)
-
-    def _ask_for(self, n: int, holder: str, limit: int | None, tickets: list[Ticket], *, unseen: bool) -> int:
-        """Add tickets to those there are, up to n in all; return how many arms to draw before asking for the rest."""
-
-        def decide(state: StudyState) -> Decided[tuple[list[Ticket], int]]:
-            return self._ask(state, n - len(tickets), holder, limit, unseen=unseen)
-
-        new, to_draw = self._do(decide)
-        tickets += map(self._with_payload, new)
-        return to_draw
-
-    def _ask(
-        self, state: StudyState, n: int, holder: str, limit: int | None, *, unseen: bool
-    ) -> Decided[tuple[list[Ticket], int]]:
-        state.check_can_write()
-        now, core = self._now_open(state), state.core
-        if state.status == PAUSED:
-            return Decided([], ([], 0))
-        behind = state.feed.catch_up(core.labels.knows)
-        if behind:
-            return Decided([], ([], behind))
-        events: list[Event] = []
-        tickets: list[Ticket] = []
-        if core.tickets.free or self.lease is not None:
-            ids = core.to_give(n, holder, now, self.lease, limit, unseen=unseen)
-            if ids:
-                given_again = Given(now, holder, tuple(ids))
-                tickets = [core.tickets.open[ticket].ticket for ticket in ids]
-                state.apply(given_again)
-                events.append(given_again)
-        fresh = core.room(n - len(tickets), limit)
-        if fresh <= 0:
-            return Decided(events, (tickets, 0))
-        asking = state.ask(fresh, holder, now, unseen=unseen)
-        tickets += asking.tickets
-        if asking.event is not None:
-            events.append(asking.event)
-        if isinstance(asking.trouble, NotDrawn):
-            return Decided(events, (tickets, fresh - len(asking.tickets)))
-        if asking.trouble is not None:
-            trouble = asking.trouble if self._source is None else self._source.explained(asking.trouble)
-            if not tickets and not events and isinstance(trouble, BoxThirdingError):
-                raise trouble
-            if isinstance(trouble, BoxThirdingError):
-                self._put_off(trouble)
-        return Decided(events, (tickets, 0))
-
-    def _put_off(self, trouble: BoxThirdingError) -> None:
-        """Say what is wrong when the next tickets are wanted: those in hand go out first."""
-        if not trouble.transient:  # else it may be over by then
-            self._trouble = trouble
+        """Let something happen, for good."""
+        return self._transactions.do(self._decisions.taking_over(decide))
 
     def _observe(self, rows: list[KnownResult]) -> None:
         if rows:
-            self._do(lambda state: self._observed(state, rows))
-
-    def _observed(self, state: StudyState, rows: list[KnownResult]) -> Decided[None]:
-        state.check_can_write()
-        now = self._now_open(state)
-        amendments.check_all_known(state.core, rows)
-        return _happens(state, Observed(now, tuple([(label, reward, pull) for label, reward, pull in rows])))
-
-    def _add_known(self, state: StudyState, rows: list[KnownResult]) -> Decided[None]:
-        """Take what is missing, under the lock: another process may be about to take the same."""
-        missing = amendments.not_there(state.core, rows)
-        return self._observed(state, missing) if missing else Decided([], None)
-
-    def _with_payload(self, ticket: Ticket) -> Ticket:
-        """Return a ticket with what this process was given as its arm."""
-        if ticket.label not in self._payloads:
-            return ticket
-        full = Ticket(*ticket[:4], self._payloads[ticket.label])
-        full.origin = ticket.origin
-        return full
-
-    def _now_open(self, state: StudyState) -> float:
-        """Return the time, if the study is not finished."""
-        if state.status == FINISHED:
-            raise StudyFinished(
-                f"study {self.name!r} is finished: it can be read, and open tickets told, and that is all"
-            )
-        return self._clock()
-
-    @staticmethod
-    def _turn(state: StudyState, status: str, event: Event) -> Decided[None]:
-        """Change the status, unless it is that already."""
-        return Decided([], None) if state.status == status else _happens(state, event)
-
-    def _view(self, state: StudyState) -> View:
-        recent = state.told_at[-100:]
-        rate = None
-        if len(recent) >= _TWO and recent[-1] > recent[0]:
-            rate = _MINUTE * (len(recent) - 1) / (recent[-1] - recent[0])
-        view = answers.view(state.core, name=self.name, status=state.status, per_minute=rate)
-        return view if view.policy else replace(view, policy=state.chosen.spec)
-
-    def _draw(self, n: int) -> None:
-        """Let the iterator of this process make arms; no one else waits for that."""
-        if self._source is not None:
-            self._source.draw_ahead(n)
-
-    def _create(self, journal: Journal, settings: Settings, arms: GivenArms) -> None:
-        """Make the study, unless another process has just done so."""
-        created = created_from(settings, arms, self._clock())
-        known = (
-            [] if settings.known is None else [row._replace(label=_plain(row.label)) for row in listed(settings.known)]
-        )
-        self._draw(1)  # now: others may be waiting for the lock then
-        with journal.writing():
-            if journal.read(0, 1):
-                return
-            state = StudyState(created, self._source, is_new=True)  # checks the settings, and draws the first arm
-            pairs = [(label, state.core.labels.payload_of(label)) for label in state.feed.drawn]
-            created = replace(created, drawn=tuple(state.feed.drawn), drawn_payloads=kept_all(pairs))
-            events: list[Event] = [created]
-            if known:
-                events += self._observed(state, known).events
-            texts, check = [], START
-            for event in events:
-                text, check = encode(event, check)
-                texts.append(text)
-            journal.append(0, texts)
-
-    def _first_event(self) -> tuple[Created, str]:
-        (text,) = self._transactions.journal.read(0, 1)
-        created = decode(text, 1, START)
-        if not isinstance(created, Created):
-            raise JournalBroken(f"the journal of {self.name!r} begins with {created}, but must begin with its making")
-        return created, check_of(text)
+            self._do(lambda state: self._decisions.observe(state, rows))
 
     def _check(self, state: StudyState, settings: Settings, arms: GivenArms) -> int:
         """Hold what a caller gives against what the study was made with; return how many arms to draw for that."""
@@ -695,87 +455,7 @@ class Study:
         if settings.force:
             others, details = self._transactions.look(lambda state: changed(state, settings, arms))
             if others or details is not None:
-                event = Redefined(self._clock(), tuple(others), tuple(others.values()) or None, details)
-                self._do(lambda state: _happens(state, event))
-
-    def _rebuilt(self) -> StudyState:
-        """Return the state of the latest snapshot that can be used, or that of the very beginning."""
-        journal = self._transactions.journal
-        for seq in journal.snapshots():
-            texts = journal.read(seq - 1, 1)
-            if not texts:
-                raise _cut_off(seq)
-            with suppress(Unusable):
-                state = StudyState.load(self._created, self._source, unpack(journal.snapshot(seq)))
-                if check_of(texts[0]) == state.check:  # it follows that very event
-                    return state
-        state = StudyState(self._created, self._source)
-        state.check = self._first_check
-        return state
-
-
-def read_journal(journal: Journal, *, damaged: bool = False) -> Iterator[Entry | Damaged]:
-    """Return the events of a journal as written, whether or not a study can be made of them.
-
-    An event that is missing or cannot be read raises `JournalBroken`, unless `damaged` is True: then it is returned as
-    `Damaged`.
-    """
-    last = 0
-    for entry in _entries(lambda after: journal.read(after, 10_000), 0, START, damaged=damaged):
-        last = entry.seq
-        yield entry
-    yield from _missing(max(journal.snapshots(), default=0), last, damaged=damaged)
-
-
-def _missing(known: int, last: int, *, damaged: bool) -> Iterator[Damaged]:
-    """Return what stands for the events that are missing at the end of a journal, up to one that is known."""
-    if known > last:
-        broken = _cut_off(known)
-        if not damaged:
-            raise broken
-        yield Damaged(last + 1, "", broken.problem)
-
-
-def _cut_off(seq: int) -> JournalBroken:
-    return JournalBroken(
-        f"there was an event {seq}, but the journal ends before it: events are missing", advice=RESTORE
-    )
-
-
-def _entries(page: Callable[[int], list[str]], seq: int, before: str, *, damaged: bool) -> Iterator[Entry | Damaged]:
-    befores = [before]  # after a damaged event there are two: the check that it has, and the one that it should have
-    gap = 0  # events in a row that are missing
-    while True:
-        try:
-            texts = page(seq)
-        except JournalBroken as broken:
-            gap += 1
-            if not damaged or gap > _WIDEST:
-                raise
-            seq += 1
-            yield Damaged(seq, "", broken.problem)
-            continue
-        if not texts:
-            return
-        gap = 0
-        for text in texts:
-            seq += 1
-            right = next((check for check in befores if check_of(text) == check_for(text, check)), befores[0])
-            try:
-                yield Entry(seq, decode(text, seq, right))
-                befores = [check_of(text)]
-            except JournalBroken as broken:
-                if not damaged:
-                    raise
-                yield Damaged(seq, text, broken.problem)
-                befores = [check_of(text), *[check_for(text, check) for check in befores]][:3]
-
-
-def _happens(state: StudyState, *events: Event) -> Decided[None]:
-    """Let events happen, and return them."""
-    for event in events:
-        state.apply(event)
-    return Decided([*events], None)
+                self._do(lambda state: self._decisions.redefine(state, others, details))
 
 
 def _listed(arms: Any) -> Any:
@@ -784,16 +464,6 @@ def _listed(arms: Any) -> Any:
     if isinstance(arms, Mapping):
         return dict(arms)
     return list(arms) if isinstance(arms, Iterable) and not isinstance(arms, str | bytes) else arms
-
-
-def _plain(label: Label) -> Label:
-    plain: Label = label.item() if isinstance(label, np.generic) else label
-    return plain
-
-
-def _unique() -> str:
-    """Return a holder's name that no other has."""
-    return f"{socket.gethostname()[:100]}-{os.getpid()}-{os.urandom(4).hex()}"
 
 
 def _reopened(reopen: Callable[[], Study], holder: str) -> Study:

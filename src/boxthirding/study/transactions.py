@@ -1,35 +1,37 @@
 """How a study is changed: take the lock, read what others wrote, decide, append, commit; only then is it true.
 
-A decision is a function of the state that returns events. Threads that come while a commit is under way wait for the
-lock; the first to get it serves all of them in one transaction: with `durability="full"` a commit costs a disk sync,
-and so it is shared.
+A decision is a function of the state that returns events. Threads that come while a commit is under way wait for its
+end; one of them then gets the lock and serves all of them in one transaction: with `durability="full"` a commit costs a
+disk sync, and so it is shared. A thread that was served is woken, and needs no lock to leave. Waking only saves time:
+one that was not woken, as an interrupt came in between, soon looks for itself.
 """
 
 import os
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
-from boxthirding.errors import BoxThirdingError, StudyUnavailable
+from boxthirding.errors import BoxThirdingError, JournalBroken, StudyUnavailable
 from boxthirding.study.codec import check_of, decode, encode
 from boxthirding.study.events import Event
 from boxthirding.study.journal import Journal
+from boxthirding.study.reading import PAGE
 from boxthirding.study.snapshot import pack
 from boxthirding.study.state import StudyState
 
 T = TypeVar("T")
-
-PAGE: Final = 10_000
-"""Events read at a time."""
 
 LEAST: Final = 5_000
 """Events between snapshots, at least."""
 
 SHARE: Final = 20
 """A snapshot is due when more than one event in 20 is younger than the last one: so reading the tail stays short."""
+
+
+_PATIENCE: Final = 0.1  # seconds after which a thread that was not woken looks for itself
 
 
 class Decided(NamedTuple, Generic[T]):
@@ -58,10 +60,12 @@ class _Attempt:
 class _Request:
     """What one thread wants, and what came of it."""
 
-    __slots__ = ("attempt", "decide", "error", "result")
+    __slots__ = ("attempt", "decide", "error", "gate", "result")
 
     def __init__(self, decide: Decide[Any]) -> None:
         self.decide = decide
+        self.gate: threading.Lock | None = None
+        """Where its thread waits to be woken, if it does."""
         self.attempt: _Attempt | None = None
         self.result: Any = None
         self.error: BaseException | None = None
@@ -70,6 +74,11 @@ class _Request:
     def is_done(self) -> bool:
         return self.attempt is not None and self.attempt.is_over
 
+    def wake(self) -> None:
+        """Let its thread go on; only for the one that has the lock."""
+        if self.gate is not None and self.gate.locked():
+            self.gate.release()
+
     def outcome(self) -> Any:
         """Return what came of it, or raise."""
         if self.attempt is not None and self.attempt.failure is not None:
@@ -77,6 +86,13 @@ class _Request:
         if self.error is not None:
             raise self.error
         return self.result
+
+    def settled(self) -> Any:
+        """Return what came of it, an error too."""
+        try:
+            return self.outcome()
+        except Exception as error:  # noqa: BLE001  # it is for the caller to raise
+            return error
 
 
 class Transactions:
@@ -90,6 +106,7 @@ class Transactions:
         self._state: StudyState | None = None
         self._lock = threading.RLock()
         self._waiting: deque[_Request] = deque()
+        self._is_served = False  # whether a thread serves those who wait, or is about to
         self._last_snapshot = 0
         _everywhere.add(self)
 
@@ -100,6 +117,7 @@ class Transactions:
         """Begin anew in a process just forked: a thread that is not in it may have held the lock."""
         self._lock = threading.RLock()
         self._waiting = deque()
+        self._is_served = False
         self._state = None
 
     def do(self, decide: Decide[T]) -> T:
@@ -108,12 +126,18 @@ class Transactions:
         A thread that is interrupted leaves its request behind: it may be carried out by another, or not.
         """
         request = _Request(decide)
-        self._waiting.append(request)
-        with self._lock:
-            if not request.is_done:
-                self._serve(request)
+        self._wait_for([request])
         result: T = request.outcome()
         return result
+
+    def do_all(self, decisions: Iterable[Decide[T]]) -> list[T | Exception]:
+        """Let several things happen, in one commit; an error is returned in the place of what it kept from happening.
+
+        What keeps the commit from happening is raised.
+        """
+        requests = [*map(_Request, decisions)]
+        self._wait_for(requests)
+        return [request.settled() for request in requests]
 
     def look(self, read: Callable[[StudyState], T]) -> T:
         """Return what can be read of the study as it is now, with everything that others have written."""
@@ -125,6 +149,15 @@ class Transactions:
         with self._lock:
             return read(self._caught_up() if self._state is None else self._state)
 
+    def is_there(self) -> bool:
+        """Tell whether the journal has the last event that was read: another process may have deleted the study."""
+        with self._lock:
+            seq = self._caught_up().seq
+            try:
+                return seq > 0 and bool(self.journal.read(seq - 1, 1))
+            except JournalBroken:  # where the study itself is read for the first time, its events are missing
+                return False
+
     def read(self, after: int, limit: int = PAGE) -> list[str]:
         """Return a page of the journal."""
         with self._lock:
@@ -135,18 +168,42 @@ class Transactions:
         with self._lock:
             self.journal.close()
 
-    def _serve(self, own: _Request) -> None:
-        """Carry out everything that waits, until the thread's own request is done.
+    def _wait_for(self, requests: list[_Request]) -> None:
+        """Return when requests of this thread have been carried out, here or by another thread."""
+        gate = None
+        if self._is_served:
+            gate = threading.Lock()
+            gate.acquire()
+            for request in requests:
+                request.gate = gate
+        self._waiting.extend(requests)
+        if gate is not None and self._is_served:  # still: the one that serves looks at those who wait before it ends
+            gate.acquire(timeout=_PATIENCE)
+            if all(request.is_done for request in requests):
+                return
+        with self._lock:
+            if not all(request.is_done for request in requests):
+                self._serve(requests)
+
+    def _serve(self, own: list[_Request]) -> None:
+        """Carry out everything that waits, until the thread's own requests are done.
 
         A request that this thread is kept from carrying out is served by its own thread, which gets the lock next.
         """
-        batch = [own]
+        self._is_served = True
+        batch = dict.fromkeys(own)
         while self._waiting:
-            request = self._waiting.popleft()
-            if request is not own:
-                batch.append(request)
-        while batch := [request for request in batch if not request.is_done]:
-            self._try(batch)
+            batch[self._waiting.popleft()] = None
+        try:
+            while left := [request for request in batch if not request.is_done]:
+                self._try(left)
+        finally:
+            for request in batch:
+                request.wake()
+            self._is_served = False  # before the look: one who comes after it serves itself
+            if self._waiting:
+                self._is_served = True
+                self._waiting[0].wake()  # it serves the next ones
         self._take_snapshot()
 
     def _try(self, batch: list[_Request]) -> None:

@@ -1,6 +1,8 @@
 """Names for processes that work on a study by themselves: each is one living process's, and says whether it lives."""
 
 import os
+import socket
+import threading
 from contextlib import suppress
 
 from boxthirding.session.tickets import WORKER, is_worker
@@ -16,15 +18,23 @@ class Workers:
         self._journal = journal
         self._names: Names | None = None
         self._ours: set[str] = set()
+        self._taking = threading.Lock()
 
     def new(self) -> str:
         """Take the first name that is free; where none can be had, one that no other process takes for dead."""
-        with suppress(OSError):
+        with suppress(OSError), self._taking:  # each of our threads wants one of its own
             for name in (f"{WORKER}{number}" for number in range(_MOST)):
                 if name not in self._ours and self.has_ended(name):
                     self._ours.add(name)
                     return name
         return f"{WORKER}alone-{os.urandom(8).hex()}"
+
+    def take(self, name: str) -> bool:
+        """Take a name, unless another process has it; return whether it is ours."""
+        if not self.has_ended(name):
+            return False
+        self._ours.add(name)
+        return True
 
     def has_ended(self, name: str) -> bool:
         """Tell whether a process of that name has ended: then the name is ours until `let_go`, or we end."""
@@ -44,3 +54,8 @@ class Workers:
             self._names.release()
             self._names = None
         self._ours.clear()
+
+
+def unique_name() -> str:
+    """Return a holder's name that no other has."""
+    return f"{socket.gethostname()[:100]}-{os.getpid()}-{os.urandom(4).hex()}"

@@ -24,7 +24,7 @@ from boxthirding.types import Label, Policy
 
 PATIENCE = 3
 LEASE = 10.0
-OTHERS = ("b3", "b3:reuse=topup", "b3auto", "us", "prose:sigma=0.5", "asha")
+OTHERS = ("b3", "b3:reuse=topup", "b3auto", "chase", "us", "prose:sigma=0.5", "asha")
 """Policies that can take over from one another."""
 
 
@@ -111,6 +111,9 @@ class Account:
             else:
                 self._check_new(ticket)
             self._hand(ticket, holder, unseen=unseen)
+        if unseen and limit is None and self.can_amend and self.plan.given != "iterator":  # what is not drawn may wait
+            left = set(self.labels) - self.withdrawn - self.handed.get(holder, set())
+            expect(len(tickets) == n or not left, f"{holder!r} got {len(tickets)} of {n}, and was not handed {left}")
         if unseen or limit is not None:
             return
         expect(len(tickets) == n or not set(free) & self._free(), "a ticket without a holder was not given")
@@ -310,15 +313,16 @@ class Account:
 
     def refuse(self) -> None:
         """Try what must be refused, and see that nothing has changed."""
-        for refusal, attempt in self._refusals():
+        before, refusals = self.everything(), self._refusals()
+        for refusal, attempt in refusals:
             self._refused(refusal, attempt)
+        names = ", ".join(sorted({refusal.__name__ for refusal, _ in refusals}))
+        expect(before == self.everything(), f"one of these refusals changed the session: {names}")
 
     def _refused(self, refusal: type[BoxThirdingError], attempt: Callable[[], object]) -> None:
-        before = self.everything()
         try:
             attempt()
         except refusal:
-            expect(before == self.everything(), f"a refusal ({refusal.__name__}) changed the session")
             return
         broken(f"what must be refused with {refusal.__name__} was taken")
 

@@ -106,7 +106,8 @@ class Driven:
         """Tell some pulls of a job, or all; they gave the same reward each."""
         before = self.answer()
         self.rule.tell(self.state, job, times, times * reward, times * reward * reward)
-        self.results.setdefault(self.arm_of[job], []).extend([reward] * times)
+        noted = 1 if self.policy.forgets else times  # what is forgotten is never taken out, and may be millions
+        self.results.setdefault(self.arm_of[job], []).extend([reward] * noted)
         self.due[job] -= times
         after = self.answer()
         if self.openings[job] == 1 and self.due[job] and before != NONE:

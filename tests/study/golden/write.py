@@ -18,6 +18,7 @@ from boxthirding.study import Settings, Study
 
 HERE = Path(__file__).parent
 TOLD = {"budget": 40, "sigma": 0.5}
+RATINGS = 20  # after which the rule wants one arm alone for a while
 
 
 def reward(ticket):
@@ -72,7 +73,7 @@ def every_kind():
     study.withdraw("f")
     study.pause()
     study.resume()
-    with patch("boxthirding.study.study.package", lambda: "0.1.0"):
+    with patch("boxthirding.study.decisions.package", lambda: "0.1.0"):
         study.use("b3auto")
     for ticket in study.ask(2):
         study.tell(ticket, reward(ticket))
@@ -101,6 +102,20 @@ def from_an_iterator():
     return journal
 
 
+def for_raters():
+    """Let raters rate who see no arm twice, until they are handed tickets that no job asked for."""
+    study = opened(journal := MemoryJournal(), arms=6, policy="b3auto", seed=1)
+    while study.pulls < RATINGS:
+        for ticket in study.ask(holder="bob"):
+            study.tell(ticket, reward(ticket))
+    for _ in range(5):
+        for rater in ("eve", "kim"):
+            for ticket in study.ask(holder=rater, unseen=True):
+                study.tell(ticket, reward(ticket), holder=rater)
+    study.ask(9, holder="lee", unseen=True)
+    return journal
+
+
 def stories():
     """Return what is written, by name."""
     told = {name: {key: TOLD[key] for key in TOLD if key in kind.told} for name, kind in POLICIES.items()}
@@ -108,6 +123,7 @@ def stories():
     return {
         "every-kind": every_kind,
         "examples": with_examples,
+        "raters": for_raters,
         "iterator": from_an_iterator,
         **{name: lambda spec=spec: by_policy(spec) for name, spec in policies.items()},
     }

@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from boxthirding._text import counted
-from boxthirding.cli.study.opening import json_option, label_of, no_header_option, of_a_study, opened, report
+from boxthirding.cli.study.opening import (
+    json_option,
+    label_of,
+    no_header_option,
+    of_a_journal,
+    of_a_study,
+    opened,
+    reached,
+    report,
+)
 from boxthirding.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -29,7 +38,7 @@ def observe(*, url: str, name: str | None, file: Path, no_header: bool, as_json:
     """
     from boxthirding.runs.inputs import as_known, read_known
 
-    with opened(url, name) as study:
+    with reached(url, name) as study:
         rows = read_known(file, with_pulls=study.examples is not None, header=not no_header)
         labels: dict[str, Label] = {}
 
@@ -49,12 +58,16 @@ def observe(*, url: str, name: str | None, file: Path, no_header: bool, as_json:
     context_settings={"ignore_unknown_options": True},  # a reward may be below 0
     epilog="For example: boxthirding study correct screen.db 17 0.25",
 )
-@of_a_study
+@of_a_journal
 @click.argument("ticket", type=int)
 @click.argument("reward")
 @json_option
 def correct(*, url: str, name: str | None, ticket: int, reward: str, as_json: bool) -> None:
-    """Replace the reward of TICKET, which was told to STUDY, by REWARD."""
+    """Replace the reward of TICKET, which was told to STUDY, by REWARD.
+
+    The number of a ticket is in the file that `study ask` wrote, and `study export STUDY` prints all of them with their
+    arms and rewards.
+    """
     from boxthirding._checks import as_reward
     from boxthirding._sheets import number
 
@@ -81,7 +94,7 @@ def exclude(*, url: str, name: str | None, holder: str, as_json: bool) -> None:
 
     HOLDER is a rater, a worker, or a plate by its path. `study include` lets them count again.
     """
-    with opened(url, name) as study:
+    with reached(url, name) as study:
         before = study.view()
         holder, results = _of_holder(study.exclude, holder)
         what = f"{holder} is excluded: {counted(results, 'result')} do{'es' if results == 1 else ''} not count."
@@ -94,7 +107,7 @@ def exclude(*, url: str, name: str | None, holder: str, as_json: bool) -> None:
 @json_option
 def include(*, url: str, name: str | None, holder: str, as_json: bool) -> None:
     """Let the results of HOLDER, who was excluded, count again."""
-    with opened(url, name) as study:
+    with reached(url, name) as study:
         before = study.view()
         holder, results = _of_holder(study.include, holder)
         what = f"{holder} is included: {counted(results, 'result')} count{'s' if results == 1 else ''} again."
@@ -110,7 +123,7 @@ def use(*, url: str, name: str | None, spec: str, as_json: bool) -> None:
 
     SPEC is a name such as b3auto or b3:reuse=topup, or module:Class for a policy of your own. Open tickets stay valid.
     """
-    with opened(url, name) as study:
+    with reached(url, name) as study:
         before = study.view()
         study.use(spec)
         after = study.view()

@@ -10,7 +10,7 @@ import click
 
 from boxthirding._text import counted
 from boxthirding.cli.output import Failure, Output, say
-from boxthirding.cli.study.opening import check_new, chosen, json_option, no_header_option, of_a_study, opened
+from boxthirding.cli.study.opening import check_new, chosen, json_option, no_header_option, of_a_journal, opened
 from boxthirding.cli.study.wells import check_wells, wells_of, wells_option
 from boxthirding.errors import InvalidInput
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @click.command(epilog="For example: boxthirding study ask screen.db --arms compounds.csv -n 96 --out plate-1.csv")
-@of_a_study
+@of_a_journal
 @click.option("-n", "--tickets", "number", type=int, metavar="N", help="How many.  [default: 1, or a full plate]")
 @wells_option
 @click.option(
@@ -127,7 +127,7 @@ def ask(  # noqa: PLR0913  # an argument for each option
 
 
 @click.command(epilog="For example: boxthirding study held screen.db plate-1.csv --out again.csv")
-@of_a_study
+@of_a_journal
 @click.argument("holder")
 @click.option(
     "--out",

@@ -6,7 +6,7 @@ import click
 
 from boxthirding._text import counted
 from boxthirding.cli.output import say
-from boxthirding.cli.study.opening import json_option, label_of, no_header_option, of_a_study, opened, report, summary
+from boxthirding.cli.study.opening import json_option, label_of, no_header_option, of_a_study, reached, report, summary
 
 
 @click.command()
@@ -22,7 +22,7 @@ def add(*, url: str, name: str | None, file: Path, no_header: bool) -> None:
     from boxthirding.runs.inputs import labelled, read_arms
 
     arms = labelled(read_arms(file, header=not no_header))
-    with opened(url, name) as study:
+    with reached(url, name) as study:
         study.add(arms)
         say(f"{counted(len(arms), 'arm')} added.\n{summary(study.view())}")
 
@@ -33,7 +33,7 @@ def add(*, url: str, name: str | None, file: Path, no_header: bool) -> None:
 @json_option
 def withdraw(*, url: str, name: str | None, label: str, as_json: bool) -> None:
     """Take the arm LABEL out of STUDY for good; its open tickets will be refused."""
-    with opened(url, name) as study:
+    with reached(url, name) as study:
         before = study.view()
         study.withdraw(label_of(study, label))
         report(f"{label} is withdrawn.", before, study.view(), as_json=as_json, withdrawn=label)
@@ -43,7 +43,7 @@ def withdraw(*, url: str, name: str | None, label: str, as_json: bool) -> None:
 @of_a_study
 def pause(*, url: str, name: str | None) -> None:
     """Let STUDY hand out no tickets until it is resumed; results are still taken."""
-    with opened(url, name) as study:
+    with reached(url, name) as study:
         study.pause()
         say(f"Paused: no tickets until it is resumed.\n{summary(study.view())}")
 
@@ -52,7 +52,7 @@ def pause(*, url: str, name: str | None) -> None:
 @of_a_study
 def resume(*, url: str, name: str | None) -> None:
     """Let STUDY hand out tickets again."""
-    with opened(url, name) as study:
+    with reached(url, name) as study:
         study.resume()
         say(f"Resumed.\n{summary(study.view())}")
 
@@ -61,6 +61,6 @@ def resume(*, url: str, name: str | None) -> None:
 @of_a_study
 def finish(*, url: str, name: str | None) -> None:
     """End STUDY for good: no more tickets; results of open tickets are still taken."""
-    with opened(url, name) as study:
+    with reached(url, name) as study:
         study.finish()
         say(f"Finished for good: no more tickets.\n{summary(study.view())}")

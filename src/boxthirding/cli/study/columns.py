@@ -24,6 +24,17 @@ class Columns:
         return [_text(self._rows.get(label, {}), name) for name in self._names]
 
 
+def in_words(label: "Label", payload: Any) -> str:
+    """Return the columns of an arm on one line, with what they are called; nothing, where it has none.
+
+    >>> in_words("ann", {"name": "ann", "rate": "0.1", "note": ""})
+    'rate 0.1'
+    """
+    columns = Columns([(label, payload)], ())
+    cells = zip(columns.headings, columns.cells(label), strict=True)
+    return ", ".join(f"{name} {cell}" for name, cell in cells if cell)
+
+
 def _text(row: dict[str, Any], name: str) -> str:
     value = row.get(name, "")
     return value.strip() if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -5,13 +5,13 @@ from contextlib import closing
 import click
 
 from boxthirding._text import counted
-from boxthirding.cli.study.opening import chosen, kept
+from boxthirding.cli.study.opening import chosen, in_a_database
 from boxthirding.errors import InvalidInput, UnknownStudy
 
 
 @click.command(epilog="For example: boxthirding study copy contest.db postgresql://me@host/lab")
-@click.argument("url", metavar="FROM", callback=kept)
-@click.argument("to", metavar="TO", callback=kept)
+@click.argument("url", metavar="FROM", callback=in_a_database)
+@click.argument("to", metavar="TO", callback=in_a_database)
 @click.option("--name", metavar="NAME", help="Which study, where FROM has several.")
 @click.option("--as", "other_name", metavar="NAME", help="What it is called in TO.  [default: the same]")
 def copy(*, url: str, to: str, name: str | None, other_name: str | None) -> None:

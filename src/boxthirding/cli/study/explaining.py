@@ -9,20 +9,27 @@ import click
 
 from boxthirding._text import counted
 from boxthirding.cli.study.columns import Columns
-from boxthirding.cli.study.opening import json_option, label_of, of_a_study, opened
+from boxthirding.cli.study.opening import json_option, label_of, of_a_study, reached
+from boxthirding.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from boxthirding.client import RemoteStudy
     from boxthirding.session import Lineage, Rival, Step
+    from boxthirding.study import Study
+    from boxthirding.types import Label
 
 
 @click.command(epilog="For example: boxthirding study why screen.db aspirin")
 @of_a_study
-@click.argument("label", metavar="LABEL")
+@click.argument("label", metavar="[LABEL]", required=False)
 @json_option
-def why(*, url: str, name: str | None, label: str, as_json: bool) -> None:
-    """Tell the story of the arm LABEL: the boxes it was in, its rivals there, and where it stands now."""
-    with opened(url, name) as study:
-        known = label_of(study, label)
+def why(*, url: str, name: str | None, label: str | None, as_json: bool) -> None:
+    """Tell the story of the arm LABEL: the boxes it was in, its rivals there, and where it stands now.
+
+    Without LABEL it is the best arm.
+    """
+    with reached(url, name) as study:
+        known = _best(study) if label is None else label_of(study, label)
         lineage = study.why(known)
         columns = Columns([(known, study.payload(known))], ())
     row = dict(zip(columns.headings, columns.cells(known), strict=True))
@@ -30,6 +37,13 @@ def why(*, url: str, name: str | None, label: str, as_json: bool) -> None:
         click.echo(json.dumps({**asdict(lineage), "steps": [_as_json(step) for step in lineage.steps], "row": row}))
     else:
         _print(lineage, row)
+
+
+def _best(study: "Study | RemoteStudy") -> "Label":
+    best = study.recommend()
+    if best is None:
+        raise InvalidInput("no arm has a result yet, so there is no best one: name an arm, or come back later")
+    return best.label
 
 
 def _as_json(step: "Step") -> dict[str, object]:

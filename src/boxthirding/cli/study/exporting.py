@@ -14,7 +14,7 @@ import click
 
 from boxthirding._text import counted, did_you_mean
 from boxthirding.cli.output import Failure, Output, say
-from boxthirding.cli.study.opening import chosen, of_a_study
+from boxthirding.cli.study.opening import chosen, of_a_journal
 from boxthirding.cli.study.writing import form_of, refuse_to_destroy, refuse_to_overwrite, whole_file
 from boxthirding.errors import InvalidInput, UnknownStudy
 
@@ -35,7 +35,7 @@ _LONG: Final = frozenset({"arms", "payloads", "drawn", "drawn_payloads", "met"})
 
 
 @click.command()
-@of_a_study
+@of_a_journal
 @click.option(
     "--format",
     "form",

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from boxthirding.cli.advice import in_words
 from boxthirding.cli.output import say
 from boxthirding.cli.study.opening import json_option, kept
 from boxthirding.errors import BoxThirdingError
@@ -17,11 +18,12 @@ _WIDEST = 16  # columns of a name
 @click.argument("url", metavar="DATABASE", callback=kept)
 @json_option
 def list_(*, url: str, as_json: bool) -> None:
-    """List the studies in DATABASE, a file or a URL."""
+    """List the studies in DATABASE, a file or a URL, or of a server, https://…."""
+    from boxthirding.client.addresses import is_remote
     from boxthirding.storage import list_studies
     from boxthirding.storage.opening import without_password
 
-    rows = [_row(url, name) for name in list_studies(url)]
+    rows = _of_server(url) if is_remote(url) else [_row(url, name) for name in list_studies(url)]
     if as_json:
         for row in rows:
             click.echo(json.dumps(row))
@@ -33,16 +35,28 @@ def list_(*, url: str, as_json: bool) -> None:
 
 def _row(url: str, name: str) -> dict[str, Any]:
     """Return a study's view; one that cannot be read does not keep the others from being listed."""
-    from boxthirding.session import View
     from boxthirding.storage import open_study
 
     try:
         with open_study(url, name) as study:
             return {**study.view().as_dict(), "error": None}
     except BoxThirdingError as problem:
-        nothing = dict.fromkeys(["version", *(field.name for field in fields(View))])
-        reason = " ".join(str(problem).splitlines())
-        return {**nothing, "name": name, "status": "unreadable", "error": reason}
+        reason = " ".join(in_words(problem).splitlines())
+        return {**_nothing(), "name": name, "status": "unreadable", "error": reason}
+
+
+def _of_server(url: str) -> list[dict[str, Any]]:
+    from boxthirding.client.listing import list_remote
+
+    names = [*_nothing(), "error"]
+    return [{name: row.get(name) for name in names} for row in list_remote(url)]
+
+
+def _nothing() -> dict[str, Any]:
+    """Return a view of which nothing is known."""
+    from boxthirding.session import View
+
+    return dict.fromkeys(["version", *(field.name for field in fields(View))])
 
 
 def _print_table(rows: list[dict[str, Any]]) -> None:

@@ -14,6 +14,7 @@ from boxthirding.cli.output import say
 from boxthirding.errors import InvalidInput, UnknownLabel, UnknownStudy
 
 if TYPE_CHECKING:
+    from boxthirding.client import RemoteStudy
     from boxthirding.session import Recommendation, View
     from boxthirding.study import Settings, Study
     from boxthirding.types import Label
@@ -36,10 +37,32 @@ def kept(_: click.Context, __: click.Parameter, url: str | None) -> str | None:
     return url
 
 
+def in_a_database(context: click.Context, parameter: click.Parameter, url: str) -> str | None:
+    """Refuse a study of a server, for a command that needs its journal."""
+    from boxthirding.client.addresses import is_remote
+
+    if is_remote(url):
+        raise InvalidInput(
+            f"the study is {url}, which is on a server, but this command needs the database: run it where that is, or "
+            "use the server's API, which exports results.csv and journal.jsonl"
+        )
+    return kept(context, parameter, url)
+
+
 def of_a_study(command: Command) -> Command:
-    """Give a command the argument STUDY and the option --name."""
-    named = click.option("--name", metavar="NAME", help="Which study, where the database has several.")
-    return click.argument("url", metavar="STUDY", callback=kept)(named(command))
+    """Give a command the argument STUDY, in a database or of a server, and the option --name."""
+    return _named(click.argument("url", metavar="STUDY", callback=kept), command)
+
+
+def of_a_journal(command: Command) -> Command:
+    """Give a command the argument STUDY, in a database, and the option --name."""
+    return _named(click.argument("url", metavar="STUDY", callback=in_a_database), command)
+
+
+def _named(argument: Callable[[Command], Command], command: Command) -> Command:
+    return argument(
+        click.option("--name", metavar="NAME", help="Which study, where the database has several.")(command)
+    )
 
 
 def opened(url: str, name: str | None, **settings: Any) -> "Study":
@@ -47,6 +70,18 @@ def opened(url: str, name: str | None, **settings: Any) -> "Study":
     from boxthirding.storage import open_study
 
     return open_study(url, chosen(url, name), **settings)
+
+
+def reached(url: str, name: str | None) -> "Study | RemoteStudy":
+    """Open a study that is there, in a database or of a server."""
+    from boxthirding.client.addresses import is_remote
+
+    if not is_remote(url):
+        return opened(url, name)
+    from boxthirding.client import RemoteStudy
+    from boxthirding.client.listing import chosen as address_of
+
+    return RemoteStudy(address_of(url, name), timeout=10.0)
 
 
 def chosen(url: str, name: str | None) -> str:
@@ -93,7 +128,7 @@ def check_new(url: str, name: str, settings: "Settings") -> None:
         Study(name, MemoryJournal(), settings).close()
 
 
-def label_of(study: "Study", text: str) -> "Label":
+def label_of(study: "Study | RemoteStudy", text: str) -> "Label":
     """Return the label that a text means: a study made in Python may have numbers."""
     try:
         study.payload(text)

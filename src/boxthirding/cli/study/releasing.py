@@ -7,10 +7,11 @@ import click
 
 from boxthirding._text import counted
 from boxthirding.cli.output import say
-from boxthirding.cli.study.opening import json_option, of_a_study, opened, report, summary
+from boxthirding.cli.study.opening import json_option, of_a_journal, of_a_study, opened, reached, report, summary
 from boxthirding.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from boxthirding.client import RemoteStudy
     from boxthirding.study import Study
 
 
@@ -24,7 +25,7 @@ def release(*, url: str, name: str | None, tickets: tuple[int, ...], holder: str
     For a plate that is lost, or a worker that will not come back. Nothing counts as failed; if a result comes in all
     the same, it counts.
     """
-    with opened(url, name) as study:
+    with reached(url, name) as study:
         released = study.release(*tickets, holder=None if holder is None else holder_meant(study, holder))
         them = "it" if len(released) == 1 else "them"
         say(f"{counted(len(released), 'ticket')} released: the next to ask is given {them}.")
@@ -32,7 +33,7 @@ def release(*, url: str, name: str | None, tickets: tuple[int, ...], holder: str
 
 
 @click.command(epilog="For example: boxthirding study fail screen.db 17 23")
-@of_a_study
+@of_a_journal
 @click.argument("tickets", metavar="TICKET...", nargs=-1, required=True, type=int)
 @json_option
 def fail(*, url: str, name: str | None, tickets: tuple[int, ...], as_json: bool) -> None:
@@ -65,7 +66,7 @@ def fail(*, url: str, name: str | None, tickets: tuple[int, ...], as_json: bool)
         report(f"{what}.", before, study.view(), as_json=as_json, failed=list(labels), withdrawn=withdrawn)
 
 
-def holder_meant(study: "Study", name: str) -> str:
+def holder_meant(study: "Study | RemoteStudy", name: str) -> str:
     """Return the holder of open tickets that is meant: one of that name, or the plate at that path."""
     from boxthirding.cli.study.plates import holder_of
 

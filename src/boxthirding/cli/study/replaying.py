@@ -19,7 +19,7 @@ from boxthirding.errors import SimulationFailed
     "specs",
     multiple=True,
     metavar="SPEC",
-    help="A policy; repeat it to compare several.  [default: b3auto, b3, sh, prose, us]",
+    help="A policy, or ucbe-rows; repeat it to compare several.  [default: b3auto, b3, sh, prose, us]",
 )
 @click.option(
     "--share",

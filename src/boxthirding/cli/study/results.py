@@ -11,10 +11,11 @@ from boxthirding._sheets import is_numeric
 from boxthirding._text import counted
 from boxthirding.cli.output import Failure, say
 from boxthirding.cli.study.columns import Columns
-from boxthirding.cli.study.opening import json_option, of_a_study, opened
+from boxthirding.cli.study.opening import json_option, of_a_study, reached
 from boxthirding.cli.study.writing import form_of, refuse_to_destroy, refuse_to_overwrite, whole_file
 
 if TYPE_CHECKING:
+    from boxthirding.client import RemoteStudy
     from boxthirding.session import ArmSummary
     from boxthirding.study import Study
 
@@ -46,7 +47,7 @@ def results(*, url: str, name: str | None, top: int | None, out: Path | None, fo
         form_of(out)
         if not force:
             refuse_to_overwrite(out, "give --force to replace it, or another name")
-    with opened(url, name) as study:
+    with reached(url, name) as study:
         everything = out is not None or as_json
         arms = study.arms(count=top or (MOST if everything else _SHOWN))
         columns = Columns([(arm.label, study.payload(arm.label)) for arm in arms], COLUMNS)
@@ -88,7 +89,7 @@ def _write(out: Path, arms: "list[ArmSummary]", columns: Columns) -> None:
         raise Failure(f"{out} could not be written: {problem.strerror or problem}") from problem
 
 
-def _print(study: "Study", arms: "list[ArmSummary]", columns: Columns, tried: int) -> None:
+def _print(study: "Study | RemoteStudy", arms: "list[ArmSummary]", columns: Columns, tried: int) -> None:
     """Print a table no wider than the screen: as many columns of the arms as there is room for."""
     from rich.console import Console
     from rich.table import Table

@@ -9,7 +9,7 @@ import click
 from boxthirding._checks import whole
 from boxthirding._text import counted
 from boxthirding.cli.study.boxes import SEATS
-from boxthirding.cli.study.opening import json_option, of_a_study, opened
+from boxthirding.cli.study.opening import json_option, of_a_study, reached
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +31,7 @@ def show(*, url: str, name: str | None, top: int | None, as_json: bool) -> None:
     """Show STUDY: its boxes, what it recommends now, and the chance that a good arm is still in the race."""
     if top is not None:
         whole("--top", top, least=1)
-    with opened(url, name) as study:
+    with reached(url, name) as study:
         view, boxes = study.view(), study.boxes(count=SEATS)
         if top is not None:
             view = replace(view, top=tuple(study.top(top)))
@@ -50,6 +50,7 @@ def _print(view: "View", boxes: "Sequence[Box]") -> None:
     from rich.console import Console
 
     from boxthirding.cli.study.boxes import drawn
+    from boxthirding.find.words import aside_in_words
 
     console = Console(highlight=False, markup=False)
     arms = "arms from an iterator" if view.arms is None else counted(view.arms, "arm")
@@ -59,6 +60,8 @@ def _print(view: "View", boxes: "Sequence[Box]") -> None:
     console.print(_progress(view, console.width), soft_wrap=True)
     if view.excluded:
         console.print(f"excluded: {', '.join(view.excluded)}", soft_wrap=True)
+    if view.aside:
+        console.print(aside_in_words(view), soft_wrap=True)
     console.print()
     if view.recommendation is None:
         console.print("No result yet." if view.spent == 0 else "No result counts: their holders are excluded.")

@@ -8,7 +8,7 @@ import click
 
 from boxthirding._text import counted
 from boxthirding.cli.output import say
-from boxthirding.cli.study.opening import json_option, no_header_option, of_a_study, opened, summary
+from boxthirding.cli.study.opening import json_option, no_header_option, of_a_journal, opened, summary
 from boxthirding.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ _SHOWN = 20  # bad rows that are named one by one
 
 
 @click.command(epilog="For example: boxthirding study tell screen.db plate-1.csv")
-@of_a_study
+@of_a_journal
 @click.argument("file", type=click.Path(path_type=Path))
 @no_header_option
 @click.option("--skip-bad", is_flag=True, help="Tell the good rows although others are bad.")

@@ -47,13 +47,14 @@ def refuse_to_overwrite(path: Path, way_out: str) -> None:
 
 def refuse_to_destroy(path: Path, url: str) -> None:
     """Refuse what must not be replaced, not even by force: a folder, a device, the study itself."""
+    from boxthirding.client.addresses import is_remote
     from boxthirding.storage.opening import file_of
 
     if _is_there(path) and not path.is_file():
         raise InvalidInput(
             f"--out is {path}, which is no ordinary file: name one, or leave --out out and use standard output"
         )
-    database = file_of(url)
+    database = None if is_remote(url) else file_of(url)
     if database is not None and _belongs(path, Path(database)):
         raise InvalidInput(f"--out is {path}, which is the study itself: name another file")
 

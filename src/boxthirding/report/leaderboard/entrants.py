@@ -1,17 +1,19 @@
 """Who takes part: policies, what each of them is told, and the settings to run for it."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from boxthirding._checks import is_number
 from boxthirding.errors import InvalidInput
-from boxthirding.policies import parse_policy
+from boxthirding.policies import KLUCB, UCBE, parse_policy
 from boxthirding.report.leaderboard.suites import Cell, Problem
 from boxthirding.sim import Setting
 
 DEFAULT: Final = (
     "b3auto",
+    "chase",
     "b3",
     "b3:reuse=topup",
     "us",
@@ -25,16 +27,26 @@ DEFAULT: Final = (
     "sh:growth=1.7,mode=paper",
     "sr",
     "ucbe",
+    "klucb",
+    "klucb:subset=doubling",
+    "lilucb",
+    "lilucb:subset=doubling",
+    "ebtc",
+    "ebtc:subset=doubling",
+    "ash",
+    "ash:subset=doubling",
 )
 """The policies that are compared unless others are named."""
 
-MARKS: Final = {"budget": "T", "sigma": "σ", "hardness": "H"}
+MARKS: Final = {"budget": "T", "sigma": "σ", "hardness": "H", "range": "R"}
 """How what a policy is told is written in tables and pictures."""
 
-_MEANT: Final = {"budget": "the budget", "sigma": "the noise", "hardness": "the hardness of the problem"}
-
-_PULLS_EVERY_ARM: Final = frozenset({"ucbe"})
-"""With fewer pulls than arms these pull no arm twice: they run, but are `us` under another name."""
+_MEANT: Final = {
+    "budget": "the budget",
+    "sigma": "the noise",
+    "hardness": "the hardness of the problem",
+    "range": "the range of rewards",
+}
 
 
 @dataclass(frozen=True)
@@ -44,13 +56,20 @@ class Entrant:
     spec: str
     told: tuple[str, ...]
     """Of `MARKS`, those that the policy gets a number for."""
+    pulls_every_arm: bool = False
+    """Whether it pulls no arm twice before all: with fewer pulls than arms it is `us` under another name."""
+    within: tuple[float, float] = (-math.inf, math.inf)
+    """Where means must lie for it to tell them apart."""
 
     @classmethod
     def of(cls, spec: str) -> "Entrant":
         """Read a SPEC, or refuse it; what a policy works out for itself it is not told."""
         policy = parse_policy(spec, budget=1_000, sigma=1.0, hardness=1.0)
-        numbers = (key for key in MARKS if key in policy.told and is_number(getattr(policy, key)))
-        return cls(spec, tuple(numbers))
+        told = [key for key in MARKS if key in policy.told and is_number(getattr(policy, key))]
+        every = isinstance(policy, UCBE) or getattr(policy, "subset", "") == "all"
+        if isinstance(policy, KLUCB):
+            return cls(spec, (*told, "range"), every, (policy.low, policy.high))
+        return cls(spec, tuple(told), every)
 
     @property
     def marks(self) -> str:
@@ -108,7 +127,7 @@ def _settings(
     entrant: Entrant, problem: Problem, replicates: int, seed: int, refusals: list[InvalidInput]
 ) -> Iterable[Planned]:
     """Yield the settings of a policy on a problem, and collect why there are fewer than there might be."""
-    cells = [cell for cell in problem.cells if not _is_us(entrant, problem, cell)]
+    cells = [cell for cell in problem.cells if _makes_sense(entrant, problem, cell)]
     for read in [[cell] for cell in cells] if "budget" in entrant.told else [cells] if cells else []:
         budgets = tuple(cell.budget for cell in read)
         try:
@@ -119,6 +138,8 @@ def _settings(
             yield Planned(entrant, setting, tuple(read))
 
 
-def _is_us(entrant: Entrant, problem: Problem, cell: Cell) -> bool:
-    name = entrant.spec.partition(":")[0]
-    return name in _PULLS_EVERY_ARM and cell.budget < problem.instance.n_arms
+def _makes_sense(entrant: Entrant, problem: Problem, cell: Cell) -> bool:
+    """Tell whether a policy is more than `us` in a cell, and can tell its means apart."""
+    means = problem.instance.means
+    low, high = entrant.within
+    return not (entrant.pulls_every_arm and cell.budget < len(means)) and low <= means.min() and means.max() <= high

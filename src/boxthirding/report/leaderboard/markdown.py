@@ -25,7 +25,7 @@ def page(board: Board, facts: Facts, picture: str) -> str:
         *_reading(board, facts),
         "## Problem by problem",
         f"Regret relative {facts.reference} with its {IN_WORDS} interval; = marks a policy whose interval holds 1.",
-        f"{CANNOT_RUN} marks where a policy cannot run, or with fewer pulls than arms would only be `us`.",
+        f"{CANNOT_RUN} marks where a policy cannot run, would only be `us`, or has means outside the range it is told.",
         *_problems(board, facts),
         "## Make it again",
         f"```sh\n{facts.command}\n```",

@@ -4,6 +4,7 @@ It is as wide as a phone shows without zooming, and a policy has the colour that
 """
 
 from math import ceil
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
 from boxthirding.figures.looks import in_words, look_of
@@ -24,6 +25,7 @@ _SMALL_ROW: Final = 0.25  # in a panel of a group
 _BESIDE: Final = 0.75  # of a panel's title and axis
 _ABROAD: Final = 1.75  # of the title above everything and the legend below
 _ACROSS: Final = 2  # groups side by side
+_LEGEND: Final = 66  # letters of a line of the legend
 _NAME: Final = 14  # letters of a SPEC beside a small panel, before it is broken
 
 
@@ -175,7 +177,7 @@ def _legend(figure: "Figure", facts: Facts, board: Board) -> None:
     from matplotlib.lines import Line2D
 
     marks = [
-        Line2D([], [], linestyle="", **_look(GREY, told=told, whole=whole), label=name)
+        Line2D([], [], linestyle="", **_look(GREY, told=told, whole=whole), label="\n".join(wrap(name, _LEGEND)))
         for name, (told, whole) in _names_of_looks(board).items()
     ]
     figure.legend(

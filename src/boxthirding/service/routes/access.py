@@ -1,9 +1,11 @@
 """Sessions, keys, rating links and pictures."""
 
+import segno
 from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
+from boxthirding.errors import InvalidInput
 from boxthirding.service import pictures
 from boxthirding.service.access import OPERATOR, SESSION_SECONDS, Key, shown
 from boxthirding.service.guard import ALL, ANY, GuardedRoute, key_of, needs, service_of
@@ -72,7 +74,12 @@ def list_keys(request: Request) -> Response:
 def make_key(request: Request, body: KeyIn) -> Response:
     """Make a key. Its secret is in this reply and nowhere else."""
     if not key_of(request).covers(body.study):
-        raise Refusal(403, "this key is of one study, so it can only make keys of that study")
+        raise Refusal(403, "this key is of one study, so it can only make keys of that study", "name that study")
+    if body.study is not None and body.study not in service_of(request).studies.names():
+        raise InvalidInput(
+            f"study is {body.study!r}, but there is no study of that name, and a key must be of one that is there",
+            advice="make the study first (POST /api/v1/studies), or leave study out for a key of all studies",
+        )
     secret, key = service_of(request).access.new_key(body.scope, body.study, body.name, body.seconds)
     return reply(shown(key, secret=secret), 201)
 
@@ -96,10 +103,11 @@ def list_links(request: Request, name: str) -> Response:
 
 @router.post("/studies/{name}/links", status_code=201, **needs(OPERATOR))
 def make_link(request: Request, name: str, body: LinkIn) -> Response:
-    """Make a rating link. Its address is in this reply and nowhere else."""
+    """Make a rating link. Its address is in this reply and nowhere else, as text and as the picture of a QR code."""
     served(request, name)
     secret, link = service_of(request).links.new(name, **body.model_dump())
-    return reply(shown(link, secret=secret, url=f"{base_url(request)}/rate/{secret}"), 201)
+    url = f"{base_url(request)}/rate/{secret}"
+    return reply(shown(link, secret=secret, url=url, qr=qr_code(url)), 201)
 
 
 @router.delete("/studies/{name}/links/{id}", status_code=204, **needs(OPERATOR))
@@ -140,6 +148,11 @@ def picture_reply(picture: pictures.Picture) -> Response:
         "Content-Security-Policy": "default-src 'none'; sandbox",
     }
     return Response(picture.data, 200, headers, media_type=picture.type)
+
+
+def qr_code(text: str) -> str:
+    """Return a text as a QR code: an SVG picture, as an address that a page can show."""
+    return segno.make(text, error="m").svg_data_uri(scale=8, dark="#000", light="#fff", border=4)
 
 
 def _is_below(mine: Key, other: Key) -> bool:

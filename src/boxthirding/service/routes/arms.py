@@ -5,20 +5,32 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from boxthirding.errors import UnknownLabel
+from boxthirding.errors import InvalidInput, UnknownLabel
+from boxthirding.service import brief as in_brief
 from boxthirding.service.access import OPERATOR, READER
 from boxthirding.service.guard import GuardedRoute, needs
 from boxthirding.service.limits import LARGE
 from boxthirding.service.problems import reply
-from boxthirding.service.rating import FLAGGED
-from boxthirding.service.routes.studies import served
+from boxthirding.service.rating import FLAGGED, seen
+from boxthirding.service.routes.studies import Brief, answer, served
+from boxthirding.service.sizes import paged
 from boxthirding.service.studies import Served
 from boxthirding.service.wire import ArmsIn
 from boxthirding.types import Label
 
 router = APIRouter(route_class=GuardedRoute, tags=["arms"])
 
-LabelQuery = Annotated[str, Query(max_length=20_000, description="The label; a number, where no text is like it.")]
+LabelQuery = Annotated[
+    str | None, Query(max_length=20_000, description="The label; a number, where no text is like it.")
+]
+Kind = Annotated[Literal["text", "number"] | None, Query(description="What the label is, where both may be there.")]
+Key = Annotated[str | None, Query(max_length=200, description="The `key` of an arm, in the place of its label.")]
+Order = Annotated[
+    Literal[
+        "best", "tried", "latest", "given", "mean", "-mean", "pulls", "-pulls", "level", "-level", "label", "-label"
+    ],
+    Query(description="With a minus the largest first; `best` is the policy's own order."),
+]
 
 
 @router.get("/studies/{name}/arms", **needs(READER))
@@ -27,14 +39,22 @@ def list_arms(
     name: str,
     first: Annotated[int, Query(ge=0, le=2**53)] = 0,
     count: Annotated[int, Query(ge=1, le=1000)] = 100,
-    order: Literal["best", "tried", "given"] = "best",
+    order: Order = "best",
     search: Annotated[str | None, Query(max_length=1000)] = None,
+    *,
+    brief: Brief = False,
 ) -> Response:
-    """Return a page of the arms: best first, in the order in which they were tried, or all of them as given."""
+    """Return a page of the arms that were tried, sorted, or of all of them as given.
+
+    A page has at most 300 kB, so perhaps fewer arms than `count`; `next` is where the next one begins.
+    """
     one = served(request, name)
     flagged = one.tally.often_skipped(FLAGGED)
-    found = one.study.arms(first, count, order=order, search=search)
-    return reply({"arms": [{**arm._asdict(), "skipped": flagged.get(arm.label)} for arm in found]})
+    found = one.study.arms(first, min(count, in_brief.MOST) if brief else count, order=order, search=search)
+    if brief:
+        return reply(in_brief.arms(one, found, flagged))
+    rows = [{**arm._asdict(), **seen(arm.label, one.study.payload(arm.label))} for arm in found]
+    return reply(paged("arms", [{**row, "skipped": flagged.get(row["label"])} for row in rows], first, count))
 
 
 @router.post("/studies/{name}/arms", status_code=201, **needs(OPERATOR, LARGE))
@@ -43,38 +63,71 @@ def add_arms(request: Request, name: str, body: ArmsIn) -> Response:
     study = served(request, name).study
     arms = body.contents()
     study.add(arms)
-    return reply({"added": len(arms), "arms": study.view().arms}, 201)
+    return reply({"added": len(arms), "arms": study.view().arms, **answer(study)}, 201)
 
 
 @router.get("/studies/{name}/arm", **needs(READER))
-def one_arm(request: Request, name: str, label: LabelQuery) -> Response:
+def one_arm(
+    request: Request, name: str, label: LabelQuery = None, kind: Kind = None, key: Key = None, *, brief: Brief = False
+) -> Response:
     """Return one arm: what was given as it, how it stands, and its story."""
     one = served(request, name)
-    found = _label(one, label)
+    found = _label(one, label, kind, key)
     story = one.study.why(found)
+    if brief:
+        return reply(in_brief.arm(one, story, len(one.tally.skips.get(found, ()))))
     steps = [{**step._asdict(), "rivals": [rival._asdict() for rival in step.rivals]} for step in story.steps]
     skipped = len(one.tally.skips.get(found, ()))
-    row: dict[str, Any] = {"label": found, "mean": story.mean, "pulls": story.pulls, "place": story.place}
     payload = one.study.payload(found)
+    row: dict[str, Any] = {"label": found, "mean": story.mean, "pulls": story.pulls, "place": story.place}
+    row |= seen(found, payload)
     more = {} if payload is found else {"payload": payload}
     return reply({**row, **more, "skipped": skipped, "steps": steps, "story": str(story)})
 
 
+@router.get("/studies/{name}/arm/results", **needs(READER))
+def results_of_arm(
+    request: Request,
+    name: str,
+    label: LabelQuery = None,
+    kind: Kind = None,
+    key: Key = None,
+    first: Annotated[int, Query(ge=0, le=2**53)] = 0,
+    count: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> Response:
+    """Return a page of the results of an arm, the latest first; a correction names the ticket of one.
+
+    A page has at most 300 kB, so perhaps fewer results than `count`; `next` is where the next one begins.
+    """
+    one = served(request, name)
+    about, found = one.about, one.study.results(_label(one, label, kind, key), first, count)
+    rows = [{**row._asdict(), "answer": about.answer(row.reward)} for row in found]
+    return reply(paged("results", rows, first, count))
+
+
 @router.delete("/studies/{name}/arm", **needs(OPERATOR))
-def withdraw_arm(request: Request, name: str, label: LabelQuery) -> Response:
+def withdraw_arm(request: Request, name: str, label: LabelQuery = None, kind: Kind = None, key: Key = None) -> Response:
     """Take an arm out of the race for good; its open tickets become void."""
     one = served(request, name)
-    found = _label(one, label)
+    found = _label(one, label, kind, key)
     one.study.withdraw(found)
-    return reply({"withdrawn": found, "arms": one.study.view().arms})
+    return reply({"withdrawn": found, "arms": one.study.view().arms, **answer(one.study)})
 
 
-def _label(one: Served, text: str) -> Label:
-    """Return the label that a text means: a study may have numbers."""
+def _label(one: Served, text: str | None, kind: str | None, key: str | None) -> Label:
+    """Return the label that a text or a key means: a study may have numbers."""
+    if key is not None:
+        return in_brief.label_of(one, key)
+    if text is None:
+        raise InvalidInput("neither label nor key is given, but one of them must say which arm is meant")
+    is_number = text.removeprefix("-").isascii() and text.removeprefix("-").isdigit() and len(text) <= 17  # noqa: PLR2004
+    if kind == "number" and is_number:
+        one.study.payload(int(text))
+        return int(text)
     try:
         one.study.payload(text)
     except UnknownLabel:
-        if text.removeprefix("-").isascii() and text.removeprefix("-").isdigit() and len(text) <= 17:  # noqa: PLR2004
+        if kind is None and is_number:
             one.study.payload(int(text))
             return int(text)
         raise

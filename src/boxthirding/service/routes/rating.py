@@ -1,13 +1,16 @@
 """What the rating page calls: the link is in the path, the rater is a cookie."""
 
+from collections.abc import Iterable
+
 from fastapi import APIRouter, Request
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from boxthirding.service import pictures
 from boxthirding.service.guard import LINK, GuardedRoute, link_of, needs, rater_of, service_of
 from boxthirding.service.links import Rater
 from boxthirding.service.problems import reply
-from boxthirding.service.rating import Rating
+from boxthirding.service.rating import Came, Rated, Rating, Wish, rate_all
 from boxthirding.service.routes.access import is_secure, picture_reply
 from boxthirding.service.shield import rater_cookie
 from boxthirding.service.wire import NextIn, RatingsIn, RerateIn, SittingIn, SkipIn
@@ -22,34 +25,30 @@ def start(request: Request, link: str, body: SittingIn) -> Response:  # noqa: AR
     """Begin or go on: what the page shows, and how far the rater is. A new rater is given a cookie."""
     service, found = service_of(request), link_of(request)
     rater = request.scope.get("boxthirding.rater")
-    is_new = not isinstance(rater, Rater)
-    if not isinstance(rater, Rater):
+    if not isinstance(rater, Rater) or body.id not in (None, rater.claims.get("id")):  # the next person at a browser
+        name = "" if body.id is None else rater_cookie(found, service.links.rater_id(found, body.id))
+        rater = service.links.rater(found, request.cookies.get(name, ""))  # who may have been here before
+    if rater is None:
         rater = service.links.start(found, body.claims(), body.signature)
-    response = reply(_rating(request, rater).sitting())
-    if is_new:
-        response.set_cookie(
-            rater_cookie(found),
-            service.links.cookie(rater),
-            _YEAR,
-            httponly=True,
-            samesite="lax",
-            secure=is_secure(request),
-        )
+    response, cookie = reply(_rating(request, rater).sitting()), service.links.cookie(rater)
+    for name in (rater_cookie(found, rater.id), rater_cookie(found)):  # the last is enough for one who rates alone
+        if request.cookies.get(name) != cookie:
+            response.set_cookie(name, cookie, _YEAR, httponly=True, samesite="lax", secure=is_secure(request))
     return response
 
 
 @router.post("/next", **needs(LINK))
-def next_arms(request: Request, link: str, body: NextIn) -> Response:  # noqa: ARG001
+async def next_arms(request: Request, link: str, body: NextIn) -> Response:  # noqa: ARG001
     """Return the arms that the rater has and has not rated yet, up to as many as the page wants."""
-    return reply(_rating(request, rater_of(request)).next(body.want))
+    _, comes_next = await _rated(request, (), body.want)
+    return reply(comes_next)
 
 
 @router.post("/ratings", **needs(LINK))
-def rate(request: Request, link: str, body: RatingsIn) -> Response:  # noqa: ARG001
+async def rate(request: Request, link: str, body: RatingsIn) -> Response:  # noqa: ARG001
     """Take ratings; the same one twice counts once. The reply has the arms that come next."""
-    rating = _rating(request, rater_of(request))
-    outcomes = rating.rate(body.plain())
-    return reply({"ratings": outcomes, **rating.next(body.want)})
+    outcomes, comes_next = await _rated(request, body.plain(), body.want)
+    return reply({"ratings": outcomes, **comes_next})
 
 
 @router.post("/skips", **needs(LINK))
@@ -72,6 +71,16 @@ def correct(request: Request, link: str, body: RerateIn) -> Response:  # noqa: A
 def picture(request: Request, link: str, id: str) -> Response:  # noqa: A002, ARG001  # the names in the path
     """Return a picture."""
     return picture_reply(pictures.find(service_of(request).records, id))
+
+
+async def _rated(request: Request, ratings: Iterable[Rated], want: int) -> Came:
+    service, study = service_of(request), link_of(request).study
+    served = service.studies.at_hand(study)
+    if served is None:
+        served = await run_in_threadpool(service.studies.get, study)
+    rating = Rating(served, rater_of(request), service.clock)
+    came: Came = await served.batches.take(rating.holder, Wish(rating, ratings, want), rate_all)
+    return came
 
 
 def _rating(request: Request, rater: Rater) -> Rating:

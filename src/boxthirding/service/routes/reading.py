@@ -2,7 +2,8 @@
 
 import statistics
 from collections.abc import AsyncIterator, Callable, Iterator
-from typing import Annotated, Any
+from functools import partial
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Request
 from fastapi.sse import EventSourceResponse
@@ -14,9 +15,11 @@ from boxthirding.service.guard import GuardedRoute, key_of, needs, service_of
 from boxthirding.service.problems import Refusal, TooMany, reply
 from boxthirding.service.routes.studies import served
 from boxthirding.service.service import Service
+from boxthirding.service.sizes import leading, part
 from boxthirding.service.streams import page, shown
 from boxthirding.service.studies import Served
 from boxthirding.service.tally import unusual
+from boxthirding.storage.pictures import picture_of
 
 router = APIRouter(route_class=GuardedRoute, tags=["what happened"])
 
@@ -29,13 +32,22 @@ def raters(
     name: str,
     first: Annotated[int, Query(ge=0, le=2**53)] = 0,
     count: Annotated[int, Query(ge=1, le=1000)] = 100,
+    only: Literal["unusual", "excluded"] | None = None,
 ) -> Response:
-    """Return a page of the raters and workers who told results, the latest first, and what is unusual about them."""
+    """Return a page of the raters and workers who told results, the latest first, and what is unusual about them.
+
+    A page has at most 300 kB, so perhaps fewer raters than `count`; `next` is where the next one begins.
+    """
     one, links = served(request, name), service_of(request).links
     view = one.study.view()
     everyone = one.tally.all_holders()
     typical = _median([told.median for _, told in everyone if told.median is not None])
-    rows = [
+    wanted = [
+        (holder, told)
+        for holder, told in everyone
+        if only is None or (holder in view.excluded if only == "excluded" else any(unusual(told, typical)))
+    ]
+    rows = (
         {
             "holder": holder,
             "told": told.told,
@@ -49,19 +61,23 @@ def raters(
             "unusual": list(unusual(told, typical)),
             "claims": links.claims_of(holder),
         }
-        for holder, told in everyone[first : first + count]
-    ]
-    minutes = [{"minute": minute * 60, "results": results} for minute, results in one.tally.minutes]
-    return reply({"raters": rows, "n_raters": len(everyone), "median_seconds": typical, "minutes": minutes})
+        for holder, told in wanted[first : first + count]
+    )
+    minutes = [{"minute": minute * 60, "results": results} for minute, results in one.tally.pace.minutes()]
+    counts = {"n_raters": len(everyone), "n_found": len(wanted)}
+    return reply(part("raters", rows, first, len(wanted), {**counts, "median_seconds": typical, "minutes": minutes}))
 
 
 @router.get("/studies/{name}/events", **needs(READER))
 def events(
     request: Request, name: str, after: After = 0, count: Annotated[int, Query(ge=1, le=1000)] = 100
 ) -> Response:
-    """Return a page of what happened, in order; `next` is the `after` of the page that follows."""
-    found = page(served(request, name).study, after, count)
-    return reply({"events": [shown(entry) for entry in found], "next": found[-1].seq if found else after})
+    """Return a page of what happened, in order; `next` is the `after` of the page that follows.
+
+    A page has at most 300 kB, so perhaps fewer events than `count`; the last page has none.
+    """
+    found = leading(map(shown, page(served(request, name).study, after, count)))
+    return reply({"events": found, "next": found[-1]["seq"] if found else after})
 
 
 @router.get("/studies/{name}/stream", responses={200: {"content": {"text/event-stream": {}}}}, **needs(READER))
@@ -74,7 +90,8 @@ def stream(
     """Stream what happens, as server-sent events; a browser resumes by itself with Last-Event-ID."""
     if last_event_id is not None:
         if not (last_event_id.isascii() and last_event_id.isdigit() and len(last_event_id) <= 16):  # noqa: PLR2004
-            raise Refusal(422, f"Last-Event-ID is {last_event_id[:40]!r}, but must be the number of an event")
+            said = f"Last-Event-ID is {last_event_id[:40]!r}, but must be the number of an event"
+            raise Refusal(422, said, "leave it out to hear all events")
         after = int(last_event_id)
     service, key = service_of(request), key_of(request)
     most = service.options.limits.streams
@@ -102,6 +119,15 @@ def journal_jsonl(request: Request, name: str) -> Response:
     """Export the journal: every event as a JSON object, one a line."""
     one = served(request, name)
     return _download(f"{name}.jsonl", "application/x-ndjson", exports.journal(one.study))
+
+
+@router.get("/studies/{name}/report.html", **needs(READER))
+def report_html(request: Request, name: str) -> Response:
+    """Export a page to hand on that needs no network, as `boxthirding study report` writes it."""
+    from boxthirding.report.study_page import study_page  # noqa: PLC0415  # loaded when it is needed
+
+    page = study_page(served(request, name).study, partial(picture_of, service_of(request).records))
+    return _download(f"{name}-report.html", "text/html", iter([page.encode("utf-8", "replace")]))
 
 
 async def _counted(request: Request, service: Service, one: Served, after: int) -> AsyncIterator[bytes]:

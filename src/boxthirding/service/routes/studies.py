@@ -6,14 +6,18 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from boxthirding.errors import BoxThirdingError
+from boxthirding.errors import BoxThirdingError, UnknownStudy
+from boxthirding.service import brief as in_brief
 from boxthirding.service import sheets
-from boxthirding.service.access import OPERATOR, READER
+from boxthirding.service.access import OPERATOR, READER, WORKER
+from boxthirding.service.advice import in_words
 from boxthirding.service.guard import ANY, OWNER, GuardedRoute, key_of, needs, service_of
 from boxthirding.service.limits import LARGE
-from boxthirding.service.problems import reply
-from boxthirding.service.studies import About, Served, check_about
-from boxthirding.service.wire import AboutIn, PolicyIn, StudyIn
+from boxthirding.service.problems import Refusal, reply
+from boxthirding.service.sizes import fits, paged, part
+from boxthirding.service.studies import About, Served, check_about, check_policy
+from boxthirding.service.wire import AboutIn, OpenIn, PolicyIn, StudyIn
+from boxthirding.study import Study
 
 router = APIRouter(route_class=GuardedRoute, tags=["studies"])
 
@@ -23,42 +27,85 @@ def served(request: Request, name: str) -> Served:
     return service_of(request).studies.get(name)
 
 
-def shown(one: Served) -> dict[str, Any]:
+Brief = Annotated[
+    bool, Query(description="Only what the operator's page shows: no reply is large, and an arm goes by its `key`.")
+]
+
+
+def shown(one: Served, *, as_brief: bool = False) -> dict[str, Any]:
     """Return a study's view, and what it was made with."""
+    if as_brief:
+        return in_brief.view(one)
     study = one.study
     made = {"examples": study.examples, "lease": study.lease, "patience": study.patience}
     seq = study.seq  # first: a stream from there on leaves nothing out
     return {**study.view().as_dict(), **made, "seq": seq, "about": one.about.as_dict()}
 
 
+def answer(study: Study) -> dict[str, Any]:
+    """Return how far a study is after a call, and its answer: a glance."""
+    glance = study.glance()
+    best = None if glance.recommendation is None else glance.recommendation._asdict()
+    return {**glance._asdict(), "recommendation": best}
+
+
 @router.get("/studies", **needs(ANY))
-def list_studies(request: Request) -> Response:
-    """List the studies that the key may see, each with its view; one that cannot be opened says why."""
-    key, studies = key_of(request), service_of(request).studies
-    return reply({"studies": [_row(request, name) for name in studies.names() if key.covers(name)]})
+def list_studies(
+    request: Request, first: Annotated[int, Query(ge=0, le=2**53)] = 0, *, brief: Brief = False
+) -> Response:
+    """List the studies that the key may see, each with its view; one that cannot be opened says why.
+
+    A reply has at most 300 kB, so perhaps not all of them; `next` is the `first` of the rest.
+    """
+    key = key_of(request)
+    names = [name for name in service_of(request).studies.names() if key.covers(name)]
+    rows = (_row(request, name, as_brief=brief) for name in names[first:])
+    return reply(part("studies", rows, first, len(names)))
 
 
 @router.post("/studies", status_code=201, **needs(OWNER, LARGE))
-def make_study(request: Request, body: StudyIn) -> Response:
+def make_study(request: Request, body: StudyIn, *, brief: Brief = False) -> Response:
     """Make a study of arms or of a CSV file, with what raters are shown and with known results."""
     arms, known = body.contents()
     about = body.about.over(About())
     made = service_of(request).studies.new(body.name, arms, about, known=known, **body.settings())
-    return reply(shown(made), 201)
+    return reply(shown(made, as_brief=brief), 201)
 
 
 @router.get("/studies/{name}", **needs(READER))
-def view_study(request: Request, name: str) -> Response:
+def view_study(request: Request, name: str, *, brief: Brief = False) -> Response:
     """Return all that can be read of a study at one moment; arms are read by pages, what follows by a stream."""
-    return reply(shown(served(request, name)))
+    return reply(shown(served(request, name), as_brief=brief))
+
+
+@router.put("/studies/{name}", **needs(WORKER, LARGE))
+def keep_study(request: Request, name: str, body: OpenIn) -> Response:
+    """Make a study unless it is there; then refuse what differs from it. To make or change one takes an operator."""
+    studies, key = service_of(request).studies, key_of(request)
+    is_there = name in studies.names()
+    if not is_there and body.arms is None:
+        raise UnknownStudy(f"there is no study {name!r} here", advice="give arms to make it, or the name of another")
+    if not is_there and not (key.may(OPERATOR) and key.study is None):
+        raise Refusal(
+            403,
+            f"there is no study {name!r} here, and this key may not make one: it is of scope {key.scope}",
+            "make the study with the key of an operator of all studies, or give the name of another",
+        )
+    settings = body.settings()
+    if is_there and (settings["known"] or body.force) and not key.may(OPERATOR):
+        what = "known results are added" if settings["known"] else "a study is changed"
+        raise Refusal(
+            403, f"{what} with the key of an operator, and this one is of scope {key.scope}", "leave that out"
+        )
+    return reply(shown(studies.keep(name, body.details, force=body.force, **settings)), 200 if is_there else 201)
 
 
 @router.patch("/studies/{name}", **needs(OPERATOR))
-def describe_study(request: Request, name: str, body: AboutIn) -> Response:
+def describe_study(request: Request, name: str, body: AboutIn, *, brief: Brief = False) -> Response:
     """Change what raters are shown. Results keep the rewards that they were told with."""
     one = served(request, name)
     one.describe(check_about(body.over(one.about)))
-    return reply(shown(one))
+    return reply(shown(one, as_brief=brief))
 
 
 @router.delete("/studies/{name}", status_code=204, **needs(OWNER))
@@ -69,41 +116,51 @@ def delete_study(request: Request, name: str) -> Response:
 
 
 @router.post("/studies/{name}/pause", **needs(OPERATOR))
-def pause_study(request: Request, name: str) -> Response:
+def pause_study(request: Request, name: str, *, brief: Brief = False) -> Response:
     """Hand out no tickets until the study is resumed; results are taken."""
     one = served(request, name)
     one.study.pause()
-    return reply(shown(one))
+    return reply(shown(one, as_brief=brief))
 
 
 @router.post("/studies/{name}/resume", **needs(OPERATOR))
-def resume_study(request: Request, name: str) -> Response:
+def resume_study(request: Request, name: str, *, brief: Brief = False) -> Response:
     """Hand out tickets again."""
     one = served(request, name)
     one.study.resume()
-    return reply(shown(one))
+    return reply(shown(one, as_brief=brief))
 
 
 @router.post("/studies/{name}/finish", **needs(OPERATOR))
-def finish_study(request: Request, name: str) -> Response:
+def finish_study(request: Request, name: str, *, brief: Brief = False) -> Response:
     """End a study for good: no more tickets, ever."""
     one = served(request, name)
     one.study.finish()
-    return reply(shown(one))
+    return reply(shown(one, as_brief=brief))
 
 
 @router.post("/studies/{name}/policy", **needs(OPERATOR))
 def use_policy(request: Request, name: str, body: PolicyIn) -> Response:
     """Go on with another policy, which starts from every result that counts."""
+    check_policy(body.policy)
     one = served(request, name)
     one.study.use(body.policy)
     return reply(shown(one))
 
 
 @router.get("/studies/{name}/top", **needs(READER))
-def top_arms(request: Request, name: str, k: Annotated[int, Query(ge=1, le=1000)] = 10) -> Response:
-    """Return the k best arms so far, best first."""
-    return reply({"top": [arm._asdict() for arm in served(request, name).study.top(k)]})
+def top_arms(
+    request: Request,
+    name: str,
+    k: Annotated[int, Query(ge=1, le=1000)] = 10,
+    first: Annotated[int, Query(ge=0, le=2**52)] = 0,
+) -> Response:
+    """Return the k best arms so far, best first, or those after `first` of them.
+
+    A reply has at most 300 kB, so perhaps fewer than k arms; `next` is the `first` of the rest.
+    """
+    found = served(request, name).study.top(first + k)[first:]
+    return reply(paged("top", [arm._asdict() for arm in found], first, k))
 
 
 @router.get("/studies/{name}/boxes", **needs(READER))
@@ -114,11 +171,23 @@ def boxes(
     first: Annotated[int, Query(ge=0, le=2**53)] = 0,
     count: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> Response:
-    """Return the boxes of a level, or of all, each with a page of its arms."""
+    """Return the boxes of a level, or of all, each with a page of its arms.
+
+    Pages are shortened until the reply has at most 300 kB; `next` is where the next begin. Where one arm of each box is
+    too much, the lowest boxes come without arms: name their level.
+    """
     wanted = int(level) if level is not None and level != "final" else level
     found = served(request, name).study.boxes(wanted, first, count)
     rows = [{**box._asdict(), "arms": [arm._asdict() for arm in box.arms]} for box in found]
-    return reply({"boxes": rows})
+    while count > 1 and not fits(rows):
+        count //= 2
+        rows = [{**row, "arms": row["arms"][:count]} for row in rows]
+    for row in rows:  # from the lowest level up
+        if fits(rows):
+            break
+        row["arms"] = []
+    is_last = all(box.size <= first + count for box in found)
+    return reply({"boxes": rows, "next": None if is_last else first + count})
 
 
 @router.get("/studies/{name}/screening", **needs(READER))
@@ -136,9 +205,11 @@ async def read_sheet(request: Request, rows: Annotated[int, Query(ge=1, le=1000)
     return reply(sheets.shown(sheets.read(await request.body()), rows))
 
 
-def _row(request: Request, name: str) -> dict[str, Any]:
+def _row(request: Request, name: str, *, as_brief: bool) -> dict[str, Any]:
     try:
         one = served(request, name)
+        if as_brief:
+            return in_brief.row(one)
         return {**one.study.view().as_dict(), "question": one.about.question, "error": None}
     except BoxThirdingError as problem:
-        return {"name": name, "status": "unreadable", "error": str(problem)}
+        return {"name": name, "status": "unreadable", "error": in_words(problem)}

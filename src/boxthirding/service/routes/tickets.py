@@ -5,24 +5,29 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from boxthirding.errors import AlreadyTold, InvalidInput
+from boxthirding.errors import AlreadyTold, InvalidInput, UnknownTicket
+from boxthirding.service import brief
 from boxthirding.service.access import OPERATOR, WORKER, Key
-from boxthirding.service.guard import GuardedRoute, key_of, needs
+from boxthirding.service.guard import GuardedRoute, key_of, needs, service_of
 from boxthirding.service.limits import LARGE
 from boxthirding.service.links import check_not_a_rater
 from boxthirding.service.problems import problem_of, reply
-from boxthirding.service.routes.studies import served
+from boxthirding.service.routes.studies import answer, served
 from boxthirding.service.wire import (
     AskIn,
     CorrectionIn,
     HolderIn,
     ObservationsIn,
+    OfTickets,
     ReleaseIn,
     ResultIn,
     ResultsIn,
     TicketIn,
+    WorkersIn,
 )
+from boxthirding.service.workers import SECONDS
 from boxthirding.session import Ticket
+from boxthirding.session.tickets import is_worker
 from boxthirding.study import Study
 
 router = APIRouter(route_class=GuardedRoute, tags=["tickets and results"])
@@ -34,8 +39,11 @@ Holder = Annotated[str, Query(min_length=1, max_length=200)]
 def ask(request: Request, name: str, body: AskIn) -> Response:
     """Ask for up to n tickets; none while the study is paused, or when the policy needs a result first."""
     holder = _holder(key_of(request), body.holder)
-    tickets = served(request, name).study.ask(body.n, holder=holder, unseen=body.unseen, limit=body.limit)
-    return reply({"holder": holder, "tickets": [_shown(ticket) for ticket in tickets]})
+    one = served(request, name)
+    if is_worker(holder):
+        one.workers.hear([holder], (), service_of(request).clock())
+    tickets = one.study.ask(body.n, holder=holder, unseen=body.unseen, limit=body.limit)
+    return reply({"holder": holder, "tickets": [_shown(ticket) for ticket in tickets], **answer(one.study)})
 
 
 @router.get("/studies/{name}/tickets", **needs(WORKER))
@@ -49,6 +57,7 @@ def held(request: Request, name: str, holder: Holder) -> Response:
 def tell(request: Request, name: str, body: ResultsIn) -> Response:
     """Tell results. Each is told, told again (it counts once) or refused with a problem; `together`: all or none."""
     study = served(request, name).study
+    _check_origin(study, body)
     if body.together:
         if any(row.holder is not None or row.details is not None for row in body.results):
             raise InvalidInput("results that are told together have no holder and no details: leave those out")
@@ -56,14 +65,16 @@ def tell(request: Request, name: str, body: ResultsIn) -> Response:
         outcomes = [{"ticket": row.ticket, "outcome": "told"} for row in body.results]
     else:
         outcomes = [_tell(study, row) for row in body.results]
-    return reply({"results": outcomes})
+    return reply({"results": outcomes, **answer(study)})
 
 
 @router.post("/studies/{name}/failures", **needs(WORKER))
 def fail(request: Request, name: str, body: TicketIn) -> Response:
     """Note that a ticket could not be evaluated: the next to ask is given it."""
-    served(request, name).study.fail(body.ticket)
-    return reply({"ticket": body.ticket})
+    study = served(request, name).study
+    _check_origin(study, body)
+    study.fail(body.ticket)
+    return reply({"ticket": body.ticket, **answer(study)})
 
 
 @router.post("/studies/{name}/releases", **needs(WORKER))
@@ -71,37 +82,74 @@ def release(request: Request, name: str, body: ReleaseIn) -> Response:
     """Take open tickets, or all of a holder, from their holders: the next to ask is given them."""
     if not key_of(request).may(OPERATOR):
         check_not_a_rater(body.holder)
-    return reply({"tickets": served(request, name).study.release(*body.tickets, holder=body.holder)})
+    study = served(request, name).study
+    _check_origin(study, body)
+    return reply({"tickets": study.release(*body.tickets, holder=body.holder), **answer(study)})
+
+
+@router.post("/studies/{name}/workers", **needs(WORKER))
+def hear_workers(request: Request, name: str, body: WorkersIn) -> Response:
+    """Say that workers live, or have ended. One that says nothing for the seconds in the reply is taken for ended."""
+    served(request, name).workers.hear(body.alive, body.ended, service_of(request).clock())
+    return reply({"seconds": SECONDS})
+
+
+@router.post("/studies/{name}/reclaims", **needs(WORKER))
+def reclaim(request: Request, name: str) -> Response:
+    """Release the tickets of workers that have ended: the next to ask is given them."""
+    one = served(request, name)
+    return reply({"released": one.workers.reclaim(service_of(request).clock()), **answer(one.study)})
 
 
 @router.post("/studies/{name}/observations", **needs(OPERATOR, LARGE))
 def observe(request: Request, name: str, body: ObservationsIn) -> Response:
     """Take known results, which no ticket was handed out for; all or none of them."""
     study = served(request, name).study
-    study.observe_all(body.known())
-    return reply(_answer(study))
+    if body.only_new:
+        study.add_known(body.known())
+    else:
+        study.observe_all(body.known())
+    return reply(answer(study))
 
 
 @router.post("/studies/{name}/corrections", **needs(OPERATOR))
 def correct(request: Request, name: str, body: CorrectionIn) -> Response:
     """Replace the reward of a ticket that was told: the answer is right at once."""
     study = served(request, name).study
+    _check_origin(study, body)
     study.correct(body.ticket, body.reward)
-    return reply(_answer(study))
+    return reply(answer(study))
 
 
 @router.post("/studies/{name}/exclusions", **needs(OPERATOR))
 def exclude(request: Request, name: str, body: HolderIn) -> Response:
     """Let the results of a holder, such as a careless rater, not count."""
     study = served(request, name).study
-    return reply({"results": study.exclude(body.holder), **_answer(study)})
+    return reply({"results": study.exclude(body.holder), **answer(study)})
+
+
+@router.get("/studies/{name}/exclusions", **needs(OPERATOR))
+def preview_exclusion(request: Request, name: str, holder: Holder) -> Response:
+    """Return the answer now, and as it would be if a holder were excluded, or included again; nothing changes."""
+    one = served(request, name)
+    study, now = one.study, one.study.view()
+    is_out = holder in now.excluded
+    then = study.what_if(include=[holder]) if is_out else study.what_if(exclude=[holder])
+    return reply(brief.preview(one, now, then, excluded=is_out))
 
 
 @router.delete("/studies/{name}/exclusions", **needs(OPERATOR))
 def include(request: Request, name: str, holder: Holder) -> Response:
     """Let the results of an excluded holder count again."""
     study = served(request, name).study
-    return reply({"results": study.include(holder), **_answer(study)})
+    return reply({"results": study.include(holder), **answer(study)})
+
+
+def _check_origin(study: Study, body: OfTickets) -> None:
+    if body.origin is not None and body.origin != study.origin:
+        raise UnknownTicket(
+            "the ticket is of another study, perhaps of one that was deleted", advice="ask for new tickets"
+        )
 
 
 def _holder(key: Key, named: str | None) -> str:
@@ -125,9 +173,3 @@ def _shown(ticket: Ticket) -> dict[str, Any]:
     if ticket.payload is ticket.label:
         row.pop("payload")
     return {**row, "origin": ticket.origin}
-
-
-def _answer(study: Study) -> dict[str, Any]:
-    glance = study.glance()
-    best = None if glance.recommendation is None else glance.recommendation._asdict()
-    return {"pulls": glance.pulls, "spent": glance.spent, "recommendation": best}

@@ -1,0 +1,5 @@
+"""Studies of a server, over HTTP."""
+
+from boxthirding.client.remote import RemoteStudy
+
+__all__ = ["RemoteStudy"]

@@ -1,0 +1,91 @@
+"""Where a study of a server is: https://host/#name, and the key that lets one in."""
+
+import os
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote, unquote, urlsplit
+
+from boxthirding.errors import AccessRefused, InvalidInput
+
+KEY: Final = "BOXTHIRDING_KEY"
+"""The environment variable that has the key, where none is given."""
+
+NAME: Final = "main"
+"""The study of a server when the address names none."""
+
+_API: Final = "/api/v1"
+
+
+class Address(NamedTuple):
+    """A server, and a study of it."""
+
+    scheme: str
+    host: str
+    port: int | None
+    path: str
+    """What comes before the paths of the API."""
+    name: str | None
+    """The study; None, where the address names none."""
+
+    @property
+    def server(self) -> str:
+        """The server as it is shown."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        port = "" if self.port is None else f":{self.port}"
+        return f"{self.scheme}://{host}{port}{self.path.removesuffix(_API)}"
+
+    def study(self, name: str | None = None) -> str:
+        """Return the address of a study, as a command line names it."""
+        return f"{self.server}/#{quote(name or self.name or NAME, safe='')}"
+
+
+def is_remote(place: object) -> bool:
+    """Tell whether a place is on a server that is reached by HTTP.
+
+    >>> is_remote("https://rate.example.org#captions"), is_remote("run.db")
+    (True, False)
+    """
+    return isinstance(place, str) and place.partition(":")[0].lower() in ("http", "https") and "://" in place
+
+
+def parsed(url: Any, name: str | None = None) -> Address:
+    """Return what an address names; `name` is a study that was named beside it.
+
+    >>> parsed("https://rate.example.org:8443/lab/#my%20study").study()
+    'https://rate.example.org:8443/lab/#my%20study'
+    """
+    rule = "must be like https://rate.example.org/#name, with the name of the study after #"
+    if not is_remote(url):
+        raise InvalidInput(f"the address is {url!r}, but {rule}")
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError as error:
+        raise InvalidInput(f"the address is {url!r}, but {rule} ({error})") from None
+    if not host or parts.query or parts.username is not None:
+        raise InvalidInput(
+            f"the address is {without_secret(url)!r}, but {rule}, and without anything before @ or after ?"
+        )
+    named = unquote(parts.fragment) or None
+    if name is not None and named is not None and name != named:
+        raise InvalidInput(f"the address names study {named!r}, but the name is {name!r}: give one of the two")
+    path = parts.path.rstrip("/").removesuffix(_API)
+    return Address(parts.scheme.lower(), host, port, path + _API, name or named)
+
+
+def key_for(server: str, key: str | None) -> str:
+    """Return the key that was given, or that of the environment."""
+    found = (key if key is not None else os.environ.get(KEY, "")).strip()
+    if not found:
+        raise AccessRefused(
+            f"there is no key for {server}, which lets no one in without one",
+            advice=f"set {KEY} to a key, such as the one that `boxthirding serve` printed at its first start",
+        )
+    if not (found.isascii() and found.isprintable()):
+        raise AccessRefused("the key has characters that no key has", advice=f"look at {KEY}, or at key=")
+    return found
+
+
+def without_secret(url: str) -> str:
+    """Return an address without what may be a password."""
+    scheme, _, rest = url.partition("://")
+    return f"{scheme}://...@{rest.rpartition('@')[2]}" if "@" in rest else url

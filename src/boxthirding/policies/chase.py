@@ -1,0 +1,479 @@
+"""Chase: arms are pulled on as long as they keep up with the leader; anytime, told neither the budget nor the noise.
+
+    1. New arms are pulled once.
+    2. The chase. An arm keeps up while its mean - 0.3 σ/√n is at least the leader's mean (9). The one with the largest
+       such value gets half as many pulls as it has had, rounded up. Only the final pulls the leader. When no arm keeps
+       up, a new one is met.
+    3. Noise. σ² is the pooled variance within arms. While arms are unseen and repeats of the final, those in flight
+       included, number at most log₂(t) - 2 after t results, the leader is pulled again, before all else.
+    4. Spread. ρ, the noise in units of what sets arms apart, is that of b3auto (its rule 4).
+    5. The final, of all arms. Three pulls of the chase, or of new arms, earn it two, which go before the chase.
+    6. Its turns are those of b3auto.
+    7. When no arm's upper bound exceeds the largest lower bound by more than σ/3, it is clear: what the final had
+       earned is forgone, and the chase goes on.
+    8. When every arm has been met, the chase ends; the final needs no earning, and the upper bound is mean + 2σ/√n.
+       Arms that are added open the chase again.
+    9. The leader, which is also the answer, has the largest m + (mean - m) n/(n + k) - 2σ/√(n + k), k = (ρ/1.8)², over
+       all arms; without noise, the largest mean.
+    10. σ, m and ρ are worked out anew as in b3auto, when results have doubled.
+    11. Wild results are set aside as in b3auto.
+
+There are no boxes: who is dropped is decided by the leader and not by two neighbours. docs/chase.md has how the rules
+were found, and what they are worth. A pull that an arm has in the chase, or its first one, is of the job 2 · arm; its
+pulls in the final are of 2 · arm + 1.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Final, NamedTuple
+
+import numpy as np
+
+from boxthirding._checks import whole
+from boxthirding._compile import kernel
+from boxthirding.policies.arrays import copied, zeros
+from boxthirding.policies.boxes import KNOWN, SEEN, WITHDRAWN, mean, short_of_arms
+from boxthirding.policies.final import (
+    ALL_MET,
+    ASIDE,
+    CENTRE,
+    CREDIT,
+    N_FACTS,
+    N_SCALARS,
+    NEXT_FIT,
+    ORIGIN,
+    OUT,
+    OWN,
+    RATIO,
+    REPEATS,
+    SIGMA,
+    TOLD,
+    TYPICAL_RATIO,
+    count_sent,
+    fit_is_due,
+    from_origin,
+    has_result,
+    is_unbelievable,
+    learn_amended,
+    learn_anew,
+    lower_bound,
+    next_in_turn,
+    seat,
+    take_in,
+    upper_bound,
+)
+from boxthirding.policies.noise import too_few_repeats
+from boxthirding.policies.ranking import in_order
+from boxthirding.policies.records import PlainRecord
+from boxthirding.policies.tournament import play_all, play_first, player, replay, runner_up
+from boxthirding.policies.treap import build, first
+from boxthirding.streams import TIES, advance, spawn
+from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Floats, Ints, Rule
+
+LEAD: Final = 0.3  # standard errors above the leader that an arm must be to keep up
+EARNED: Final = 2  # by a pull of the chase
+PRICE: Final = 3  # of a pull in the final
+CLEAR: Final = 1 / 3  # of σ
+CAUTION: Final = 2.0  # standard errors below the shrunk mean
+FARTHER: Final = 1.8  # the best arms are farther out than ρ says, which is of all arms
+
+
+class State(NamedTuple):
+    """K arms of room; root to luck are a treap of all arms by lower bound."""
+
+    scalars: Ints
+    ties: Ints
+    pulls: Ints  # [K]
+    total: Floats  # [K]
+    place: Ints  # [K] WITHDRAWN, or 0
+    due: Ints  # [K] pulls of its job in the chase that are still to come
+    new_pulls: Ints  # [K] those that are in: they count when the last one is
+    new_total: Floats  # [K]
+    new_squares: Floats  # [K]
+    out: Ints  # [K] its pulls in the final in flight
+    base: Floats  # [K] base to reach: what noise.py keeps
+    apart: Floats  # [K]
+    around: Floats  # [K]
+    reach: Floats  # [K]
+    first_mean: Floats  # [K] its first result
+    amended: Ints  # [K] results known without a job, less those taken out
+    amended_total: Floats  # [K] their sum
+    aside: Ints  # [K] how many of its results were set aside, ever
+    stray: Floats  # [K] the latest of them
+    facts: Floats  # [7] those of b3auto
+    finalist: Ints  # [K] 1 while the arm is in the final, which all are that have a result
+    root: Ints  # [1]
+    left: Ints  # [K]
+    right: Ints  # [K]
+    parent: Ints  # [K]
+    weight: Ints  # [K]
+    champion: Ints  # [K]
+    lower: Floats  # [K]
+    upper: Floats  # [K] a pull in flight counts in n, not in the mean
+    sent: Ints  # [1] whose upper bound does not count its last pull in flight yet, or NONE
+    luck: Ints  # [K] drawn once for each arm: the larger one wins a tie
+    score: Floats  # [K] what the leader has most of
+    leader: Ints  # [K] a tournament by score
+    merit: Floats  # [K] what must be at least the leader's mean to keep up
+    chaser: Ints  # [K] a tournament by merit
+
+
+@kernel
+def reset(state: State) -> None:
+    """Forget every arm."""
+    for i in range(1, N_SCALARS):
+        state.scalars[i] = 0
+    state.facts[:] = 0.0
+    state.facts[RATIO] = TYPICAL_RATIO
+    state.root[0] = NONE
+    state.sent[0] = NONE
+    state.score[:] = -math.inf
+    state.merit[:] = -math.inf
+    play_both(state)
+
+
+@kernel
+def ask(state: State) -> tuple[int, int, int]:
+    """Pull a finalist whose turn it is, or an arm that keeps up with the leader, or a new one."""
+    scalars = state.scalars
+    pass_over_known(state)
+    if short_of_arms(state):
+        return GROW, NONE, 0
+    all_met = 1 if scalars[SEEN] == scalars[N_ARMS] else 0
+    if all_met != scalars[ALL_MET]:  # rule 8, and back when arms are added
+        scalars[ALL_MET] = all_met
+        draw_up(state)
+    count_sent(state)
+    arm = player(state.chaser, 0, len(state.merit), 1)
+    if state.merit[arm] < math.inf:
+        arm = next_finalist(state)
+        if arm != NONE:
+            return 2 * arm + 1, arm, send(state, arm)
+        arm = next_chaser(state)
+        if arm == NONE:
+            if all_met == 1:
+                return WAIT, NONE, 0
+            arm = meet(state)
+    state.due[arm] = max(1, (state.pulls[arm] + 1) // 2)
+    scalars[CREDIT] += EARNED * state.due[arm]
+    set_merit(state, arm)
+    return 2 * arm, arm, state.due[arm]
+
+
+@kernel
+def tell(state: State, job: int, times: int, total: float, squares: float) -> None:
+    """Count rewards from the first one; those of the chase are kept apart until the last one of their job is in."""
+    scalars = state.scalars
+    total, squares = from_origin(state, times, total, squares)
+    if times == 1:  # without the rounding of what was subtracted
+        squares = total * total
+    scalars[TOLD] += times
+    scalars[OWN] += times
+    arm = job // 2
+    if job % 2 == 1:
+        scalars[OUT] -= times
+        state.out[arm] -= times
+        take_in(state, arm, times, total, squares)
+    else:
+        state.due[arm] -= times
+        state.new_pulls[arm] += times
+        state.new_total[arm] += total
+        state.new_squares[arm] += squares
+        if state.due[arm] > 0:
+            return
+        times, total, squares = state.new_pulls[arm], state.new_total[arm], state.new_squares[arm]
+        forget_job(state, arm)
+        if times > 0:  # else all of them were taken out again
+            take_in(state, arm, times, total, squares)
+    rate(state, arm)
+    if scalars[TOLD] >= scalars[NEXT_FIT]:
+        fit(state)
+
+
+@kernel
+def drop(state: State, arm: int) -> None:
+    """Withdraw an arm from the chase, from the final and from the answer."""
+    if state.place[arm] == WITHDRAWN:
+        return
+    state.place[arm] = WITHDRAWN
+    state.due[arm] = 0
+    forget_job(state, arm)
+    state.scalars[OUT] -= state.out[arm]
+    state.out[arm] = 0
+    rate(state, arm)
+
+
+@kernel
+def recommend(state: State) -> int:
+    """Return the leader (rule 9)."""
+    arm = player(state.leader, 0, len(state.score), 1)
+    return arm if state.score[arm] > -math.inf else NONE
+
+
+@kernel
+def amend(state: State, arm: int, times: int, total: float, squares: float) -> int:
+    """Add sums to an arm's record and rate it anew; σ, m and ρ follow at the end of a batch, if it was large."""
+    scalars = state.scalars
+    if arm == NONE:
+        if fit_is_due(state):
+            fit(state)
+        return 0
+    while scalars[KNOWN] <= arm:
+        if scalars[KNOWN] == len(state.place):
+            return GROW
+        begin_record(state)
+    if state.place[arm] == WITHDRAWN or (times == 0 and total == 0.0 and squares == 0.0):
+        return 0
+    total, squares = learn_amended(state, arm, times, total, squares)
+    state.pulls[arm] += times
+    state.total[arm] += total
+    if state.pulls[arm] <= 0:
+        if state.due[arm] > 0:  # what is taken out beyond its results came from the job under way
+            state.new_pulls[arm] += state.pulls[arm]
+            state.new_total[arm] += state.total[arm]
+            state.new_squares[arm] += squares
+        state.pulls[arm] = 0
+        state.total[arm] = 0.0
+    rate(state, arm)
+    return 0
+
+
+@kernel
+def next_finalist(state: State) -> int:
+    """Return whom the final pulls now, or NONE if the chase goes on."""
+    scalars = state.scalars
+    best = recommend(state)
+    if best == NONE:
+        return NONE
+    if is_unbelievable(state, best):
+        return best
+    if scalars[ALL_MET] == 0:
+        if too_few_repeats(scalars[REPEATS], scalars[TOLD], scalars[OUT]):  # rule 3
+            return best
+        if scalars[CREDIT] < PRICE:
+            return NONE
+        if is_clear(state):
+            scalars[CREDIT] = 0
+            return NONE
+    return next_in_turn(state)
+
+
+@kernel
+def is_clear(state: State) -> bool:
+    """Tell whether no arm is worth a pull of the final (rule 7)."""
+    boldest = state.champion[state.root[0]]
+    return state.upper[boldest] <= state.lower[first(state, 0)] + CLEAR * state.facts[SIGMA]
+
+
+@kernel
+def next_chaser(state: State) -> int:
+    """Return the arm that is furthest ahead of the leader by its merit, or NONE if none keeps up (rule 2)."""
+    arms = len(state.merit)
+    best = recommend(state)
+    if best == NONE:
+        return NONE
+    arm = player(state.chaser, 0, arms, 1)
+    if arm == best:
+        arm = runner_up(state.chaser, 0, arms, state.merit, state.luck)
+    return arm if arm != NONE and state.merit[arm] >= mean(state, best) else NONE
+
+
+@kernel
+def send(state: State, arm: int) -> int:
+    """Hand out one pull in the final."""
+    state.scalars[CREDIT] = max(0, state.scalars[CREDIT] - PRICE)
+    state.scalars[OUT] += 1
+    state.out[arm] += 1
+    state.sent[0] = arm
+    return 1
+
+
+@kernel
+def pass_over_known(state: State) -> None:
+    """Leave out those of the next numbers that need no first pull: something was known of them before."""
+    scalars = state.scalars
+    while scalars[SEEN] < scalars[KNOWN]:
+        arm = scalars[SEEN]
+        if state.place[arm] != WITHDRAWN and state.pulls[arm] + state.due[arm] + state.out[arm] == 0:
+            return
+        scalars[SEEN] = arm + 1
+
+
+@kernel
+def meet(state: State) -> int:
+    """Let the next arm in."""
+    arm = state.scalars[SEEN]
+    if arm == state.scalars[KNOWN]:
+        begin_record(state)
+    state.scalars[SEEN] = arm + 1
+    return arm
+
+
+@kernel
+def begin_record(state: State) -> None:
+    """Give the next number that has none an empty record."""
+    arm = state.scalars[KNOWN]
+    state.scalars[KNOWN] = arm + 1
+    state.luck[arm] = advance(state.ties)
+    state.pulls[arm] = 0
+    state.total[arm] = 0.0
+    state.place[arm] = 0
+    state.due[arm] = 0
+    forget_job(state, arm)
+    state.out[arm] = 0
+    state.finalist[arm] = 0
+    state.amended[arm] = 0
+    state.amended_total[arm] = 0.0
+    state.aside[arm] = 0
+    state.stray[arm] = 0.0
+
+
+@kernel
+def forget_job(state: State, arm: int) -> None:
+    """Clear what a job of the chase has brought."""
+    state.new_pulls[arm] = 0
+    state.new_total[arm] = 0.0
+    state.new_squares[arm] = 0.0
+
+
+@kernel
+def rate(state: State, arm: int) -> None:
+    """Work out an arm's bounds, score and merit, and give it its place in the final, if it has one."""
+    seat(state, arm, has_result(state, arm))
+    set_score(state, arm)
+    replay(state.leader, 0, len(state.score), arm, state.score, state.luck)
+    set_merit(state, arm)
+
+
+@kernel
+def set_score(state: State, arm: int) -> None:
+    """Work out the lower bound of an arm's shrunk mean (rule 9)."""
+    facts = state.facts
+    score = -math.inf
+    if has_result(state, arm):
+        score = mean(state, arm)
+        if facts[SIGMA] > 0.0:
+            n = float(state.pulls[arm])
+            known = n + prior_pulls(state)
+            shrunk = facts[CENTRE] + (score - facts[CENTRE]) * (n / known)
+            score = shrunk - CAUTION * facts[SIGMA] / math.sqrt(known)
+    state.score[arm] = score
+
+
+@kernel
+def prior_pulls(state: State) -> float:
+    """Return how many pulls m is worth beside those of an arm (rule 9)."""
+    ratio = state.facts[RATIO] / FARTHER
+    return ratio * ratio
+
+
+@kernel
+def set_merit(state: State, arm: int) -> None:
+    """Work out what an arm has to keep up with the leader, or that it is out of the chase."""
+    state.merit[arm] = merit_of(state, arm)
+    replay(state.chaser, 0, len(state.merit), arm, state.merit, state.luck)
+
+
+@kernel
+def merit_of(state: State, arm: int) -> float:
+    """Return an arm's merit (rule 2); one whose results were all taken out is pulled before all others."""
+    if state.place[arm] == WITHDRAWN or state.due[arm] > 0:
+        return -math.inf
+    n = state.pulls[arm]
+    if n == 0:
+        return math.inf if arm < state.scalars[SEEN] and state.out[arm] == 0 else -math.inf
+    deviation = state.facts[SIGMA]
+    if deviation == 0.0 or state.scalars[ALL_MET] == 1:
+        return -math.inf
+    return mean(state, arm) - LEAD * deviation / math.sqrt(n)
+
+
+@kernel
+def fit(state: State) -> None:
+    """Work out σ, m and ρ anew, and with them every bound, score and merit (rule 10)."""
+    learn_anew(state)
+    draw_up(state)
+
+
+@kernel
+def draw_up(state: State) -> None:
+    """Seat all arms, and rate them anew."""
+    known = state.scalars[KNOWN]
+    chain = NONE
+    for arm in range(known):
+        state.finalist[arm] = 0
+        if has_result(state, arm):
+            state.finalist[arm] = 1
+            state.lower[arm], state.upper[arm] = lower_bound(state, arm), upper_bound(state, arm)
+            state.right[arm] = chain
+            chain = arm
+        set_score(state, arm)
+        state.merit[arm] = merit_of(state, arm)
+    build(state, 0, chain)
+    play_first(state.leader, 0, len(state.score), known, state.score, state.luck)
+    play_first(state.chaser, 0, len(state.merit), known, state.merit, state.luck)
+
+
+@kernel
+def play_both(state: State) -> None:
+    """Find the leader, and who is furthest ahead by merit."""
+    play_all(state.leader, 0, len(state.score), state.score, state.luck)
+    play_all(state.chaser, 0, len(state.merit), state.merit, state.luck)
+
+
+@dataclass(frozen=True)
+class Chase:
+    """Chase: anytime, told neither the budget nor the noise, nothing to tune.
+
+    >>> policy = Chase()
+    >>> state = policy.new(n_arms=1_000_000, seed=0, capacity=8)
+    >>> job, arm, times = policy.rule.ask(state)
+    >>> int(arm), int(times)
+    (0, 1)
+    """
+
+    name: ClassVar[str] = "chase"
+    rule: ClassVar[Rule] = Rule(reset, ask, tell, drop, recommend, amend)
+    told: ClassVar[frozenset[str]] = frozenset()
+    squares: ClassVar[bool] = True
+    open_ended: ClassVar[bool] = True
+    version: ClassVar[int] = 1
+    forgets: ClassVar[bool] = False
+
+    def new(self, n_arms: int, seed: int, capacity: int) -> State:
+        """Return a state in which nothing has happened yet."""
+        whole("the number of arms", n_arms, least=1)
+        state = _empty(max(1, min(capacity, n_arms)))
+        state.scalars[N_ARMS] = n_arms
+        state.ties[:] = spawn(seed, 0, 1)[0, TIES]
+        return state
+
+    def grow(self, state: State) -> State:
+        """Return the same state with room for twice as many arms."""
+        larger = copied(state, _empty(2 * len(state.place)), but=("leader", "chaser"))
+        play_both(larger)
+        return larger
+
+    def ranking(self, state: State, k: int | None = None) -> list[int]:
+        """Return the arms by score."""
+        arms = np.flatnonzero(state.score > -math.inf)
+        return in_order(arms, state.score[arms], state.luck[arms], k=k)
+
+    def set_aside(self, state: State) -> int:
+        """Return how many results the rule has set aside, ever (rule 11)."""
+        return int(state.scalars[ASIDE])
+
+    def strays(self, state: State) -> dict[int, tuple[int, float]]:
+        """Return, by arm, how many of its results were set aside, and the latest of them."""
+        rewards = state.stray + state.facts[ORIGIN]
+        return {int(arm): (int(state.aside[arm]), float(rewards[arm])) for arm in np.flatnonzero(state.aside)}
+
+    def record(self) -> PlainRecord:
+        """Return an empty record: there are no boxes to write down."""
+        return PlainRecord()
+
+
+def _empty(arms: int) -> State:
+    state = zeros(State, arms, scalars=N_SCALARS, facts=N_FACTS, root=1, sent=1)
+    reset(state)
+    return state

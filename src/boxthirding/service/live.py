@@ -1,0 +1,234 @@
+"""What the page of a study shows as it happens: the boxes, the answer, the curves. Each is bounded in size."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from typing import Any, Final, NamedTuple
+
+from boxthirding._text import cut
+from boxthirding.find.belief import NEXT, belief
+from boxthirding.find.noise import Noise
+from boxthirding.find.summary import in_the_race
+from boxthirding.service.rating import seen
+from boxthirding.service.sizes import Cut, fitted
+from boxthirding.service.studies import Served
+from boxthirding.session import Box, Recommendation, Rival, Screening
+from boxthirding.session.values import percent
+from boxthirding.study.pace import EDGES
+from boxthirding.types import Label
+
+UPPER: Final = 4
+"""Levels from the top that are shown with their arms; those below as numbers, until they are opened."""
+
+SEATS: Final = 6
+"""Arms of a box that are shown; there are seldom more than three."""
+
+FINALISTS: Final = 12
+"""Arms of the final that are shown."""
+
+PLAIN: Final = 100
+"""Arms that are shown where the policy has no boxes."""
+
+MOMENTS: Final = 300
+"""Moments of the answer's history that are sent."""
+
+_LOOKED_AT: Final = 24  # arms of a box; of those that are not shown the page knows where they are
+_CARDS: Final = 240  # arms of the boxes, in all
+_KEY: Final = 80  # letters of an arm's key; a longer one is its digest
+
+
+class Card(NamedTuple):
+    """An arm as a small card: what it is, and how it does."""
+
+    label: Label
+    mean: float | None
+    pulls: int
+
+    @classmethod
+    def of(cls, arm: Rival | Recommendation) -> "Card":
+        """Return the card of an arm in a box, or on top."""
+        return cls(arm.label, arm.mean, arm.pulls)
+
+
+def grid(one: Served, opened: frozenset[int] = frozenset()) -> dict[str, Any]:
+    """Return the boxes: levels from the top, the upper ones and those opened with their arms; the piles; the final."""
+    study = one.study
+    seq, view = study.seq, study.view()
+    boxed = study.has_boxes
+    found = study.boxes(count=_LOOKED_AT) if view.boxes else []
+    plain = [] if boxed else study.arms(0, PLAIN)
+    looks = Looks(one)
+    best = None if view.recommendation is None else key_of(view.recommendation.label)
+
+    def made(short: Cut) -> dict[str, Any]:
+        dots = [Card(arm.label, arm.mean, arm.pulls) for arm in plain if arm.mean is not None and not arm.withdrawn]
+        return {
+            "seq": seq,
+            "arms": view.arms,
+            "tried": view.tried,
+            "pulls": view.pulls,
+            "direction": view.direction,
+            "policy": view.policy,
+            "boxed": boxed,
+            "anew": boxed and study.policy.forgets,
+            "answer": best,
+            "levels": _levels(found, opened, looks, short),
+            "final": _final(found, looks, short),
+            "best": [looks.card(dot, short) for dot in dots],
+        }
+
+    return fitted(made)
+
+
+def box(one: Served, level: int | str, deferment: int | None, first: int, count: int) -> dict[str, Any]:
+    """Return a page of the arms of a box, of a pile (deferment None) or of the final."""
+    wanted = one.study.boxes(level, first, count)
+    here = next((found for found in wanted if found.deferment == deferment), None)
+    looks = Looks(one)
+
+    def made(short: Cut) -> dict[str, Any]:
+        arms = () if here is None else here.arms
+        size = 0 if here is None else here.size
+        return {"size": size, "first": first, "arms": [looks.card(Card.of(arm), short) for arm in arms]}
+
+    return fitted(made)
+
+
+def answer(one: Served, now: float) -> dict[str, Any]:
+    """Return the answer: what it is, its interval, since when, the next arms, and whether it could still change."""
+    study = one.study
+    view, since, history = study.view(), study.since(), study.history()
+    top = view.top[: 1 + NEXT]
+    noise = Noise.of(study.spread(arm.label for arm in top))
+    looks = Looks(one)
+    ends = [answer.reward for answer in one.about.scale]
+    told = belief(view, noise, [looks.of(arm.label)["text"] for arm in top])
+    chance = view.screening
+    held = None
+    if since is not None and since.at is not None:
+        results = history[-1].results - since.results
+        held = {"at": since.at, "seconds": max(0.0, now - since.at), "results": results}
+
+    def made(short: Cut) -> dict[str, Any]:
+        rows = [
+            {
+                **looks.card(Card.of(arm), short),
+                "level": arm.level,
+                **_interval(arm, noise, ends),
+                "close": arm in told.close,
+            }
+            for arm in top
+        ]
+        return {
+            "answer": rows[0] if rows else None,
+            "next": rows[1:],
+            "since": held,
+            "words": told.words,
+            "is_clear": told.is_clear,
+            "pulls": view.pulls,
+            "status": view.status,
+            "screening": None if chance is None else {**asdict(chance), **_chance(chance)},
+        }
+
+    return fitted(made)
+
+
+def curves(one: Served) -> dict[str, Any]:
+    """Return what the answer was over time, results by time, and how long they took."""
+    one.tally.update()
+    moments, pace, looks = one.study.history(), one.tally.pace, Looks(one)
+    if len(moments) > MOMENTS:
+        step = -(-len(moments) // MOMENTS)
+        moments = [*moments[:-1:step], moments[-1]]
+    bars = pace.bars()
+    names = {moment.label: looks.of(moment.label)["text"] for moment in moments}
+
+    def made(short: Cut) -> dict[str, Any]:
+        rows = [
+            {**moment._asdict(), "label": key_of(moment.label), "text": short(cut(names[moment.label], 80))}
+            for moment in moments
+        ]
+        return {
+            "moments": rows,
+            "rate": {"start": bars.start, "minutes": bars.minutes, "counts": bars.counts},
+            "seconds": {"edges": EDGES, "counts": pace.seconds, "median": pace.median_seconds()},
+        }
+
+    return fitted(made)
+
+
+def key_of(label: Label) -> str:
+    """Return a short text that is another one for every label."""
+    text = repr(label)
+    return text if len(text) <= _KEY else hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()[:24]
+
+
+class Looks:
+    """What people see of arms, looked up once for a reply."""
+
+    def __init__(self, one: Served) -> None:
+        self._study = one.study
+        self._known: dict[Label, dict[str, Any]] = {}
+
+    def of(self, label: Label) -> dict[str, Any]:
+        """Return the text and the picture of an arm."""
+        if label not in self._known:
+            look = seen(label, self._study.payload(label))
+            self._known[label] = {**look, "text": look["text"] or str(label)}  # a picture has a name for operators
+        return self._known[label]
+
+    def card(self, card: Card, short: Cut) -> dict[str, Any]:
+        """Return an arm as a page shows it."""
+        look = self.of(card.label)
+        text, picture = short(look["text"]), look["picture"]
+        return {"key": key_of(card.label), "text": text, "picture": picture, "mean": card.mean, "pulls": card.pulls}
+
+
+def _chance(screening: Screening) -> dict[str, str]:
+    words = in_the_race(screening)
+    return {"percent": percent(screening.probability), "words": f"{words[:1].upper()}{words[1:]}." if words else ""}
+
+
+def _levels(found: Sequence[Box], opened: frozenset[int], looks: Looks, short: Cut) -> list[dict[str, Any]]:
+    """Return the levels from the top, as long as there is room with their arms."""
+    by_level: dict[int, list[Box]] = {}
+    for one in found:
+        if one.level is not None:
+            by_level.setdefault(one.level, []).append(one)
+    rows, room = [], _CARDS
+    for place, level in enumerate(sorted(by_level, reverse=True)):
+        boxes = [one for one in by_level[level] if one.deferment is not None]
+        is_open = (place < UPPER or level in opened) and room > 0
+        cells = []
+        for one in boxes:
+            cards = [looks.card(Card.of(arm), short) for arm in one.arms[:SEATS]] if is_open else []
+            room -= len(cards)
+            rest = [key_of(arm.label) for arm in one.arms[SEATS:]] if is_open else []
+            cells.append({"deferment": one.deferment, "size": one.size, "arms": cards, "rest": rest})
+        piled = sum(one.size for one in by_level[level] if one.deferment is None)
+        pulls = _pulls(arm.pulls for one in boxes for arm in one.arms)
+        is_upper = place < UPPER
+        rows.append({"level": level, "upper": is_upper, "open": is_open, "pulls": pulls, "boxes": cells, "pile": piled})
+    return rows
+
+
+def _final(found: Sequence[Box], looks: Looks, short: Cut) -> dict[str, Any] | None:
+    final = next((one for one in found if one.level is None), None)
+    if final is None:
+        return None
+    return {"size": final.size, "arms": [looks.card(Card.of(arm), short) for arm in final.arms[:FINALISTS]]}
+
+
+def _pulls(pulls: Iterable[int]) -> list[int] | None:
+    """Return the fewest and the most pulls of arms; None without any."""
+    every = list(pulls)
+    return [min(every), max(every)] if every else None
+
+
+def _interval(arm: Recommendation, noise: Noise, ends: Sequence[float]) -> dict[str, Any]:
+    """Return the interval of a mean, which goes no further than the scale does."""
+    if not noise.is_known or arm.pulls == 0:
+        return {"low": None, "high": None}
+    half = noise.half_width(arm)
+    low, high = arm.mean - half, arm.mean + half
+    return {"low": max(low, min(ends)), "high": min(high, max(ends))} if ends else {"low": low, "high": high}

@@ -1,0 +1,54 @@
+"""A study as it happens: its boxes, its answer and its curves, as its page shows them. No reply has over 300 kB."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from boxthirding.service import live
+from boxthirding.service.access import READER
+from boxthirding.service.guard import GuardedRoute, needs, service_of
+from boxthirding.service.problems import reply
+from boxthirding.service.routes.studies import served
+
+router = APIRouter(route_class=GuardedRoute, tags=["live"])
+
+
+@router.get("/studies/{name}/grid", **needs(READER))
+def grid(
+    request: Request,
+    name: str,
+    opened: Annotated[
+        str,
+        Query(alias="open", pattern=r"^(\d{1,4}(,\d{1,4}){0,99})?$", description="Lower levels to show, such as 2,1."),
+    ] = "",
+) -> Response:
+    """Return the boxes by level from the top, with the arms of the upper levels; piles of the discarded; the final."""
+    return reply(live.grid(served(request, name), frozenset(int(level) for level in opened.split(",") if level)))
+
+
+@router.get("/studies/{name}/box", **needs(READER))
+def box(
+    request: Request,
+    name: str,
+    level: Annotated[str, Query(pattern=r"^(final|\d{1,4})$")],
+    deferment: Annotated[str, Query(pattern=r"^(pile|\d{1,2})$", description="Ignored for the final.")] = "0",
+    first: Annotated[int, Query(ge=0, le=2**53)] = 0,
+    count: Annotated[int, Query(ge=1, le=100)] = 50,
+) -> Response:
+    """Return a page of the arms of a box, of the pile of a level, or of the final."""
+    of_final = level == "final"
+    shifted = None if of_final or deferment == "pile" else int(deferment)
+    return reply(live.box(served(request, name), level if of_final else int(level), shifted, first, count))
+
+
+@router.get("/studies/{name}/answer", **needs(READER))
+def answer(request: Request, name: str) -> Response:
+    """Return the answer: its interval, since when it is the answer, the next five, and whether it could change."""
+    return reply(live.answer(served(request, name), service_of(request).clock()))
+
+
+@router.get("/studies/{name}/history", **needs(READER))
+def history(request: Request, name: str) -> Response:
+    """Return the answer over time, thinned; results by time; and how long they took."""
+    return reply(live.curves(served(request, name)))

@@ -1,0 +1,22 @@
+"""Plans: what ratings will give, before a study is made."""
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from boxthirding.service.access import OPERATOR
+from boxthirding.service.guard import GuardedRoute, needs, service_of
+from boxthirding.service.problems import reply
+from boxthirding.service.wire import PlanIn
+
+router = APIRouter(route_class=GuardedRoute, tags=["plans"])
+
+
+@router.post("/plan", **needs(OPERATOR))
+async def make_plan(request: Request, body: PlanIn) -> Response:
+    """Say how good the answer will be after how many ratings: simulated, so that it takes some seconds."""
+    service = service_of(request)
+
+    async def is_wanted() -> bool:
+        return not service.is_stopping() and not await request.is_disconnected()
+
+    return reply(await service.planner.plan(body.asked(), is_wanted))

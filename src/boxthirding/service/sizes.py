@@ -1,0 +1,70 @@
+"""Replies that stay small: a page of rows ends where it is full, and long texts are cut until a reply fits."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any, Final
+
+from boxthirding._text import cut
+
+LARGEST: Final = 250_000
+"""Bytes of a reply, about."""
+
+_TEXTS: Final = (300, 80, 20)  # letters of an arm's text, the next where a reply is too large
+
+Cut = Callable[[str], str]
+Row = dict[str, Any]
+
+
+def fits(value: object) -> bool:
+    """Tell whether a value is small enough for a reply."""
+    return _size(value) <= LARGEST
+
+
+def fitted(make: Callable[[Cut], Row]) -> Row:
+    """Return what is made with texts as long as they can be."""
+    made: Row = {}
+    for longest in _TEXTS:
+        made = make(partial(cut, longest=longest))
+        if fits(made):
+            break
+    return made
+
+
+def leading(rows: Iterable[Row], beside: object = None) -> list[Row]:
+    """Return the rows that fit into a reply beside something else, from the first on: at least one, if there is one."""
+    found: list[Row] = []
+    room = LARGEST - _size(beside)
+    for row in rows:
+        room -= _size(row) + 1
+        if found and room < 0:
+            break
+        found.append(row)
+    return found
+
+
+def paged(name: str, rows: list[Row], first: int, wanted: int) -> Row:
+    """Return a page of rows, and where the next begins: None, if there are no more."""
+    found = leading(rows)
+    is_last = len(found) == len(rows) < wanted
+    return {name: found, "next": None if is_last else first + len(found)}
+
+
+def part(name: str, rows: Iterable[Row], first: int, size: int, beside: Row | None = None) -> Row:
+    """Return a page of `size` rows in all, which are made as they are needed, and where the next begins."""
+    found = leading(rows, beside)
+    end = first + len(found)
+    return {name: found, **(beside or {}), "next": end if found and end < size else None}
+
+
+def without_long(row: Mapping[str, Any]) -> Row:
+    """Return a row without its longest fields, as many as do not fit into a reply; `left_out` names them."""
+    kept, left_out = dict(row), list[str]()
+    while not fits(kept):
+        left_out.append(max(kept, key=lambda name: _size(kept[name])))
+        del kept[left_out[-1]]
+    return {**kept, "left_out": left_out} if left_out else kept
+
+
+def _size(value: object) -> int:
+    return len(json.dumps(value, separators=(",", ":")))

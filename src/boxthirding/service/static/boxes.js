@@ -1,0 +1,352 @@
+// The boxes of a study, as they move: levels upwards, deferments across, piles of the discarded, the final.
+
+import { API, call, element, studyPath, query } from "/static/api.js";
+import { chart, dots } from "/static/chart.js";
+import { boundsOn, colour, gradient, share, writer } from "/static/colours.js";
+import { ask, said } from "/static/dialogs.js";
+import { Motion } from "/static/motion.js";
+import { count, counted, mean } from "/static/numbers.js";
+import { follow } from "/static/tables.js";
+import { Tip } from "/static/tip.js";
+
+const CAPTION = "Three options meet in a box. The best is lifted and rated more, the middle one waits, the worst is dropped.";
+const ANEW = " The number on a card is the mean of the ratings at its level; the answer and the table of arms have that of all ratings.";
+const PAGE = 50;
+const MOVES = 3; // that are named
+
+export function start(section, study) {
+  const legend = element("div", { class: "legend", role: "img", "aria-label": "The colour of an arm is its mean.", hidden: true });
+  const caption = element("p", { class: "quiet caption" }, CAPTION);
+  const moves = element("p", { class: "quiet moves" });
+  const board = element("div", { class: "board" });
+  const tip = new Tip(section);
+  const plain = chart("Arms by ratings and mean", drawDots, "No ratings yet.");
+  plain.figure.hidden = true;
+  const title = element("h2", { id: "boxes-title" }, "The boxes");
+  section.replaceChildren(
+    element("div", { class: "section-head" }, title, legend),
+    caption,
+    board,
+    moves,
+    plain.figure,
+  );
+  const opened = new Set();
+  const cards = new Map(); // by place and key: the element
+  const motion = new Motion(board);
+  let written = mean; // what writes a mean on a card
+  let before = null;
+  let isBusy = false;
+  let isDue = false;
+
+  async function look() {
+    if (isBusy) {
+      isDue = true;
+      return;
+    }
+    isBusy = true;
+    isDue = false;
+    try {
+      show(await study.call("GET", `/grid${query({ open: [...opened].join(",") })}`));
+    } catch (problem) {
+      if (problem.status && problem.status !== 404) moves.replaceChildren(said(problem));
+    } finally {
+      isBusy = false;
+      if (isDue) look();
+    }
+  }
+
+  function show(grid) {
+    const isPlain = !grid.boxed;
+    const isLowBetter = grid.direction === "minimize";
+    plain.figure.hidden = !isPlain;
+    board.hidden = isPlain;
+    named(isPlain ? "The race" : "The boxes");
+    caption.textContent = isPlain ? plainly(isLowBetter) : CAPTION + (grid.anew ? ANEW : "");
+    const arms = [...grid.levels.flatMap((level) => level.boxes.flatMap((box) => box.arms)), ...(grid.final?.arms ?? []), ...grid.best];
+    const paint = painter(arms, isLowBetter);
+    if (isPlain) {
+      moves.textContent = "";
+      plain.show(grid.best.length ? { arms: grid.best, answer: grid.answer, paint } : null);
+      before = null;
+      return;
+    }
+    const moved = before === null ? [] : changes(before, grid);
+    const rects = motion.measure(cards);
+    draw(grid, paint);
+    tip.follow();
+    if (before !== null) motion.play(cards, rects, moved);
+    if (moved.length) moves.textContent = `Just now: ${moved.slice(0, MOVES).map(inWords).join("; ")}${moved.length > MOVES ? `; and ${count(moved.length - MOVES)} more` : ""}.`;
+    before = grid;
+  }
+
+  /** Name this part, here and in the links at the top. */
+  function named(text) {
+    if (title.textContent === text) return;
+    title.textContent = text;
+    const link = document.querySelector('nav a[href="#boxes"]');
+    if (link) link.textContent = text.replace("The ", "").replace(/^./, (letter) => letter.toUpperCase());
+  }
+
+  /** What turns a mean into a colour; the legend says which. */
+  function painter(arms, isLowBetter) {
+    legend.hidden = arms.length === 0;
+    if (arms.length === 0) return () => colour(0.5);
+    const range = boundsOn(study.view.about.scale, arms.map((arm) => arm.mean));
+    written = writer(range, 50);
+    const ends = isLowBetter ? [range[1], range[0]] : range;
+    if (legend.dataset.ends !== ends.join()) {
+      legend.dataset.ends = ends.join();
+      const ramp = element("span", { class: "ramp" });
+      ramp.style.background = gradient();
+      legend.replaceChildren(element("span", {}, `Mean ${written(ends[0])}`), ramp, element("span", {}, `${written(ends[1])}, better`));
+      legend.setAttribute("aria-label", `The colour of an arm is its mean: from dark blue, ${written(ends[0])}, to yellow, ${written(ends[1])}, which is better.`);
+    }
+    return (value) => colour(share(value, range, isLowBetter));
+  }
+
+  function draw(grid, paint) {
+    const columns = Math.max(0, ...grid.levels.flatMap((level) => level.boxes.map((box) => box.deferment))) + 1;
+    board.style.setProperty("--columns", widths(grid.levels, columns));
+    const used = new Set();
+    const rows = [];
+    if (grid.final !== null) rows.push(finalRow(grid, paint, used));
+    if (grid.levels.length) rows.push(headings(columns));
+    for (const level of grid.levels) rows.push(levelRow(level, columns, grid, paint, used));
+    rows.push(pool(grid));
+    const focused = document.activeElement?.dataset?.place;
+    board.replaceChildren(...rows);
+    for (const place of [...cards.keys()]) {
+      if (!used.has(place)) cards.delete(place);
+    }
+    rove(focused);
+  }
+
+  function headings(columns) {
+    const texts = Array.from({ length: columns }, (_, place) => waitedText(place));
+    return element("div", { class: "row head-row", "aria-hidden": "true" }, element("span", {}, "Level"), texts.map((text) => element("span", {}, text)), element("span", {}, "dropped"));
+  }
+
+  function levelRow(level, columns, grid, paint, used) {
+    const name = `Level ${count(level.level)}`;
+    const rated = ratings(level.pulls);
+    const isClosed = !level.open;
+    const head = level.upper
+      ? element("div", { class: "level-name" }, element("strong", {}, name), rated && element("span", { class: "quiet" }, rated))
+      : element(
+          "button",
+          { type: "button", class: "level-name", "aria-expanded": String(level.open), "data-level": level.level, onclick: () => toggle(level.level) },
+          element("strong", {}, `${name} ${level.open ? "▾" : "▸"}`),
+          rated && element("span", { class: "quiet" }, rated),
+        );
+    const cells = [];
+    for (let place = 0; place < columns; place += 1) {
+      const box = level.boxes.find((one) => one.deferment === place) ?? { deferment: place, size: 0, arms: [], rest: [] };
+      cells.push(cell(level.level, box, isClosed, grid, paint, used));
+    }
+    const pile = element(
+      "button",
+      { type: "button", class: "pile", disabled: level.pile === 0, "data-pile": level.level, "aria-label": `${counted(level.pile, "arm")} dropped at level ${count(level.level)}`, onclick: () => list(`Dropped at level ${count(level.level)}`, level.level, "pile") },
+      element("span", { class: "amount" }, count(level.pile)),
+      element("span", { class: "pile-word" }, "dropped"),
+    );
+    return element("div", { class: isClosed ? "row closed" : "row", role: "group", "aria-label": `${name}${rated ? `, ${rated}` : ""}`, "data-row": level.level }, head, cells, pile);
+  }
+
+  function cell(level, box, isClosed, grid, paint, used) {
+    const waited = waitedText(box.deferment);
+    const attributes = { class: box.size ? "box" : "box empty", "data-box": `${level}-${box.deferment}` };
+    if (isClosed) {
+      return element("div", attributes, box.size ? element("span", { class: "amount" }, count(box.size), element("span", { class: "unseen" }, ` ${waited}`)) : null, box.size ? element("span", { class: "box-word" }, waited) : null);
+    }
+    const seats = box.arms.map((arm) => card(arm, "", grid, paint, used));
+    const rest = box.size - box.arms.length;
+    const more = rest > 0 ? element("button", { type: "button", class: "more", onclick: () => list(`Level ${count(level)}, ${waited}`, level, box.deferment) }, `+ ${count(rest)} more`) : null;
+    return element("div", attributes, box.size ? element("span", { class: "box-word" }, waited) : null, element("div", { class: "seated" }, seats), more);
+  }
+
+  function finalRow(grid, paint, used) {
+    const { size, arms } = grid.final;
+    const rest = size - arms.length;
+    return element(
+      "div",
+      { class: "final", role: "group", "aria-label": "The final" },
+      element("div", { class: "level-name" }, element("strong", {}, "Final"), element("span", { class: "quiet" }, size === 1 ? "1 arm so far, the answer" : `${count(size)} arms, the most certain first; they are rated in turn, and the answer is one of them`)),
+      element("div", { class: "seats" }, arms.map((arm) => card(arm, "final:", grid, paint, used)), rest > 0 && element("button", { type: "button", class: "more", onclick: () => list("The final", "final", 0) }, `+ ${count(rest)} more`)),
+    );
+  }
+
+  function pool({ arms, tried, levels }) {
+    if (arms === null) return element("p", { class: "pool" }, element("strong", {}, "More arms come in as they are needed"), ` · ${count(tried)} tried`);
+    const left = Math.max(0, arms - tried);
+    const bar = element("span", { class: "pool-bar", "aria-hidden": "true" }, element("span", {}));
+    bar.firstChild.style.width = `${arms ? (100 * tried) / arms : 0}%`;
+    const text = left ? `${count(left)} of ${counted(arms, "arm")}, not tried yet` : `none, as all ${counted(arms, "arm")} were tried`;
+    const hint = levels.length === 0 ? " The first ratings put arms into the boxes." : "";
+    return element("div", { class: "pool", "data-pool": "" }, element("span", {}, element("strong", {}, "Waiting outside"), `: ${text}.${hint}`), bar);
+  }
+
+  /** The card of an arm: the same element as before, wherever it stands now. */
+  function card(arm, place, grid, paint, used) {
+    const name = place + arm.key;
+    used.add(name);
+    let one = cards.get(name);
+    if (one === undefined) {
+      one = element("button", { type: "button", class: "arm", "data-place": name, tabindex: "-1" }, thumb(arm), element("span", { class: "value" }), element("span", { class: "words" }));
+      tip.attach(one, () => tipOf(one.arm, one.isAnswer, written));
+      cards.set(name, one);
+    }
+    one.arm = arm;
+    one.isAnswer = arm.key === grid.answer;
+    one.classList.toggle("is-answer", one.isAnswer);
+    one.setAttribute("aria-label", `${arm.text}: mean ${written(arm.mean)}, ${counted(arm.pulls, "rating")}${one.isAnswer ? ", the answer now" : ""}`);
+    one.querySelector(".value").textContent = (one.isAnswer ? "★ " : "") + written(arm.mean);
+    one.lastChild.textContent = arm.text;
+    const { paint: background, ink } = paint(arm.mean);
+    one.style.background = background;
+    one.style.color = ink;
+    return one;
+  }
+
+  /** One stop of the Tab key for all cards; arrows go from one to the next. */
+  function rove(focused) {
+    const all = [...board.querySelectorAll(".arm")];
+    const now = all.find((one) => one.dataset.place === focused) ?? null;
+    for (const one of all) one.tabIndex = -1;
+    const stop = now ?? all[0];
+    if (stop) stop.tabIndex = 0;
+    if (now && document.activeElement !== now) now.focus({ preventScroll: true });
+  }
+  board.addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (!step || !event.target.classList.contains("arm")) return;
+    event.preventDefault();
+    const all = [...board.querySelectorAll(".arm")];
+    const next = all[all.indexOf(event.target) + step];
+    if (next) {
+      event.target.tabIndex = -1;
+      next.tabIndex = 0;
+      next.focus();
+    }
+  });
+
+  function toggle(level) {
+    if (!opened.delete(level)) opened.add(level);
+    look().then(() => board.querySelector(`[data-level="${level}"]`)?.focus());
+  }
+
+  /** Show the arms of a box or pile in a dialog, by pages. */
+  function list(title, level, deferment) {
+    const rows = element("ol", { class: "members" });
+    const more = element("button", { type: "button" }, "Show more");
+    let first = 0;
+    async function next() {
+      more.disabled = true;
+      try {
+        const page = await call("GET", `${studyPath(study.name)}/box${query({ level: String(level), deferment: String(deferment), first: String(first), count: String(PAGE) })}`);
+        first += page.arms.length;
+        rows.append(...page.arms.map((arm) => element("li", {}, face(arm), element("span", { class: "quiet" }, `mean ${mean(arm.mean)}, ${counted(arm.pulls, "rating")}`))));
+        more.hidden = first >= page.size || page.arms.length === 0;
+        more.disabled = false;
+      } catch (problem) {
+        rows.append(element("li", {}, said(problem)));
+      }
+    }
+    more.addEventListener("click", next);
+    ask({ title, content: [rows, more] });
+    next();
+  }
+
+  return follow(section, study, look, 0);
+}
+
+function plainly(isLowBetter) {
+  return `This policy has no boxes. Each dot is an arm: the further right, the more often it was rated; the ${isLowBetter ? "lower" : "higher"}, the better its mean.`;
+}
+
+function waitedText(deferment) {
+  return deferment === 0 ? "new here" : `waited ${count(deferment)}×`;
+}
+
+/** How wide the columns are: one without an arm that is shown is narrow, one with many is wide. */
+function widths(levels, columns) {
+  const most = Array.from({ length: columns }, () => 0);
+  for (const { boxes, open } of levels) {
+    for (const { deferment, arms, size } of boxes) most[deferment] = Math.max(most[deferment], open ? arms.length : size ? 0.5 : 0);
+  }
+  return most.map((seats) => `minmax(${seats >= 1 ? 5 : 3}rem, ${seats > 3 ? 2 : seats >= 1 ? 1 : 0.3}fr)`).join(" ");
+}
+
+/** How often the arms of a level were rated. */
+function ratings(pulls) {
+  if (pulls === null) return "";
+  const [fewest, most] = pulls;
+  return fewest === most ? counted(most, "rating") : `${count(fewest)}–${count(most)} ratings`;
+}
+
+function thumb(arm) {
+  return arm.picture === null ? null : element("img", { src: `${API}/pictures/${arm.picture}`, alt: "", loading: "lazy" });
+}
+
+function face(arm) {
+  return element("span", { class: "face" }, thumb(arm), arm.text);
+}
+
+function tipOf(arm, isAnswer, written) {
+  return [face(arm), element("span", { class: "quiet" }, `mean ${written(arm.mean)}, ${counted(arm.pulls, "rating")}${isAnswer ? ", the answer now" : ""}`)];
+}
+
+/** Where each arm of the open levels stands, by its key; `text` is that of an arm with a card. */
+function places(grid) {
+  const found = new Map();
+  for (const { level, boxes } of grid.levels) {
+    for (const { deferment, arms, rest } of boxes) {
+      for (const { key, text } of arms) found.set(key, { level, deferment, text });
+      for (const key of rest) found.set(key, { level, deferment });
+    }
+  }
+  return found;
+}
+
+/** What became of arms between two grids: lifted, shifted or dropped, as far as both show it. */
+function changes(before, after) {
+  const [was, is] = [places(before), places(after)];
+  const wasOpen = new Set(before.levels.filter(({ open }) => open).map(({ level }) => level));
+  const isOpen = new Set(after.levels.filter(({ open }) => open).map(({ level }) => level));
+  const wasThere = new Set(before.levels.map(({ level }) => level));
+  const found = [];
+  for (const [key, now] of is) {
+    const then = was.get(key);
+    const text = now.text ?? then?.text;
+    if (text === undefined) continue;
+    if (then === undefined) {
+      if (wasOpen.has(now.level) || !wasThere.has(now.level)) found.push({ key, kind: "lifted", ...now, text });
+    } else if (now.level > then.level) found.push({ key, kind: "lifted", ...now, text });
+    else if (now.level === then.level && now.deferment > then.deferment) found.push({ key, kind: "shifted", ...now, text });
+  }
+  const isAllKnown = after.levels.every(({ open, boxes }) => !open || boxes.every(({ size, arms, rest }) => size === arms.length + rest.length));
+  if (isAllKnown) {
+    for (const [key, then] of was) {
+      if (!is.has(key) && then.text !== undefined && isOpen.has(then.level)) found.push({ key, kind: "dropped", ...then });
+    }
+  }
+  return found;
+}
+
+function inWords({ kind, text, level }) {
+  const name = `“${text.length > 50 ? `${text.slice(0, 49)}…` : text}”`;
+  if (kind === "lifted") return `${name} was lifted to level ${count(level)}`;
+  if (kind === "shifted") return `${name} waits at level ${count(level)}`;
+  return `${name} was dropped at level ${count(level)}`;
+}
+
+function drawDots({ arms, answer, paint }, width) {
+  const points = arms.map((arm) => ({
+    x: arm.pulls,
+    y: arm.mean,
+    paint: paint(arm.mean).paint,
+    isBest: arm.key === answer,
+    label: `${arm.text}: mean ${mean(arm.mean)}, ${counted(arm.pulls, "rating")}`,
+  }));
+  const [best] = arms;
+  return { parts: dots({ points, width, xName: "ratings of the arm" }), summary: `The best ${counted(arms.length, "arm")} so far; first is “${best.text}” with mean ${mean(best.mean)}.` };
+}

@@ -1,0 +1,73 @@
+"""Examples that run out: an arm has no more different pulls than there are examples.
+
+An arm that has had them all is complete, and known exactly: what a job wants beyond that is owed to it, and answered
+with the arm's mean, free, when its last example is in. When nothing that the policy wants is left to evaluate, all is
+known.
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from boxthirding.session.core import Core
+    from boxthirding.session.tickets import Job
+
+
+def keep_to(core: "Core", job: "Job") -> None:
+    """Let a job have no more pulls than its arm has examples; the others are answered with the arm's mean."""
+    arm = job.arm
+    over = min(job.left, job.left - left(core, arm))
+    if over > 0:
+        job.left -= over
+        core.owed.setdefault(arm, []).append((job, over))
+    if job.left or arm not in core.complete:
+        core.answered = 0
+        return
+    core.answered += over
+    core.is_known = core.is_known or core.answered >= max(1, core.ledger.spent)
+    _answer(core, arm)
+
+
+def is_any_left(core: "Core", arm: int) -> bool:
+    """Tell whether an arm has a pull that is neither handed out nor known nor wanted."""
+    return core.examples is None or left(core, arm) > 0
+
+
+def left(core: "Core", arm: int) -> int:
+    """Return how many examples of an arm are neither handed out nor known nor wanted."""
+    return max(0, (core.examples or 0) - core.pulls.taken(arm) - core.wanted.of(arm))
+
+
+def note(core: "Core", arm: int) -> None:
+    """See whether the last example of an arm has come in, and answer what waited for that."""
+    if core.examples is None or arm in core.complete or core.pulls.taken(arm) < core.examples:
+        return
+    if any(entry.ticket.arm == arm for entry in core.tickets.open.values()):
+        return
+    core.complete.add(arm)
+    _answer(core, arm)
+    _see_whether_known(core)
+
+
+def consider(core: "Core") -> None:
+    """Other results count now: the policy may want other arms, and what was owed can perhaps be answered."""
+    if core.examples is None:
+        return
+    core.is_known, core.answered = False, 0
+    for arm in [arm for arm in core.owed if arm in core.complete]:
+        _answer(core, arm)
+    _see_whether_known(core)
+
+
+def _answer(core: "Core", arm: int) -> None:
+    """Answer the pulls that are owed of a complete arm with its mean, free."""
+    count = core.ledger.counts[arm]
+    if core.live is None or count == 0:  # all its results are excluded: nothing is known of it for now
+        return
+    mean = core.ledger.totals[arm] / count
+    for job, times in core.owed.pop(arm, ()):
+        core.take(job, times, times * mean, times * mean * mean)
+
+
+def _see_whether_known(core: "Core") -> None:
+    if not core.labels.open_ended and len(core.complete - core.withdrawn) >= core.arms_there:
+        core.is_known = True

@@ -1,0 +1,283 @@
+"""The values that the verbs of `AskTell` take and return."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Final, NamedTuple
+
+from boxthirding._text import visible
+from boxthirding.types import Label
+
+PAGE: Final = 100
+"""Arms that a paged call returns by default."""
+
+VIEW_VERSION: Final = 1
+"""Rises when a field of `View.as_dict()` changes its meaning or goes away."""
+
+
+class _Pull(NamedTuple):
+    id: int
+    arm: int
+    """The arm's number in this session, in the random order in which arms are tried."""
+    label: Label
+    pull: int
+    """Which pull of its arm this is, counted from 0; with examples, which example."""
+    payload: Any
+    """What was given as the arm, where that is not the label itself."""
+
+
+class Ticket(_Pull):
+    """One pull, handed to a holder: evaluate the arm once and tell the result under the ticket's id.
+
+    Its fields are `id`, `arm` (the arm's number in this session), `label`, `pull` (which pull of its arm this is,
+    counted from 0; it stays the same when the ticket is given to another holder) and `payload` (what was given as the
+    arm).
+    """
+
+    origin: str | None = None
+    """The session that issued it; no part of its value, so that equal runs give equal tickets."""
+
+
+class Recommendation(NamedTuple):
+    """The arm to take if you stop now."""
+
+    label: Label
+    mean: float
+    """Of all its results that count."""
+    pulls: int
+    level: int | None
+    """How far it has risen, where the policy has levels."""
+
+
+class ArmSummary(NamedTuple):
+    """One arm, as paged lists show it."""
+
+    label: Label
+    mean: float | None
+    """Of all its results that count; None while it has none."""
+    pulls: int
+    level: int | None
+    withdrawn: bool
+
+
+class ArmResult(NamedTuple):
+    """One result of an arm, as it stands now."""
+
+    ticket: int | None
+    """None for a known result, and for one that came after its ticket was told by another holder."""
+    holder: str
+    """Who told it; empty for a known result."""
+    reward: float
+    counts: bool
+    """False while its holder is excluded, and for one that is set aside."""
+
+
+class SetAside(NamedTuple):
+    """A result that is wildly off, and so does not count: correct its ticket, and it does."""
+
+    label: Label
+    pull: int
+    reward: float
+    holder: str
+    """Who told it; empty for a known result."""
+    ticket: int | None
+    """None for a known result, and for one that came after its ticket was told by another holder."""
+
+
+class Rival(NamedTuple):
+    """An arm in a box, as it was at that moment."""
+
+    label: Label
+    mean: float
+    pulls: int
+
+
+class Step(NamedTuple):
+    """Something that happened to an arm."""
+
+    pulls: int
+    """Results of the whole session at that moment."""
+    outcome: str
+    """introduced, lifted, shifted or discarded."""
+    level: int
+    deferment: int
+    mean: float
+    own_pulls: int
+    rivals: tuple[Rival, ...]
+
+
+class Box(NamedTuple):
+    """A page of the arms that stand in a box now, in the order in which they came, with the means they compete with."""
+
+    level: int | None
+    """None for the final, whose arms stand in their boxes too."""
+    deferment: int | None
+    """How often its arms were shifted at this level; None for the pile of those discarded there, and for the final."""
+    size: int
+    """How many arms stand in it."""
+    arms: tuple[Rival, ...]
+
+
+class BoxSize(NamedTuple):
+    """How many arms stand in a box."""
+
+    level: int | None
+    deferment: int | None
+    arms: int
+
+
+@dataclass(frozen=True)
+class Lineage:
+    """The story of an arm: the boxes it was in, its rivals there, and where it stands now."""
+
+    label: Label
+    mean: float | None
+    """Of all its results that count; None while it has none."""
+    pulls: int
+    steps: tuple[Step, ...]
+    place: str
+
+    def __str__(self) -> str:
+        told = f"{self.pulls:,} pulls, mean {self.mean:.4g}" if self.mean is not None else "not tried yet"
+        lines = [f"{visible(self.label)}: {told}" + (f"; {self.place}" if self.place else "")]
+        for step in self.steps:
+            where = f"  after {step.pulls:,} pulls: {step.outcome}"
+            if step.rivals:
+                met = ", ".join(f"{visible(rival.label)} ({rival.mean:.4g})" for rival in step.rivals)
+                where += f" from box ({step.level}, {step.deferment}) with mean {step.mean:.4g}; rivals: {met}"
+            else:
+                where += f" at level {step.level}"
+            lines.append(where)
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Screening:
+    """The chance that a good arm is among those that could still be returned: a number, and a sentence."""
+
+    probability: float
+    candidates: int
+    arms: int | None
+    """How many arms there are; None while an iterator may give more."""
+    share: float
+    """What counts as good: the best `share` of all arms."""
+
+    def __float__(self) -> float:
+        return self.probability
+
+    def __str__(self) -> str:
+        of = f" of {self.arms:,}" if self.arms is not None else ""
+        return (
+            f"{self.candidates:,}{of} arms could still be returned; "
+            f"a top-{100 * self.share:g} % arm is among them with probability {percent(self.probability)}"
+        )
+
+
+class Spread(NamedTuple):
+    """How far results lie from the mean of their arm."""
+
+    squares: float
+    """The sum of the squared distances, over all results that count."""
+    freedom: int
+    """How many results there are beyond the first of each arm."""
+    arms: dict[Label, tuple[int, float]]
+    """For some arms: their results, and their own squared distances."""
+
+
+class Glance(NamedTuple):
+    """How far it was when the last call here returned; nothing is read for it."""
+
+    pulls: int
+    spent: int
+    open: int
+    held: int
+    """Of the open tickets, those that have a holder."""
+    recommendation: Recommendation | None
+
+
+@dataclass(frozen=True)
+class View:
+    """All that can be read of a session or study at one moment. It does not grow with the number of arms."""
+
+    name: str | None
+    status: str
+    """One of open, paused, finished; known, when every example has been evaluated for all that matters."""
+    policy: str
+    """As a SPEC, where it has one."""
+    seed: int
+    direction: str
+    arms: int | None
+    """How many there are; None while an iterator may give more."""
+    tried: int
+    """Arms with a result that counts."""
+    withdrawn: int
+    pulls: int
+    """Results that count now, known ones included."""
+    spent: int
+    """Results that were told through tickets, ever, excluded ones too: what budgets count."""
+    open: int
+    """Tickets that are neither told nor void."""
+    wanted: int
+    """Pulls that the policy has asked for and no holder has been given."""
+    holders: dict[str, int]
+    """Open tickets by holder, those with the most first; tickets without a holder are not in it."""
+    excluded: tuple[str, ...]
+    """Holders whose results do not count."""
+    aside: int
+    """Results that the policy has set aside as wildly off: they do not count."""
+    set_aside: tuple[SetAside, ...]
+    """The ten latest of them."""
+    recommendation: Recommendation | None
+    top: tuple[Recommendation, ...]
+    """The ten best arms."""
+    boxes: tuple[BoxSize, ...]
+    """From the lowest level up, the final last; none where the policy has no boxes."""
+    screening: Screening | None
+    """For the best 1 % of all arms; None where known results have put some arms first."""
+    per_minute: float | None
+    """Results a minute over the latest hundred; None where no clock is read, or with fewer than two results."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the view as plain values for JSON, with the version of their meaning."""
+        best = None if self.recommendation is None else self.recommendation._asdict()
+        return {
+            "version": VIEW_VERSION,
+            **{name: getattr(self, name) for name in _PLAIN},
+            "excluded": list(self.excluded),
+            "set_aside": [result._asdict() for result in self.set_aside],
+            "recommendation": best,
+            "top": [arm._asdict() for arm in self.top],
+            "boxes": [box._asdict() for box in self.boxes],
+            "screening": None if self.screening is None else asdict(self.screening),
+        }
+
+
+_PLAIN: Final = (
+    *("name", "status", "policy", "seed", "direction", "arms", "tried", "withdrawn", "pulls", "spent", "open"),
+    *("wanted", "holders", "aside", "per_minute"),
+)
+
+
+Known = Mapping[Label, Any] | Iterable[tuple[Label, float]]
+"""Known results: a mapping of labels to a reward, a list of rewards, or a mapping of pulls to rewards; or pairs."""
+
+
+def percent(probability: float) -> str:
+    """Return a probability as a percentage that rounds neither 'almost 1' nor 'almost 0' to certainty.
+
+    >>> percent(0.5), percent(0.999933), percent(1.0), percent(2e-9)
+    ('50 %', '99.993 %', '100 %', '0.0000002 %')
+    """
+    share = 100 * probability
+    if probability in (0.0, 1.0) or 1 <= share <= 99:  # noqa: PLR2004  # no digits are needed
+        return f"{share:.0f} %"
+    digits = 1
+    while digits < _DIGITS and float(f"{share:.{digits}f}") in (0.0, 100.0):
+        digits += 1
+    digits = min(_DIGITS, digits + (1 if share > 99 else 0))  # noqa: PLR2004
+    text = f"{share:.{digits}f}"
+    if float(text) == 100.0:  # noqa: PLR2004
+        return f"over {'99.' + '9' * _DIGITS} %"
+    return f"{text} %" if float(text) else f"under {10.0**-_DIGITS:.{_DIGITS}f} %"
+
+
+_DIGITS: Final = 7

@@ -1,0 +1,300 @@
+"""The live parts of a study's page: the boxes move, the answer changes, the curves grow."""
+
+import base64
+import re
+
+import pytest
+from playwright.sync_api import expect
+from served import API, Process, violations, watched
+
+pytestmark = pytest.mark.soak  # `make test` has the screens, and the rating page as most people use it
+
+SCALE = [{"label": "unfunny", "reward": 0}, {"label": "funny", "reward": 1}]
+DOT = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+WIDTHS = (360, 1280, 2560)
+LARGEST = 300_000  # bytes of a reply
+COUNT_MOVES = """() => {
+  window.moves = 0;
+  const animate = Element.prototype.animate;
+  Element.prototype.animate = function (...given) { window.moves += 1; return animate.apply(this, given); };
+}"""
+
+
+class Contest:
+    """A study on a server, and what tells its results."""
+
+    def __init__(self, server, name="captions", arms=60, **settings):
+        self.server, self.path = server, f"/studies/{name}"
+        if isinstance(arms, int):
+            self.worth = {f"Caption {number}": number / arms for number in range(arms)}
+            arms = list(self.worth)
+        about = {"question": "How funny?", "scale": SCALE}
+        body = {"name": name, "arms": arms, "about": about, "seed": 3, **settings}
+        server.call("POST", "/studies", body)
+
+    def tell(self, times, worth=None):
+        """Let some results come in, each the worth of its arm."""
+        worth = self.worth if worth is None else worth
+        while times > 0:
+            asked = self.server.call("POST", f"{self.path}/tickets", {"n": min(times, 8), "holder": "bob"})["tickets"]
+            assert asked
+            results = [{"ticket": one["id"], "reward": worth[one["label"]]} for one in asked]
+            self.server.call("POST", f"{self.path}/results", {"results": results, "together": True})
+            times -= len(asked)
+
+    def get(self, what=""):
+        return self.server.call("GET", f"{self.path}{what}")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with Process(tmp_path_factory.mktemp("live") / "server.db") as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def rated(server):
+    """Return a study that has come some way, and is left as it is."""
+    contest = Contest(server, "rated", arms=300)
+    contest.tell(1000)
+    return contest
+
+
+@pytest.fixture
+def visit(browser, server):
+    """Return what opens a study as an operator sees it."""
+    contexts = []
+
+    def opened(contest, **settings):
+        context = browser.new_context(locale="en-US", **settings)
+        contexts.append(context)
+        assert context.request.post(f"{server.address}{API}/session", data={"secret": server.key}).ok
+        page = context.new_page()
+        page.wrong = watched(page)
+        page.goto(f"{server.address}{contest.path}")
+        page.locator("#answer h2").wait_for()
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+
+
+def sizes(page):
+    """Return the bytes of every reply that a page has read."""
+    read = "() => performance.getEntriesByType('resource').map(one => [one.name, one.decodedBodySize])"
+    return [size for name, size in page.evaluate(read) if API in name]
+
+
+class TestBoxes:
+    def test_the_grid_moves_when_a_rating_arrives(self, server, visit):
+        contest = Contest(server, "moving", arms=300)
+        contest.tell(80)
+        page = visit(contest)
+        page.locator(".arm").first.wait_for()
+        page.evaluate(COUNT_MOVES)
+        pool = page.locator("[data-pool]").inner_text()
+        before = {one["level"]: one["pile"] for one in contest.get("/grid")["levels"]}
+        contest.tell(24)
+        expect(page.locator("[data-pool]")).not_to_have_text(pool)
+        expect(page.locator(".moves")).to_have_text(re.compile("^Just now: “Caption"))
+        after = {one["level"]: one["pile"] for one in contest.get("/grid")["levels"]}
+        assert after != before
+        for level, pile in after.items():
+            expect(page.locator(f"[data-pile='{level}'] .amount")).to_have_text(str(pile))
+        assert page.evaluate("window.moves") > 0
+        assert page.wrong == []
+
+    def test_nothing_travels_where_less_motion_is_wanted(self, server, visit):
+        contest = Contest(server, "calm", arms=300)
+        contest.tell(80)
+        page = visit(contest, reduced_motion="reduce")
+        page.locator(".arm").first.wait_for()
+        page.evaluate(COUNT_MOVES)
+        contest.tell(24)
+        expect(page.locator(".moves")).to_have_text(re.compile("^Just now"))
+        assert page.evaluate("window.moves") == 0
+
+    def test_it_shows_what_the_library_has(self, rated, visit):
+        page = visit(rated)
+        page.locator(".arm").first.wait_for()
+        grid = rated.get("/grid")
+        assert [one["upper"] for one in grid["levels"]][:5] == [True] * 4 + [False]
+        for level in grid["levels"]:
+            row = page.locator(f"[data-row='{level['level']}']")
+            assert row.locator(".pile .amount").inner_text() == (str(level["pile"]) if level["pile"] else "")
+            for box in level["boxes"]:
+                cell = row.locator(f"[data-box='{level['level']}-{box['deferment']}']")
+                assert cell.locator(".arm").count() == len(box["arms"])
+                if not level["open"]:
+                    assert cell.locator(".amount").inner_text().startswith(str(box["size"]))
+        assert page.locator(".final .arm").count() == len(grid["final"]["arms"])
+        assert page.locator(".arm.is-answer").first.get_attribute("aria-label").endswith("the answer now")
+        assert "better" in page.locator(".legend").get_attribute("aria-label")
+
+    def test_a_lower_level_opens(self, rated, visit):
+        page = visit(rated)
+        level = next(one for one in rated.get("/grid")["levels"] if not one["upper"])
+        button = page.get_by_role("button", name=re.compile(f"^Level {level['level']} "))
+        expect(button).to_have_attribute("aria-expanded", "false")
+        row = page.locator(f"[data-row='{level['level']}']")
+        assert row.locator(".arm").count() == 0
+        button.click()
+        expect(button).to_have_attribute("aria-expanded", "true")
+        assert row.locator(".arm").count() == sum(min(6, box["size"]) for box in level["boxes"])
+        button.click()
+        expect(button).to_have_attribute("aria-expanded", "false")
+
+    def test_a_pile_is_listed_by_pages(self, rated, visit):
+        page = visit(rated)
+        level = rated.get("/grid")["levels"][-1]
+        assert level["pile"] > 50
+        page.locator(f"[data-pile='{level['level']}']").click()
+        members = page.locator("dialog .members li")
+        expect(members).to_have_count(50)
+        page.get_by_role("button", name="Show more").click()
+        expect(members).to_have_count(min(100, level["pile"]))
+        assert violations(page) == []
+
+    def test_an_arm_says_what_it_is_to_pointer_and_keyboard(self, rated, visit):
+        page = visit(rated)
+        first, second = page.locator(".arm").nth(0), page.locator(".arm").nth(1)
+        first.hover()
+        tip = page.get_by_role("tooltip")
+        expect(tip).to_contain_text(first.locator(".words").inner_text())
+        page.keyboard.press("Escape")
+        expect(tip).to_be_hidden()
+        first.focus()
+        page.keyboard.press("ArrowRight")
+        expect(second).to_be_focused()
+        expect(tip).to_contain_text("rating")
+        assert page.locator(".arm[tabindex='0']").count() == 1
+
+    @pytest.mark.parametrize(("direction", "better"), [("maximize", "higher"), ("minimize", "lower")])
+    def test_without_boxes_it_is_a_race_that_says_which_way_is_better(self, server, visit, direction, better):
+        contest = Contest(server, f"race-{direction}", arms=12, policy="chase", direction=direction)
+        page = visit(contest)
+        page.get_by_role("heading", name="The race").wait_for()
+        page.locator("#boxes").get_by_text("No ratings yet.").wait_for()
+        contest.tell(9)
+        page.locator("#boxes circle.dot").first.wait_for()
+        page.get_by_text(f"the {better}, the better its mean").wait_for()
+        assert page.get_by_role("link", name="Race").get_attribute("href") == "#boxes"
+        assert page.get_by_role("heading", name="The boxes").count() == 0
+        assert page.wrong == []
+
+    def test_a_policy_that_counts_afresh_at_each_level_says_so(self, server, visit):
+        contest = Contest(server, "afresh", arms=12, policy="b3")
+        page = visit(contest)
+        page.get_by_text("The number on a card is the mean of the ratings at its level").wait_for()
+
+    def test_known_results_are_no_boxes_and_no_race(self, server, visit):
+        contest = Contest(server, "known", arms=4, known=[{"label": "Caption 1", "reward": 1}])
+        page = visit(contest)
+        page.get_by_text("The first ratings put arms into the boxes.").wait_for()
+        assert page.get_by_text("This policy has no boxes").count() == 0
+
+    def test_a_policy_without_boxes_shows_arms_by_mean_and_ratings(self, server, visit):
+        contest = Contest(server, "plain", arms=12, policy="us")
+        contest.tell(40)
+        page = visit(contest)
+        picture = page.get_by_role("img", name=re.compile("^Arms by ratings and mean"))
+        expect(picture.locator("circle")).to_have_count(12)
+        expect(page.locator(".board")).to_be_hidden()
+        assert page.wrong == []
+
+
+class TestAnswer:
+    def test_it_changes_as_ratings_come_in(self, server, visit):
+        contest = Contest(server, "changing", arms=6)
+        page = visit(contest)
+        expect(page.locator("#answer")).to_contain_text("There is no answer before the first rating")
+        contest.tell(60)
+        winner = page.locator("#answer .winner")
+        expect(winner).to_have_text("Caption 5")
+        expect(page.locator("#answer .ranking tbody tr")).to_have_count(6)
+        turned = {label: 1 - worth for label, worth in contest.worth.items()}
+        while contest.get("/answer")["answer"]["text"] == "Caption 5":
+            contest.tell(40, turned)
+        answer = contest.get("/answer")["answer"]
+        expect(winner).to_have_text(answer["text"])
+        expect(page.locator("#answer .facts")).to_contain_text("The answer for")
+        assert page.wrong == []
+
+    def test_it_says_how_far_to_believe_it(self, rated, visit):
+        page = visit(rated)
+        said = rated.get("/answer")
+        expect(page.locator("#answer .belief")).to_have_text(said["words"])
+        expect(page.locator("#answer .facts")).to_contain_text(said["screening"]["percent"].replace(" %", "%"))
+        assert page.locator("#answer .ranking tbody th").all_inner_texts()[0].startswith(said["answer"]["text"])
+
+    def test_pictures_are_shown_wherever_an_arm_is(self, server, visit, browser):
+        upload = browser.new_context().request.post(
+            f"{server.address}{API}/pictures", data=DOT, headers={"Authorization": f"Bearer {server.key}"}
+        )
+        picture = upload.json()["id"]
+        arms = [{"label": name, "text": f"Drawing {name}", "picture": picture} for name in "abc"]
+        contest = Contest(server, "pictures", arms)
+        contest.tell(20, dict.fromkeys("abc", 0.5))
+        page = visit(contest)
+        for place in ("#answer .winner", "#answer .ranking tr", ".arm"):
+            image = page.locator(f"{place} img").first
+            image.scroll_into_view_if_needed()
+            page.wait_for_function("one => one.complete && one.naturalWidth > 0", arg=image.element_handle())
+        assert (page.wrong, violations(page)) == ([], [])
+
+
+class TestCurves:
+    def test_they_grow_and_say_what_they_show(self, server, visit):
+        contest = Contest(server, "growing")
+        contest.tell(40)
+        page = visit(contest)
+        page.locator("#curves").scroll_into_view_if_needed()
+        tried = page.get_by_role("img", name=re.compile("^Arms tried"))
+        expect(tried).to_have_attribute("aria-label", re.compile("with 40 ratings"))
+        contest.tell(24)
+        expect(tried).to_have_attribute("aria-label", re.compile("with 64 ratings"))
+        for name in ("The mean of the answer", "Ratings over time"):
+            expect(page.get_by_role("img", name=re.compile(f"^{name}"))).to_be_visible()
+        expect(page.locator("#curves")).to_contain_text("No response times yet")
+
+    def test_few_ratings_are_counted_in_whole_numbers(self, server, visit):
+        contest = Contest(server, "few", arms=9)
+        contest.tell(3)
+        page = visit(contest)
+        page.locator("#curves").scroll_into_view_if_needed()
+        for name in ("Arms tried", "Ratings over time"):
+            picture = page.get_by_role("img", name=re.compile(f"^{name}"))
+            up = picture.locator("text[text-anchor='end']").all_text_contents()
+            assert up == ["0", "1", "2", "3"]
+        along = page.get_by_role("img", name=re.compile("^Arms tried")).locator("text[text-anchor='middle']")
+        assert along.all_text_contents() == ["0", "1", "2", "3", "ratings"]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_nothing_is_wrong_at_any_width_in_either_theme(rated, visit, width, theme):
+    page = visit(rated, viewport={"width": width, "height": 900}, color_scheme=theme, reduced_motion="reduce")
+    page.locator("#curves svg").nth(2).wait_for()
+    page.locator(".arm").first.wait_for()
+    assert (page.wrong, violations(page)) == ([], [])
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert max(sizes(page)) < LARGEST
+
+
+def test_a_part_that_is_far_from_view_asks_for_nothing(server, visit):
+    contest = Contest(server, "far", arms=300)
+    contest.tell(80)
+    page = visit(contest, viewport={"width": 1280, "height": 200})
+    page.locator("#curves svg").first.wait_for()
+    asked = []
+    page.on("request", lambda one: asked.append(one.url.rsplit("/", 1)[1].partition("?")[0]))
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    with page.expect_response(lambda one: one.url.endswith("/answer")):
+        contest.tell(24)
+    assert not {"grid", "history"} & set(asked)
+    pool = page.locator("[data-pool]").inner_text()
+    page.locator("#boxes").scroll_into_view_if_needed()
+    expect(page.locator("[data-pool]")).not_to_have_text(pool)

@@ -1,0 +1,180 @@
+"""A study as one page: complete, escaped, without network."""
+
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from boxthirding.report.study_page import study_page
+from boxthirding.storage.memory import MemoryJournal
+from boxthirding.study import Settings, Study
+
+SCALE = [{"label": "unfunny", "reward": 0.0}, {"label": "funny", "reward": 1.0}]
+DETAILS = {"rating": {"question": "How <b>funny</b> is it?", "scale": SCALE}}
+
+
+class Page(HTMLParser):
+    """What a page has in it."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.text, self.tags, self.words = text, [], []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+    def says(self, words):
+        return words in " ".join(" ".join(self.words).split())
+
+
+def made(arms=40, pulls=300, details=DETAILS, **settings):
+    study = Study("contest", MemoryJournal(), Settings(arms=arms, details=details, **settings))
+    draws = np.random.default_rng(2)
+    worth = {}
+    for done in range(pulls):
+        (ticket,) = study.ask(holder=f"rater {done % 3}")
+        mean = worth.setdefault(ticket.label, draws.random())
+        study.tell(ticket, float(draws.random() < mean), details={"seconds": 1.2})
+    return study
+
+
+@pytest.fixture(scope="module")
+def study():
+    return made([f"<script>caption</script> {number}" for number in range(40)])
+
+
+@pytest.fixture(scope="module")
+def page(study):
+    return Page(study_page(study))
+
+
+def test_it_has_every_part(page):
+    headings = re.findall(r"<h2>(.*?)</h2>", page.text)
+    assert headings == [
+        "The answer",
+        "The best 10 of 40 arms tried",
+        "How it got there",
+        "The curves",
+        "How it was collected",
+        "What may be believed",
+    ]
+    figures = re.findall(r"<figcaption>(.*?)</figcaption>", page.text)
+    assert figures == ["The mean of the answer", "Arms tried", "Ratings over time", "Response times"]
+
+
+def test_the_answer_and_its_interval(study, page):
+    best = study.recommend()
+    assert page.says(str(best.label))
+    found = re.search(r"Mean (\S+) over ([\d,]+) ratings, 95 % interval (\S+) to (\S+)\.", page.text)
+    mean, pulls, low, high = [float(number.replace(",", "")) for number in found.groups()]
+    assert (mean, pulls) == (pytest.approx(best.mean, rel=1e-3), best.pulls)
+    assert 0 <= low <= mean <= high <= 1
+
+
+def test_how_it_was_collected(page):
+    for words in (
+        "unfunny (0), funny (1)",
+        "40; 40 tried",
+        "300",
+        "b3auto, seed 0",
+        "half under 1.2 seconds",
+        "larger",
+    ):
+        assert page.says(words)
+    assert re.search(r"Raters and workers</th><td>3</td>", page.text)
+
+
+def test_results_that_are_set_aside_are_named():
+    study = Study("contest", MemoryJournal(), Settings(arms=[f"arm <{number}>" for number in range(12)]))
+    draws = np.random.default_rng(2)
+    for number in range(400):
+        (ticket,) = study.ask()
+        study.tell(ticket, 1e6 if number > 200 and number % 29 == 0 else float(draws.normal()))
+    view, page = study.view(), Page(study_page(study))
+    latest = view.set_aside[-1]
+    assert view.aside > 0
+    assert page.says(f"{view.aside} results wildly off, which do not count: {latest.label} 1e+06")
+
+
+def test_what_may_be_believed(page):
+    assert page.says("Winners look better than they are")
+    assert page.says("still running when this page was made")
+
+
+def test_text_of_others_is_text(page):
+    assert [attrs for tag, attrs in page.tags if tag == "script"] == [{"type": "module"}]  # ours
+    assert "<b>" not in page.text
+    assert page.says("How <b>funny</b> is it?")
+
+
+def test_it_needs_no_network(page):
+    addresses = [value for _, attrs in page.tags for name, value in attrs.items() if name in ("src", "href")]
+    assert addresses == []
+    assert re.findall(r"url\(|@import|https?://(?!www\.w3\.org/2000/svg)", page.text) == []
+
+
+def test_a_picture_is_in_the_page():
+    study = made({"a": {"text": "A cat", "picture": "1" * 32}, "b": {"picture": "2" * 32}}, 30)
+    page = Page(study_page(study, lambda key: ("image/png", key.encode())))
+    image, *_ = [attrs for tag, attrs in page.tags if tag == "img"]
+    assert image["src"].startswith("data:image/png;base64,")
+    assert not [tag for tag, _ in Page(study_page(study)).tags if tag == "img"]
+
+
+def test_pictures_without_a_text_go_by_their_labels_and_are_in_the_list_where_they_are_small():
+    study = made({name: {"text": "", "picture": name * 32} for name in "abc"}, 12)
+    page = Page(study_page(study, lambda key: ("image/png", key.encode() * (1 if key[0] != "c" else 100_000))))
+    listed = [attrs["alt"] for tag, attrs in page.tags if tag == "img"]
+    assert sorted(listed[1:]) == ["a", "b"]
+    assert listed[0] == study.recommend().label
+    assert re.findall(r'<p class="winner"><span translate="no">(.*?)</span>', page.text) == [listed[0]]
+
+
+def test_without_a_result_it_says_so():
+    page = Page(study_page(made(pulls=0)))
+    assert page.says("No result yet, so there is no answer.")
+    assert not page.says("First and last result")
+    assert not page.says("What may be believed")
+
+
+def test_a_policy_without_boxes_has_no_climb():
+    page = Page(study_page(made(policy="us", pulls=60)))
+    assert page.says("This policy has no boxes to climb.")
+    assert "level" not in re.findall(r"<th[^>]*>(.*?)</th>", page.text)
+
+
+def test_a_policy_with_boxes_is_not_said_to_have_none_before_arms_have_met():
+    page = Page(study_page(made(pulls=1)))
+    assert page.says("It has met no other arm in a box yet.")
+    assert page.says("contest , running")
+
+
+def test_a_study_that_no_server_collected_has_no_question():
+    page = Page(study_page(made(details=None, pulls=60)))
+    assert page.says("contest")
+    assert not page.says("Question")
+
+
+def test_the_columns_of_the_answer_are_shown_unless_raters_did_not_see_them():
+    arms = {f"c{number}": {"arm": f"c{number}", "x": "0.5", "<y>": 7, "note": "", "more": [1]} for number in range(9)}
+    text = study_page(made(arms, pulls=30, details=None))
+    assert re.search(r'<p class="winner">.*?c\d.*?</p><p class="soft">.*?x 0\.5, &lt;y&gt; 7<', text)
+    assert "x 0.5" not in study_page(made(arms, pulls=30))
+
+
+def test_results_left_out_are_named():
+    study = made(pulls=60)
+    study.exclude("rater 1")
+    page = Page(study_page(study))
+    assert page.says("Results of 1 rater were left out by hand.")
+    assert page.says("40 of 60 told")
+
+
+def test_known_results_make_the_chance_inexact():
+    assert Page(study_page(made(pulls=30, known={3: 1.0}))).says("Known results put some arms first")

@@ -1,0 +1,31 @@
+"""What a rule knows of each arm, held against the ledger."""
+
+import pytest
+
+from boxthirding.policies import final
+
+
+def sums_in_state(core):
+    """Return what the rule knows of each arm: results and their sum, those of open lifts and pending changes too."""
+    state, sums = core.live.arrays, {}
+    origin = state.facts[final.ORIGIN] if hasattr(state, "facts") else 0.0
+    for arm in range(min(core.labels.numbered, len(state.pulls))):
+        pulls, total = int(state.pulls[arm]), float(state.total[arm])
+        if hasattr(state, "new_pulls") and state.due[arm] > 0:
+            pulls, total = pulls + int(state.new_pulls[arm]), total + float(state.new_total[arm])
+        sums[arm] = (pulls, total + origin * pulls)
+    for job in core.jobs.values():
+        for times, change, _ in job.changes or ():
+            pulls, total = sums[job.arm]
+            sums[job.arm] = (pulls + times, total + change)
+    return sums
+
+
+def check_sums(core):
+    """Hold the state against the ledger, where the policy does not forget."""
+    if core.policy.forgets or core.policy.rule.amend is None:
+        return
+    for arm, (pulls, total) in sums_in_state(core).items():
+        if arm not in core.withdrawn:
+            assert pulls == core.ledger.counts[arm]
+            assert total == pytest.approx(core.ledger.totals[arm], abs=1e-6)
