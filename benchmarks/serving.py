@@ -60,7 +60,7 @@ async def per_second(raters: list["Rater"], what: str, each: int) -> float:
 
 @asynccontextmanager
 async def streams(server: "ServerProcess", number: int) -> Any:
-    """Have event streams open, each from now on, as a page has it."""
+    """Have event streams open, each from now on, as the page of a study has it."""
     seq = (await server.get(f"/studies/{STUDY}"))["seq"]
     ready = [asyncio.Event() for _ in range(number)]
     readers = [asyncio.create_task(_listen(server, seq, event)) for event in ready]
@@ -74,7 +74,7 @@ async def streams(server: "ServerProcess", number: int) -> Any:
 
 async def _listen(server: "ServerProcess", seq: int, ready: asyncio.Event) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-    head = f"GET /api/v1/studies/{STUDY}/stream?after={seq} HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+    head = f"GET /api/v1/studies/{STUDY}/stream?brief=true&after={seq} HTTP/1.1\r\nHost: 127.0.0.1\r\n"
     writer.write(f"{head}Authorization: Bearer {server.key}\r\n\r\n".encode())
     try:
         while await reader.read(1 << 20):

@@ -4,13 +4,17 @@ import http.client
 import json
 import socket
 import threading
+import time
 
 import pytest
 import uvicorn
 from serving import API, Server
 
 from boxthirding import open_study
+from boxthirding.errors import StudyUnavailable
+from boxthirding.service import streams
 from boxthirding.service.limits import Limits
+from boxthirding.service.streams import page
 from boxthirding.storage.opening import delete_study
 
 
@@ -36,10 +40,10 @@ def live(tmp_path):
 class Stream:
     """A reader of server-sent events."""
 
-    def __init__(self, server, key, after=None, **headers):
+    def __init__(self, server, key, after=None, query="", **headers):
         more = {} if after is None else {"Last-Event-ID": str(after)}
         connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=120)
-        path = f"{API}/studies/captions/stream"
+        path = f"{API}/studies/captions/stream{query}"
         connection.request("GET", path, headers={"Authorization": f"Bearer {key}", **more, **headers})
         self.reply = connection.getresponse()
         server.connections += [connection, self.reply]
@@ -106,6 +110,72 @@ def test_more_events_than_are_kept_in_memory_are_read_from_the_journal(live):
     for _ in range(1300):
         study.tell(study.ask()[0], 1.0)
     assert [event["seq"] for event in Stream(live, live.key).next(2601)] == list(range(1, 2602))
+
+
+def test_a_brief_stream_says_how_far_the_journal_is(live):
+    study = live.study()
+    for _ in range(5):
+        study.tell(study.ask()[0], 1.0)
+    stream = Stream(live, live.key, query="?brief=true")
+    assert stream.next(1) == [{"seq": 11}]
+    study.tell_all([(ticket, 1.0) for ticket in study.ask(3)])
+    said = stream.next(1)
+    while said[-1]["seq"] < study.seq:  # a moment may end between two events
+        said += stream.next(1)
+    assert said[-1] == {"seq": study.seq}
+    assert len(said) < study.seq - 11
+    study.pause()
+    assert Stream(live, live.key, after=study.seq - 1, query="?brief=true").next(1) == [{"seq": study.seq}]
+
+
+def test_streams_in_step_share_what_is_read_of_the_journal(live, monkeypatch):
+    study = live.study(arms=[f"caption {number}" for number in range(50)])
+    for _ in range(1300):
+        study.tell(study.ask()[0], 1.0)
+    reads = []
+
+    def slowly(study, after, count):
+        reads.append(after)
+        time.sleep(0.5)  # until the other stream has come
+        return page(study, after, count)
+
+    monkeypatch.setattr(streams, "page", slowly)
+    both = [Stream(live, live.key) for _ in range(2)]
+    for stream in both:
+        assert [event["seq"] for event in stream.next(2601)] == list(range(1, 2602))
+    assert len(reads) == len({*reads})
+
+
+@pytest.mark.parametrize("query", ["", "?brief=true"])
+def test_what_happens_while_no_stream_is_open_is_brought_to_the_next(live, query):
+    study = live.study()
+    announcer = live.service.studies.get("captions").announcer
+    stream = Stream(live, live.key, after=1, query=query)
+    assert stream.reply.readline() == b": welcome\n"
+    live.connections.pop().close()
+    live.connections.pop().close()
+    while announcer.open:
+        time.sleep(0.01)
+    study.pause()
+    assert [event["seq"] for event in Stream(live, live.key, after=1, query=query).next(1)] == [2]
+
+
+def test_a_page_that_could_not_be_read_is_read_again(live, monkeypatch):
+    live.study()
+    failed = []
+
+    def once_not(study, after, count):
+        if not failed:
+            failed.append(after)
+            raise StudyUnavailable("the database is away", transient=True)
+        return page(study, after, count)
+
+    brief = Stream(live, live.key, after=1, query="?brief=true")  # open all the time
+    monkeypatch.setattr(streams, "page", once_not)
+    assert Stream(live, live.key).next(1) == []
+    assert [event["event"] for event in Stream(live, live.key).next(1)] == ["created"]
+    live.operator.post(f"{API}/studies/captions/pause")
+    assert brief.next(1) == [{"seq": 2}]
 
 
 def test_a_stream_ends_when_its_key_is_revoked(live):

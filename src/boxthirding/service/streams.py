@@ -24,7 +24,7 @@ LOOK: Final = 2.0
 """Seconds after which the journal is looked at for what other processes wrote."""
 
 PAGE: Final = 500
-_RECENT: Final = 4 * PAGE
+_RECENT: Final = 16 * PAGE  # more than a busy server writes in a pause
 _SHARED: Final = 16  # pages that streams share
 
 
@@ -33,11 +33,11 @@ class Announcer:
 
     def __init__(self, study: Study) -> None:
         self._study = study
-        self._recent: deque[tuple[int, Event]] = deque(maxlen=_RECENT)
-        self._news: asyncio.Event | None = None  # there while streams are open
+        self._recent: deque[tuple[int, Event]] = deque(maxlen=_RECENT)  # while streams are open
+        self._news: asyncio.Event | None = None  # there since the first stream
         self._loop: asyncio.AbstractEventLoop | None = None
         self._is_due = False  # whether a wake-up is on its way
-        self._pages: dict[int, tuple[bytes, int]] = {}  # by what they come after: pages since the last wake-up
+        self._pages: dict[tuple[int, bool], asyncio.Task[tuple[bytes, int]]] = {}  # since the last wake-up
         self.open = 0
         """Streams now."""
         self.is_gone = False
@@ -45,27 +45,35 @@ class Announcer:
         study.listen(self.hear)
 
     def hear(self, seq: int, event: Event) -> None:
-        """Take note of an event, in whichever thread."""
+        """Take note of an event, in whichever thread; a stream that opens later reads it from the journal."""
+        if not self.open:
+            self._recent.clear()
+            return
         if self._recent and seq != self._recent[-1][0] + 1:
             self._recent.clear()
         self._recent.append((seq, event))
         loop = self._loop
-        if self.open and loop is not None and not self._is_due:
+        if loop is not None and not self._is_due:
             self._is_due = True
             loop.call_soon_threadsafe(loop.call_later, PAUSE, self._wake)
 
-    async def stream(self, after: int, is_valid: Callable[[], bool]) -> AsyncIterator[bytes]:
-        """Yield what happened after an event and what happens next, until the listener may hear no more."""
+    async def stream(self, after: int, is_valid: Callable[[], bool], *, brief: bool = False) -> AsyncIterator[bytes]:
+        """Yield what happened after an event and what happens next, until the listener may hear no more.
+
+        A brief stream says how far the journal is, and not what happened.
+        """
         self._loop = asyncio.get_running_loop()
         if self._news is None:
             self._news = asyncio.Event()
+        if not self.open:
+            self._pages.clear()  # nothing was heard meanwhile
         self.open += 1
         quiet = 0.0
-        yield b": welcome\nretry: 2000\n\n"
         try:
+            yield b": welcome\nretry: 2000\n\n"
             while is_valid():
                 news = self._news  # before the look: what comes after it wakes us, when more has gathered
-                text, last = await self._after(after)
+                text, last = await self._after(after, brief=brief)
                 is_whole, after = last - after >= PAGE, last
                 if text:
                     quiet = 0.0
@@ -94,24 +102,27 @@ class Announcer:
         if news is not None:
             news.set()
 
-    async def _after(self, after: int) -> tuple[bytes, int]:
-        """Return a page of events after a number as text, and the last number in it; streams in step share the text."""
-        if after in self._pages:
-            return self._pages[after]
+    async def _after(self, after: int, *, brief: bool) -> tuple[bytes, int]:
+        """Return a page of what came after an event, and the last number in it; streams in step share the work."""
+        place = after, brief
+        made = self._pages.get(place)
+        if made is None or (made.done() and made.exception() is not None):
+            if len(self._pages) >= _SHARED:
+                self._pages.clear()
+            made = self._pages[place] = asyncio.create_task(self._summed_up(after) if brief else self._told(after))
+        return await asyncio.shield(made)  # a stream that is closed meanwhile takes nothing from the others
+
+    async def _summed_up(self, after: int) -> tuple[bytes, int]:
+        last = self._recent[-1][0] if self._recent else await run_in_threadpool(lambda: self._study.seq)
+        return (f'id: {last}\ndata: {{"seq":{last}}}\n\n'.encode(), last) if last > after else (b"", after)
+
+    async def _told(self, after: int) -> tuple[bytes, int]:
         recent = list(self._recent)
         if recent and recent[0][0] <= after + 1:
             entries: list[Entry | Damaged] = [Entry(*pair) for pair in recent[after + 1 - recent[0][0] :][:PAGE]]
-            if not entries:
-                return b"", after
         else:
             entries = await run_in_threadpool(page, self._study, after, PAGE)
-        if not entries:
-            return b"", after
-        text = "".join([_written(entry) for entry in entries]).encode()
-        if len(self._pages) >= _SHARED:
-            self._pages.clear()
-        self._pages[after] = text, entries[-1].seq
-        return self._pages[after]
+        return "".join([_written(entry) for entry in entries]).encode(), entries[-1].seq if entries else after
 
 
 def page(study: Study, after: int, count: int) -> list[Entry | Damaged]:

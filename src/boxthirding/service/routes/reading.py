@@ -17,7 +17,6 @@ from boxthirding.service.routes.studies import served
 from boxthirding.service.service import Service
 from boxthirding.service.sizes import leading, part
 from boxthirding.service.streams import page, shown
-from boxthirding.service.studies import Served
 from boxthirding.service.tally import unusual
 from boxthirding.storage.pictures import picture_of
 
@@ -86,8 +85,14 @@ def stream(
     name: str,
     after: After = 0,
     last_event_id: Annotated[str | None, Header()] = None,
+    *,
+    brief: Annotated[bool, Query(description="Say how far the journal is, and not what happened.")] = False,
 ) -> Response:
-    """Stream what happens, as server-sent events; a browser resumes by itself with Last-Event-ID."""
+    """Stream what happens, as server-sent events; a browser resumes by itself with Last-Event-ID.
+
+    Events come at most twice a second, together. A message of a brief stream is `{"seq": 1234}`, the number of the last
+    event, for a page that reads again what it shows.
+    """
     if last_event_id is not None:
         if not (last_event_id.isascii() and last_event_id.isdigit() and len(last_event_id) <= 16):  # noqa: PLR2004
             said = f"Last-Event-ID is {last_event_id[:40]!r}, but must be the number of an event"
@@ -97,7 +102,8 @@ def stream(
     most = service.options.limits.streams
     if service.streams.get(key.id, 0) >= most:
         raise TooMany(f"a key may have {most} event streams open, and this one has", 60)
-    return EventSourceResponse(_counted(request, service, served(request, name), after))
+    heard = served(request, name).announcer.stream(after, _validity(request, service), brief=brief)
+    return EventSourceResponse(_counted(request, service, heard))
 
 
 @router.get("/studies/{name}/results.csv", **needs(READER))
@@ -130,12 +136,12 @@ def report_html(request: Request, name: str) -> Response:
     return _download(f"{name}-report.html", "text/html", iter([page.encode("utf-8", "replace")]))
 
 
-async def _counted(request: Request, service: Service, one: Served, after: int) -> AsyncIterator[bytes]:
-    """Stream as long as the key is valid, and count the streams of a key."""
+async def _counted(request: Request, service: Service, heard: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Pass a stream on, and count the streams of a key."""
     key = key_of(request)
     service.streams[key.id] = service.streams.get(key.id, 0) + 1
     try:
-        async for text in one.announcer.stream(after, _validity(request, service)):
+        async for text in heard:
             yield text
     finally:
         service.streams[key.id] -= 1

@@ -69,15 +69,15 @@ const ASLEEP = 30_000; // a longer pause between them means that the browser sle
 const RETRY = [1_000, 2_000, 5_000, 10_000]; // milliseconds until the next attempt, when the browser has given up
 
 /**
- * Hear what happens to a study after event number `after`.
+ * Hear that something happens to a study after event number `after`.
  *
- * onEvent(event) is called for each. onState(state, problem) is called with "live" once the stream is open, and again
+ * onNews() is called at most twice a second. onState(state, problem) is called with "live" once the stream is open, and again
  * when it came back (what the page shows may be old: read it again); "cut off" while it is not, and it comes back by
  * itself; "gone" when the study was deleted; "out" when the key is of no more use. The last two end the stream. It is
  * closed while the page is hidden, as a browser has few connections to a server, and then hears what it missed.
  * Returns a function that stops listening.
  */
-export function listen(study, after, onEvent, onState) {
+export function listen(study, after, onNews, onState) {
   let last = after;
   let source = null;
   let attempts = 0;
@@ -88,15 +88,14 @@ export function listen(study, after, onEvent, onState) {
   function open() {
     clearTimeout(timer);
     source?.close();
-    source = new EventSource(`${API}${studyPath(study)}/stream?after=${last}`);
+    source = new EventSource(`${API}${studyPath(study)}/stream?brief=true&after=${last}`);
     source.onopen = () => {
       attempts = 0;
       onState("live");
     };
     source.onmessage = (message) => {
-      const event = JSON.parse(message.data);
-      last = event.seq;
-      onEvent(event);
+      last = JSON.parse(message.data).seq;
+      onNews();
     };
     source.onerror = () => {
       onState("cut off");

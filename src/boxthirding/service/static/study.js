@@ -22,13 +22,11 @@ const THEN = { curves, raters, arms, share }; // for the server, they are more w
  *
  * name, view (the latest, as GET /studies/{name}?brief=true has it), key (of the reader: scope and study)
  * call(method, path, body): a call below the study's path, such as call("GET", "/top?k=5")
- * onChange(callback): callback(view, events) when something has happened, at most twice a second; events are those since
- *   the last call, and empty when the page was cut off and the view was read anew
+ * onChange(callback): callback(view) when something has happened, at most twice a second
  * refresh(): read the view and tell all parts, after something was changed here
  */
 class Study {
   #listeners = [];
-  #events = [];
   #timer = null;
   #busy = false;
   #due = false;
@@ -50,11 +48,6 @@ class Study {
 
   onChange(callback) {
     this.#listeners.push(callback);
-  }
-
-  heard(event) {
-    this.#events.push(event);
-    this.later();
   }
 
   later() {
@@ -87,9 +80,8 @@ class Study {
 
   #tell(view) {
     this.view = view;
-    const events = this.#events.splice(0);
     if (isLive) upToDate(true);
-    for (const callback of this.#listeners) callback(view, events);
+    for (const callback of this.#listeners) callback(view);
   }
 }
 
@@ -150,7 +142,7 @@ async function start() {
   study = new Study(view, key);
   const first = Object.entries(FIRST).map(([part, begin]) => begin(document.getElementById(part), study));
   sections.hidden = false;
-  listen(name, view.seq, (event) => study.heard(event), state);
+  listen(name, view.seq, () => study.later(), state);
   await Promise.allSettled(first);
   for (const [part, begin] of Object.entries(THEN)) begin(document.getElementById(part), study);
 }
