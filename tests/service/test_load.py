@@ -113,4 +113,4 @@ def test_fifty_dashboards_cost_less_than_a_tenth(server, say):
     mean, error = statistics.mean(shares), statistics.stdev(shares) / ROUNDS**0.5
     seconds = time.perf_counter() - began
     say(f"with {STREAMS} event streams: {mean:.2f} ± {error:.2f} of the ratings ({seconds:.0f} s)")
-    assert mean + 3 * error > 0.9  # a cost of a tenth is refused one time in a hundred
+    assert mean + error > 0.9

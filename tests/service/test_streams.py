@@ -128,6 +128,11 @@ def test_a_brief_stream_says_how_far_the_journal_is(live):
     assert Stream(live, live.key, after=study.seq - 1, query="?brief=true").next(1) == [{"seq": study.seq}]
 
 
+def test_a_brief_stream_of_another_study_of_the_name_begins_anew(live):
+    live.study()
+    assert Stream(live, live.key, after=31, query="?brief=true").next(1) == [{"seq": 1}]
+
+
 def test_streams_in_step_share_what_is_read_of_the_journal(live, monkeypatch):
     study = live.study(arms=[f"caption {number}" for number in range(50)])
     for _ in range(1300):

@@ -1,6 +1,8 @@
 """Examples that run out: a pair of arm and example is evaluated once, ever, and a complete arm is known exactly."""
 
 import pickle
+import random
+import statistics
 
 import pytest
 from asking import pull, refused
@@ -53,6 +55,89 @@ def test_or_when_the_policy_has_asked_for_nothing_else_for_as_many_pulls_as_were
     assert session.view().status == "known"
     assert session.spent < 200  # most were not worth all of their examples
     assert session.recommend()[:3] == (7, 1.0, 4)
+
+
+AMENDABLE = ["b3", "b3:reuse=pool", "b3:reuse=topup", "b3auto", "chase", "us", "prose:sigma=0.5", "asha"]
+
+
+def could_be_best(scores, told, examples):
+    """Return the arms that are not complete, and not two standard errors below the best one that is."""
+    results = {arm: [scores[arm][pull] for pull in pulls] for arm, pulls in told.items()}
+    repeats = sum(len(of) - 1 for of in results.values())
+    squares = sum(sum((score - statistics.fmean(of)) ** 2 for score in of) for of in results.values())
+    complete = [statistics.fmean(of) for of in results.values() if len(of) == examples]
+    if not repeats or not complete:
+        return []
+    deviation = (squares / repeats) ** 0.5
+    return [
+        arm
+        for arm, of in results.items()
+        if len(of) < examples
+        and statistics.fmean(of) + 2 * deviation * (1 / len(of) - 1 / examples) ** 0.5 > max(complete)
+    ]
+
+
+@pytest.mark.parametrize("policy", AMENDABLE)
+@pytest.mark.parametrize("at_once", [1, 5])
+@pytest.mark.parametrize("direction", ["maximize", "minimize"])
+def test_it_is_not_known_while_another_arm_may_be_as_good(policy, at_once, direction):
+    sign = 1 if direction == "maximize" else -1
+    for seed in range(8):
+        rng = random.Random(seed)
+        scores = [[centre + rng.gauss(0, 1) for _ in range(5)] for centre in [rng.gauss(0, 1) for _ in range(8)]]
+        session = Session(8, policy, examples=5, seed=seed, direction=direction)
+        told = {}
+        while tickets := session.ask(at_once):
+            for ticket in tickets:
+                told.setdefault(ticket.label, []).append(ticket.pull)
+                session.tell(ticket, sign * scores[ticket.label][ticket.pull])
+        assert session.view().status == "known"
+        assert not could_be_best(scores, told, 5)
+        assert all(len(pulls) == len({*pulls}) for pulls in told.values())
+
+
+@pytest.mark.parametrize("policy", ["b3auto", "chase"])
+def test_few_examples_seldom_mislead(policy):
+    misled = 0
+    for seed in range(60):
+        rng = random.Random(seed)
+        scores = [[centre + rng.gauss(0, 2) for _ in range(5)] for centre in [rng.gauss(0, 1) for _ in range(8)]]
+        session = Session(8, policy, examples=5, seed=seed)
+        while tickets := session.ask():
+            session.tell(tickets[0], scores[tickets[0].label][tickets[0].pull])
+        means = [statistics.fmean(of) for of in scores]
+        misled += means[session.recommend().label] < max(means)
+    assert misled <= 3  # two standard errors; the seeds are fixed, so chance has no part
+
+
+def test_withdrawn_arms_are_out_of_the_question():
+    for seed in range(20):
+        rng = random.Random(seed)
+        session = Session(8, "b3auto", examples=5, seed=seed)
+        told = []
+        while tickets := session.ask():
+            told.append(tickets[0].label)
+            session.tell(tickets[0], rng.gauss(tickets[0].label == 3, 1))
+            if len(told) == 10:
+                gone = next(arm for arm in range(8) if 0 < told.count(arm) < 5)
+                session.withdraw(gone)
+        assert gone not in told[10:]
+        assert session.view().status == "known"
+
+
+def test_one_unlucky_example_does_not_end_an_arm():
+    session = Session(2, "b3auto", examples=10)
+    scores = {0: [0.3, 0.8] * 5, 1: [0.2] + [0.8] * 9}  # by example
+    while tickets := session.ask():
+        session.tell(tickets[0], scores[tickets[0].label][tickets[0].pull])
+    assert session.recommend()[:3] == (1, pytest.approx(0.74), 10)
+
+
+def test_a_policy_that_cannot_be_amended_ends_by_itself():
+    session = Session(5, "bsh", examples=3)
+    while tickets := session.ask():
+        session.tell(tickets[0], reward(tickets[0]))
+    assert session.view().status == "known"
 
 
 def test_withdrawn_arms_need_not_be_complete():

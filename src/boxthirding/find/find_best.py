@@ -74,7 +74,7 @@ def find_best(  # noqa: PLR0913  # two that are needed, and an option for each w
         Evaluations under way when it is reached are waited for, so the last of them may exceed it.
     examples : sequence or Examples, optional
         Pull k of every arm sees the same example, and a pair of arm and example is evaluated once, ever, unless it is
-        `Examples(…, repeat=True)`. The run ends as "known" when nothing is left to evaluate.
+        `Examples(…, repeat=True)`. The run ends as "known" when no example that is left could change the answer.
     known : mapping or pairs, optional
         Results that are there already and need not be paid for: {label: reward}, {label: [reward, …]} or (label,
         reward) pairs; with examples {label: {index of the example: reward}}. Those that a study has already are not

@@ -114,7 +114,9 @@ class Announcer:
 
     async def _summed_up(self, after: int) -> tuple[bytes, int]:
         last = self._recent[-1][0] if self._recent else await run_in_threadpool(lambda: self._study.seq)
-        return (f'id: {last}\ndata: {{"seq":{last}}}\n\n'.encode(), last) if last > after else (b"", after)
+        if last == after:  # less: another study has the name now
+            return b"", after
+        return f'id: {last}\ndata: {{"seq":{last}}}\n\n'.encode(), last
 
     async def _told(self, after: int) -> tuple[bytes, int]:
         recent = list(self._recent)

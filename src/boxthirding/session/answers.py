@@ -9,6 +9,7 @@ from typing import Any, Final
 from boxthirding._checks import is_number, whole
 from boxthirding.errors import InvalidInput
 from boxthirding.policies.spec import shown
+from boxthirding.session import examples
 from boxthirding.session.aside import set_aside
 from boxthirding.session.core import Core
 from boxthirding.session.history import Moment, Row
@@ -278,7 +279,7 @@ def view(core: Core, *, name: str | None, status: str, per_minute: float | None)
     sizes = [] if core.live is None else core.record.sizes(core.live.arrays)
     return View(
         name=name,
-        status="known" if core.is_known and status == "open" else status,
+        status="known" if status == "open" and examples.is_over(core) else status,
         policy="" if core.live is None else shown(core.policy),
         seed=core.seed,
         direction=core.direction,

@@ -310,6 +310,7 @@ class Core:
         if self.live is not None:
             value = self.sign * reward
             if job is None:
+                self.is_known = False  # perhaps: with this, the rule may want something
                 if counts:
                     self.live.amend(arm, 1, value, value * value)
             elif counts:

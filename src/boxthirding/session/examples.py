@@ -1,15 +1,23 @@
 """Examples that run out: an arm has no more different pulls than there are examples.
 
 An arm that has had them all is complete, and known exactly: what a job wants beyond that is owed to it, and answered
-with the arm's mean, free, when its last example is in. When nothing that the policy wants is left to evaluate, all is
-known.
+with the arm's mean, free, when its last example is in. When nothing that the policy wants is left to evaluate, arms
+that may be as good as the best complete one are evaluated on (extra.py); when there is none of these, all is known.
 """
 
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from boxthirding.types import NONE
 
 if TYPE_CHECKING:
     from boxthirding.session.core import Core
     from boxthirding.session.tickets import Job
+
+SURE: Final = 2.0
+"""Standard errors by which an arm must be behind to be out of the question."""
 
 
 def keep_to(core: "Core", job: "Job") -> None:
@@ -25,6 +33,40 @@ def keep_to(core: "Core", job: "Job") -> None:
     core.answered += over
     core.is_known = core.is_known or core.answered >= max(1, core.ledger.spent)
     _answer(core, arm)
+
+
+def is_over(core: "Core") -> bool:
+    """Tell whether nothing is left that could change the answer."""
+    return core.is_known and rival(core) == NONE
+
+
+def rival(core: "Core") -> int:
+    """Return the arm that may be better than the best complete one by most, and has examples left; NONE without any.
+
+    A policy counts on fresh noise in every pull. On few examples it may want nothing but the arm that is complete, on
+    the strength of a single unlucky example of another.
+    """
+    if core.examples is None or not core.amends:
+        return NONE
+    squares, repeats, _ = core.ledger.spread(())
+    counts = np.asarray(core.ledger.counts)
+    counts[[*core.withdrawn]] = 0
+    arms = np.flatnonzero(counts)
+    complete = arms[np.isin(arms, [*core.complete])]
+    others = np.setdiff1d(arms, complete)
+    if repeats == 0 or not len(complete) or not len(others):
+        return NONE
+    means = np.asarray(core.ledger.totals)[others] / counts[others]
+    unknown = np.maximum(0.0, 1 / counts[others] - 1 / core.examples)  # of n examples out of so many
+    deviation = math.sqrt(squares / repeats) * (1 + 1.5 / repeats)  # nearly Student's t, for few repeats
+    most = means + SURE * deviation * np.sqrt(unknown)
+    best = np.max(np.asarray(core.ledger.totals)[complete] / counts[complete])
+    for place in np.argsort(-most, kind="stable"):
+        if most[place] <= best:
+            break
+        if left(core, int(others[place])) > 0:
+            return int(others[place])
+    return NONE
 
 
 def is_any_left(core: "Core", arm: int) -> bool:

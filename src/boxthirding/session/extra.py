@@ -1,7 +1,8 @@
-"""Tickets that no job asked for: a rater who may have none of the jobs is handed the best arm that it has not seen.
+"""Tickets that no job asked for; their results are amended, as known ones are.
 
 A rater sees an arm once, so late in a small contest a rule may want only arms that the rater has seen. Its time is not
-lost: it rates another arm, and the result is amended, as a known one is.
+lost: it is handed the best arm that it has not seen. And where examples run out, a rule may want only arms that are
+complete, while another may be as good.
 """
 
 from itertools import chain
@@ -26,13 +27,17 @@ class HandedOut(NamedTuple):
 
 
 def hand_out(core: Core, n: int, holder: str, at: float, tickets: list[Ticket], *, unseen: bool) -> HandedOut:
-    """Add up to n new tickets for a holder to a list: of jobs, and with `unseen` then such that no job asked for.
+    """Add up to n new tickets for a holder to a list: of jobs, and then such that no job asked for.
 
     Should an iterator of arms raise, the tickets before are in the list.
     """
-    if not (unseen and core.amends):
-        return HandedOut(core.cut(n, holder, at, tickets, unseen=unseen), 0)
     end, short = len(tickets) + n, False
+    if not (unseen and core.amends):
+        short = core.cut(n, holder, at, tickets, unseen=unseen)
+        jobs = len(tickets)
+        while core.is_known and len(tickets) < end and (arm := examples.rival(core)) != NONE:
+            tickets.append(core.cut_extra(arm, holder, at))
+        return HandedOut(short, len(tickets) - jobs)
     while len(tickets) < end and not short and not _enough_waits(core, holder):
         short = core.cut(1, holder, at, tickets, unseen=True)
     jobs = len(tickets)
@@ -56,7 +61,7 @@ def _enough_waits(core: Core, holder: str) -> bool:
 
 def _best_unseen(core: Core, holder: str) -> int:
     """Return the best arm that a holder was never handed: by rank, then those without a result, then a new one."""
-    if core.is_known:
+    if examples.is_over(core):
         return NONE
     seen = core.seen.by(holder)
     for arm in chain(core.running.ranking(len(seen) + 1), range(core.labels.numbered)):
