@@ -5,12 +5,15 @@ import csv
 import io
 import json
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from invoking import done
 from serving import API, SCALE, Server
 
 from boxthirding import open_study
+from boxthirding.errors import StudyUnavailable
 from boxthirding.rewards import from_csv
 
 ONE = f"{API}/studies/captions"
@@ -307,6 +310,54 @@ class TestRepeats:
         bob.post(f"{ONE}/tickets", json={"n": 1}, headers=headers)
         assert study.open == 2
         assert ann.post(f"{ONE}/failures", json={"ticket": 0}, headers=headers).json()["ticket"] == 0
+
+    def test_a_key_is_tied_to_the_parameters(self, server):
+        study = server.study()
+        for holder in ("ann", "bob"):
+            study.tell(study.ask(1, holder=holder)[0], 1.0)
+            study.exclude(holder)
+        headers = {"Idempotency-Key": "one"}
+        assert server.operator.delete(f"{ONE}/exclusions?holder=ann", headers=headers).status_code == 200
+        again = problem(server.operator.delete(f"{ONE}/exclusions?holder=bob", headers=headers), 422)
+        assert "other parameters" in again["detail"]
+        assert study.view().excluded == ("bob",)
+
+    def test_the_same_request_at_the_same_moment_is_told_to_wait(self, server, monkeypatch):
+        get, first, go_on = server.service.records.get, threading.Event(), threading.Event()
+
+        def slowly(kind, key):
+            if kind == "reply" and not first.is_set():
+                first.set()
+                go_on.wait()
+            return get(kind, key)
+
+        monkeypatch.setattr(server.service.records, "get", slowly)
+
+        def make():
+            return server.client(server.key).post(
+                f"{API}/keys", json={"scope": "reader"}, headers={"Idempotency-Key": "one"}
+            )
+
+        with ThreadPoolExecutor(1) as pool:
+            earlier = pool.submit(make)
+            first.wait()
+            later = make()
+            go_on.set()
+            assert earlier.result().status_code == 201
+        assert problem(later, 409)["transient"]
+        assert make().text == earlier.result().text
+
+    def test_a_request_that_a_full_disk_refused_can_be_made_again(self, server, monkeypatch):
+        def full(*_):
+            raise StudyUnavailable("the disk is full", advice="make room, and try again")
+
+        def make():
+            return server.operator.post(f"{API}/keys", json={"scope": "reader"}, headers={"Idempotency-Key": "one"})
+
+        with monkeypatch.context() as patch:
+            patch.setattr(server.service.records, "put", full)
+            problem(make(), 503)
+        assert make().status_code == 201
 
     def test_a_study_that_was_deleted_does_not_answer_for_the_next_of_its_name(self, server):
         headers = {"Idempotency-Key": "one"}

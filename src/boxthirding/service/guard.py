@@ -131,12 +131,13 @@ class GuardedRoute(APIRoute):
 
 async def _once(request: "_Careful", key: str, study: str | None, handle: Handle) -> Response:
     """Answer a request as it was answered before, if it was: another study of the same name has answered nothing."""
-    replies, held, body = service_of(request).replies, key_of(request), await request.body()
+    replies, held = service_of(request).replies, key_of(request)
+    asked = request.url.query.encode() + b"\n" + await request.body()
 
     def begin() -> tuple[str, Reply | None]:
         origin = service_of(request).studies.origin(study)
         name = name_of(held.id, request.method, request.url.path + origin, key)
-        return name, replies.begin(name, body)
+        return name, replies.begin(name, asked)
 
     name, before = await run_in_threadpool(begin)
     if before is not None:
@@ -148,7 +149,7 @@ async def _once(request: "_Careful", key: str, study: str | None, handle: Handle
             reply = Reply(response.status_code, response.media_type or "application/json", bytes(response.body))
         return response
     finally:
-        await run_in_threadpool(replies.end, name, body, reply)
+        await run_in_threadpool(replies.end, name, asked, reply)
 
 
 async def _answered(request: Request, handle: Handle) -> Response:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import threading
 import time
 from collections.abc import Callable
 from typing import Final, NamedTuple
@@ -24,33 +25,49 @@ class Reply(NamedTuple):
 
 
 class Replies:
-    """Replies that may be asked for again; thread-safe but for two requests of one key at the same moment."""
+    """Replies that may be asked for again; thread-safe."""
 
     def __init__(self, records: Records, clock: Callable[[], float] = time.time) -> None:
         self._records, self._clock = records, clock
         self._under_way: set[str] = set()
+        self._lock = threading.Lock()  # of the names under way
         self._tidied = 0.0
 
-    def begin(self, name: str, body: bytes) -> Reply | None:
+    def begin(self, name: str, asked: bytes) -> Reply | None:
         """Return the reply that a request had before; None for the first one, which must `end`."""
-        if name in self._under_way:
-            raise Refusal(
-                409,
-                "a request with this Idempotency-Key is under way",
-                "wait for its reply, then try again",
-                transient=True,
-            )
+        with self._lock:
+            if name in self._under_way:
+                raise Refusal(
+                    409,
+                    "a request with this Idempotency-Key is under way",
+                    "wait for its reply, then try again",
+                    transient=True,
+                )
+            self._under_way.add(name)
+        is_first = False
+        try:
+            reply = self._before(name, asked)
+            if reply is None:
+                begun = json.dumps({"body": _digest(asked), "status": None}).encode()
+                self._records.put(KIND, Record(name, self._clock(), begun))  # a crash before the reply is noticed
+                is_first = True
+            return reply
+        finally:
+            if not is_first:
+                self._under_way.discard(name)
+
+    def _before(self, name: str, asked: bytes) -> Reply | None:
+        """Return the reply that was kept; None, if none is."""
         record = self._records.get(KIND, name)
         if record is None or record.at < self._clock() - DAY:
-            self._under_way.add(name)
-            begun = json.dumps({"body": _digest(body), "status": None}).encode()
-            self._records.put(KIND, Record(name, self._clock(), begun))  # so that a crash before the reply is noticed
             return None
         head, _, kept = record.data.partition(b"\n")
         facts = json.loads(head)
-        if facts["body"] != _digest(body):
+        if facts["body"] != _digest(asked):
             raise Refusal(
-                422, "this Idempotency-Key came with another body before", "use a new key for another request"
+                422,
+                "this Idempotency-Key came with another body or other parameters before",
+                "use a new key for another request",
             )
         if facts["status"] is None:
             raise Refusal(
@@ -62,13 +79,13 @@ class Replies:
             )
         return Reply(facts["status"], facts["type"], kept)
 
-    def end(self, name: str, body: bytes, reply: Reply | None) -> None:
+    def end(self, name: str, asked: bytes, reply: Reply | None) -> None:
         """Keep the reply of a request; None, if it had none that counts."""
         try:
             if reply is None:
                 self._records.delete(KIND, name)
             else:
-                facts = {"body": _digest(body), "status": reply.status, "type": reply.type}
+                facts = {"body": _digest(asked), "status": reply.status, "type": reply.type}
                 data = json.dumps(facts).encode() + b"\n" + reply.body
                 self._records.put(KIND, Record(name, self._clock(), data))
                 if self._clock() - self._tidied > _TIDY:
