@@ -195,6 +195,46 @@ def test_a_ticket_that_a_rater_left_goes_to_the_next_after_ten_minutes(server):
     assert gone.rate(arm["ticket"]).json()["ratings"][0]["outcome"] == "stored"  # late, and counts all the same
 
 
+def test_a_ticket_that_a_rater_left_goes_to_a_worker_too(server):
+    study = server.study(arms=["a", "b", "c", "d"], policy="sh:budget=8")
+    study._decisions.clock = lambda: server.now
+    left = {arm["ticket"] for arm in server.rater(server.link()).next(2)}
+    worker, one = server.client(server.new_key("worker")), f"{API}/studies/captions"
+
+    def given():
+        return {ticket["id"] for ticket in worker.post(f"{one}/tickets", json={"n": 10}).json()["tickets"]}
+
+    others = given()
+    assert not left & others
+    server.now += 599
+    assert given() == set()
+    assert worker.post(f"{one}/reclaims").json()["held"] == len(left | others)
+    server.now += 2
+    assert worker.post(f"{one}/reclaims").json()["held"] == len(others)
+    assert given() == left
+
+
+def test_a_worker_leaves_the_tickets_of_raters_alone(server):
+    study = server.study()
+    rater = server.rater(server.link())
+    ticket = rater.next()[0]["ticket"]
+    worker, one = server.client(server.new_key("worker")), f"{API}/studies/captions"
+    told = {"results": [{"ticket": ticket, "reward": 0.125}]}
+    (row,) = worker.post(f"{one}/results", json=told).json()["results"]
+    refused = [
+        row["problem"],
+        worker.post(f"{one}/results", json={**told, "together": True}).json(),
+        worker.post(f"{one}/failures", json={"ticket": ticket}).json(),
+        worker.post(f"{one}/releases", json={"tickets": [ticket]}).json(),
+    ]
+    assert [(said["status"], said["error"]) for said in refused] == [(409, "TicketRefused")] * 4
+    assert all("held by a rater" in said["detail"] for said in refused)
+    assert rater.rate(ticket).json()["ratings"][0]["outcome"] == "stored"
+    assert study.top(1)[0].mean == 1.0
+    ticket = rater.next()[0]["ticket"]
+    assert server.operator.post(f"{one}/releases", json={"tickets": [ticket]}).status_code == 200
+
+
 def test_the_last_rating_can_be_corrected_and_no_other(server):
     study = server.study()
     rater = server.rater(server.link())

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from boxthirding._text import cut
 from boxthirding.errors import UnknownLabel
-from boxthirding.service.links import HOLDER
+from boxthirding.service.links import is_rater
 from boxthirding.service.live import Card, Looks, key_of
 from boxthirding.service.sizes import Cut, fitted
 from boxthirding.service.studies import Served
@@ -128,4 +128,4 @@ def _set_aside(result: SetAside, looks: Looks, short: Cut) -> dict[str, Any]:
 
 def _counts(now: View) -> dict[str, Any]:
     plain = {name: getattr(now, name) for name in _PLAIN}
-    return {**plain, "n_holders": len(now.holders), "n_raters": sum(name.startswith(HOLDER) for name in now.holders)}
+    return {**plain, "n_holders": len(now.holders), "n_raters": sum(map(is_rater, now.holders))}

@@ -142,7 +142,7 @@ class Links:
     def claims_of(self, holder: str) -> dict[str, str] | None:
         """Return what a rater says it is, by the name of a holder; None, if it is no rater."""
         parts = holder.removeprefix(HOLDER).split("-")
-        if not holder.startswith(HOLDER) or len(parts) != 2:  # noqa: PLR2004  # link and rater
+        if not is_rater(holder) or len(parts) != 2:  # noqa: PLR2004  # link and rater
             return None
         record = self._records.get(_kind(parts[0]), parts[1])
         return None if record is None else json.loads(record.data)["claims"]
@@ -170,9 +170,14 @@ class Links:
         return hmac.new(self._secret, text, hashlib.sha256).hexdigest()[:32]
 
 
+def is_rater(holder: str) -> bool:
+    """Tell whether a holder's name is one that only raters have."""
+    return holder.startswith(HOLDER)
+
+
 def check_not_a_rater(holder: str | None) -> None:
     """Refuse a holder's name that only raters have."""
-    if holder is not None and holder.startswith(HOLDER):
+    if holder is not None and is_rater(holder):
         raise InvalidInput(
             f"the holder is {holder!r}, but names that begin with {HOLDER!r} are raters': choose another"
         )

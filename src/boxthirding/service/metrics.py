@@ -6,7 +6,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, generate_la
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from boxthirding.service.links import HOLDER
+from boxthirding.service.links import is_rater
 from boxthirding.service.studies import Served
 
 _SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
@@ -57,6 +57,6 @@ class _Studies(Collector):
             name, glance = [served.study.name], served.study.glance()
             pulls.add_metric(name, glance.pulls)
             tickets.add_metric(name, glance.open)
-            raters.add_metric(name, sum(1 for holder, _ in served.tally.all_holders() if holder.startswith(HOLDER)))
+            raters.add_metric(name, sum(1 for holder, _ in served.tally.all_holders() if is_rater(holder)))
             streams.add_metric(name, served.announcer.open)
         yield from (pulls, tickets, raters, streams)

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from boxthirding.errors import AlreadyTold, ArmWithdrawn, InvalidInput, StudyFinished, TicketRefused
-from boxthirding.service.links import HOLDER, Rater
+from boxthirding.service.links import Rater, is_rater
 from boxthirding.service.problems import Refusal
 from boxthirding.service.studies import About, Served
 from boxthirding.service.tally import LATE, SKIPPED
@@ -81,6 +81,10 @@ class Rating:
         if isinstance(came, Exception):
             raise came
         return came
+
+    def release_late(self) -> None:
+        """Take tickets back that raters have had for longer than their lease."""
+        release_late(self._served, self._clock())
 
     def begin(self, ratings: Iterable[Rated], count: int) -> "_Begun":
         """Return what is to happen in the study."""
@@ -158,13 +162,6 @@ class Rating:
     def _told(self) -> int:
         return self._served.tally.holder(self._rater.holder).told
 
-    def release_late(self) -> None:
-        """Take tickets back that raters have had for longer than their lease."""
-        for ticket, holder, _ in self._served.tally.held_since(self._clock() - LEASE):
-            if holder.startswith(HOLDER):
-                with suppress(TicketRefused, StudyFinished):
-                    self.study.release(ticket, why=LATE)
-
     def _why_none(self, *, done: bool) -> str:
         if done:
             return "done"
@@ -202,6 +199,14 @@ class _Begun(NamedTuple):
     mine: list[dict[str, Any]]
     want: int
     turn: Turn
+
+
+def release_late(served: Served, now: float) -> None:
+    """Take tickets back that raters have had for longer than their lease."""
+    for ticket, holder, _ in served.tally.held_since(now - LEASE):
+        if is_rater(holder):
+            with suppress(TicketRefused, StudyFinished):
+                served.study.release(ticket, why=LATE)
 
 
 def rate_all(wishes: Sequence[Wish]) -> list[Came | Exception]:

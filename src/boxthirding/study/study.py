@@ -231,6 +231,17 @@ class Study(Plotted):
         who = self.holder if holder is None else holder
         return self._transactions.look(lambda state: [*map(self._arms.with_payload, state.core.tickets.held(who))])
 
+    def held_by(self, is_meant: Callable[[str], bool]) -> set[int]:
+        """Return the ids of the open tickets of all holders whose name is meant."""
+        return self._transactions.look(
+            lambda state: {
+                ticket
+                for holder, held in state.core.tickets.by_holder.items()
+                if held and is_meant(holder)
+                for ticket in held
+            }
+        )
+
     def release(self, *tickets: int | Ticket, holder: str | None = None, why: str = "") -> list[int]:
         """Take open tickets, or all that a holder has, from their holders: the next to ask is given them.
 

@@ -5,14 +5,16 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from boxthirding.errors import AlreadyTold, InvalidInput, UnknownTicket
+from boxthirding.errors import AlreadyTold, InvalidInput, TicketRefused, UnknownTicket
 from boxthirding.service import brief
 from boxthirding.service.access import OPERATOR, WORKER, Key
 from boxthirding.service.guard import GuardedRoute, key_of, needs, service_of
 from boxthirding.service.limits import LARGE
-from boxthirding.service.links import check_not_a_rater
+from boxthirding.service.links import check_not_a_rater, is_rater
 from boxthirding.service.problems import problem_of, reply
+from boxthirding.service.rating import release_late
 from boxthirding.service.routes.studies import answer, served
+from boxthirding.service.studies import Served
 from boxthirding.service.wire import (
     AskIn,
     CorrectionIn,
@@ -42,6 +44,7 @@ def ask(request: Request, name: str, body: AskIn) -> Response:
     one = served(request, name)
     if is_worker(holder):
         one.workers.hear([holder], (), service_of(request).clock())
+    _release_late(request, one)
     tickets = one.study.ask(body.n, holder=holder, unseen=body.unseen, limit=body.limit)
     return reply({"holder": holder, "tickets": [_shown(ticket) for ticket in tickets], **answer(one.study)})
 
@@ -58,13 +61,15 @@ def tell(request: Request, name: str, body: ResultsIn) -> Response:
     """Tell results. Each is told, told again (it counts once) or refused with a problem; `together`: all or none."""
     study = served(request, name).study
     _check_origin(study, body)
+    of_raters = _of_raters(request, study)
     if body.together:
         if any(row.holder is not None or row.details is not None for row in body.results):
             raise InvalidInput("results that are told together have no holder and no details: leave those out")
+        _check_not_of_raters(of_raters, *[row.ticket for row in body.results])
         study.tell_all((row.ticket, row.reward) for row in body.results)
         outcomes = [{"ticket": row.ticket, "outcome": "told"} for row in body.results]
     else:
-        outcomes = [_tell(study, row) for row in body.results]
+        outcomes = [_tell(study, row, of_raters) for row in body.results]
     return reply({"results": outcomes, **answer(study)})
 
 
@@ -73,6 +78,7 @@ def fail(request: Request, name: str, body: TicketIn) -> Response:
     """Note that a ticket could not be evaluated: the next to ask is given it."""
     study = served(request, name).study
     _check_origin(study, body)
+    _check_not_of_raters(_of_raters(request, study), body.ticket)
     study.fail(body.ticket)
     return reply({"ticket": body.ticket, **answer(study)})
 
@@ -84,6 +90,7 @@ def release(request: Request, name: str, body: ReleaseIn) -> Response:
         check_not_a_rater(body.holder)
     study = served(request, name).study
     _check_origin(study, body)
+    _check_not_of_raters(_of_raters(request, study), *body.tickets)
     return reply({"tickets": study.release(*body.tickets, holder=body.holder), **answer(study)})
 
 
@@ -98,6 +105,7 @@ def hear_workers(request: Request, name: str, body: WorkersIn) -> Response:
 def reclaim(request: Request, name: str) -> Response:
     """Release the tickets of workers that have ended: the next to ask is given them."""
     one = served(request, name)
+    _release_late(request, one)
     return reply({"released": one.workers.reclaim(service_of(request).clock()), **answer(one.study)})
 
 
@@ -157,9 +165,31 @@ def _holder(key: Key, named: str | None) -> str:
     return f"key-{key.id}" if named is None else named
 
 
-def _tell(study: Study, row: ResultIn) -> dict[str, Any]:
+def _release_late(request: Request, one: Served) -> None:
+    """Take tickets back that raters have had for too long; where they have none, no long journal is read for that."""
+    if one.study.held_by(is_rater):
+        release_late(one, service_of(request).clock())
+
+
+def _of_raters(request: Request, study: Study) -> set[int]:
+    """Return the tickets that are none of the caller's business: what a rater holds waits for the rater's answer."""
+    return set() if key_of(request).may(OPERATOR) else study.held_by(is_rater)
+
+
+def _check_not_of_raters(of_raters: set[int], *tickets: int) -> None:
+    for ticket in tickets:
+        if ticket in of_raters:
+            raise TicketRefused(
+                f"ticket {ticket} is held by a rater, and waits for the rater's answer",
+                advice="ask for tickets of your own, or use the key of an operator",
+            )
+
+
+def _tell(study: Study, row: ResultIn, of_raters: set[int]) -> dict[str, Any]:
     try:
         check_not_a_rater(row.holder)
+        if row.holder is None:  # else it is told as that holder's
+            _check_not_of_raters(of_raters, row.ticket)
         study.tell(row.ticket, row.reward, holder=row.holder, details=row.details)
     except AlreadyTold as problem:
         return {"ticket": row.ticket, "outcome": "again", "problem": problem_of(problem)}
