@@ -5,6 +5,7 @@ import json
 import socket
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import uvicorn
@@ -211,6 +212,21 @@ def test_a_key_has_no_more_streams_than_it_may(live):
     assert (refused.reply.status, "event streams" in refused.rest().decode()) == (429, True)
     other = Stream(live, live.new_key("reader"))
     assert other.reply.status == 200
+
+
+def test_of_streams_of_the_same_moment_none_is_overlooked(live, monkeypatch):
+    live.study()
+    arrived, get = threading.Barrier(5), live.service.studies.get
+
+    def together(name):
+        arrived.wait()
+        return get(name)
+
+    monkeypatch.setattr(live.service.studies, "get", together)
+    with ThreadPoolExecutor(5) as pool:
+        opened = list(pool.map(lambda _: Stream(live, live.key), range(5)))
+    assert sorted(stream.reply.status for stream in opened) == [200, 200, 429, 429, 429]
+    assert live.service.streams.total() == 2
 
 
 @pytest.mark.parametrize("after", ["x", "-1", "1" * 20, "１"])

@@ -1,6 +1,7 @@
 """The parts of a server, put together over one place."""
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
@@ -53,7 +54,7 @@ class Service:
         self.studies = Studies(place, self.records)
         self.metrics = Metrics(self.studies.all_at_hand)
         self.planner = Planner()
-        self.streams: dict[str, int] = {}
+        self.streams: Counter[str] = Counter()
         """Open event streams by key."""
         self.is_stopping: Callable[[], bool] = lambda: False
         """Whether the server is about to end, so that streams end too."""

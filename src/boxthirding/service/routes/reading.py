@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Header, Query, Request
 from fastapi.sse import EventSourceResponse
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from boxthirding.service import exports
 from boxthirding.service.access import READER
@@ -98,12 +99,9 @@ def stream(
             said = f"Last-Event-ID is {last_event_id[:40]!r}, but must be the number of an event"
             raise Refusal(422, said, "leave it out to hear all events")
         after = int(last_event_id)
-    service, key = service_of(request), key_of(request)
-    most = service.options.limits.streams
-    if service.streams.get(key.id, 0) >= most:
-        raise TooMany(f"a key may have {most} event streams open, and this one has", 60)
+    service = service_of(request)
     heard = served(request, name).announcer.stream(after, _validity(request, service), brief=brief)
-    return EventSourceResponse(_counted(request, service, heard))
+    return _Counted(heard, service, key_of(request).id)
 
 
 @router.get("/studies/{name}/results.csv", **needs(READER))
@@ -136,15 +134,26 @@ def report_html(request: Request, name: str) -> Response:
     return _download(f"{name}-report.html", "text/html", iter([page.encode("utf-8", "replace")]))
 
 
-async def _counted(request: Request, service: Service, heard: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Pass a stream on, and count the streams of a key."""
-    key = key_of(request)
-    service.streams[key.id] = service.streams.get(key.id, 0) + 1
-    try:
-        async for text in heard:
-            yield text
-    finally:
-        service.streams[key.id] -= 1
+class _Counted(EventSourceResponse):
+    """A stream that counts among those of its key until it has ended; refused, if it is one too many.
+
+    Looking and counting are one step in the event loop: of many streams of the same moment none is overlooked.
+    """
+
+    def __init__(self, heard: AsyncIterator[bytes], service: Service, key: str) -> None:
+        super().__init__(heard)
+        self._service, self._key = service, key
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the stream."""
+        there, most = self._service.streams, self._service.options.limits.streams
+        if there[self._key] >= most:
+            raise TooMany(f"a key may have {most} event streams open, and this one has", 60)
+        there[self._key] += 1
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            there[self._key] -= 1
 
 
 def _validity(request: Request, service: Service) -> Callable[[], bool]:
