@@ -114,7 +114,9 @@ class TestStudies:
             ({"sheet": {"base64": "§"}}, "base64"),
             ({"arms": ["a"], "policy": "no such"}, "no such"),
             ({"arms": ["a"], "about": {"scale": SCALE[:1]}}, "2 to 11"),
+            ({"arms": ["a"], "about": {"scale": SCALE[:1]}}, "1 answer,"),
             ({"arms": ["a"], "about": {"scale": [SCALE[0], SCALE[0]]}}, "twice"),
+            ({"arms": ["a"], "about": {"scale": [*SCALE, {"label": "no", "reward": 0}]}}, "'unfunny' and 'no' both"),
             ({"arms": ["a"], "about": {"picture": "https://elsewhere/x.png"}}, "picture"),
             ({"arms": ["a"], "about": {"completion": "javascript:alert(1)"}}, "completion"),
             ({"arms": ["a"], "known": [{"label": "z", "reward": 1}]}, "'z'"),
@@ -513,6 +515,12 @@ class TestExports:
         server.study(about={"scale": scale})
         head = server.operator.get(f"{ONE}/arms.csv").text.splitlines()[0].split(",")
         assert head[5:10] == ["\N{THUMBS DOWN SIGN}", "\N{THUMBS UP SIGN}", "mean_2", "so_so", "so_so_2"]
+
+    def test_an_answer_that_looks_like_a_formula_is_quoted_in_the_head_of_its_column(self, server):
+        scale = [{"label": label, "reward": reward} for reward, label in enumerate(["-", "+", "=1+1"])]
+        server.study(about={"scale": scale})
+        head = server.operator.get(f"{ONE}/arms.csv").text.splitlines()[0].split(",")
+        assert head[5:8] == ["'-", "'+", "1_1"]
 
     def test_the_summary_is_one_that_the_library_reads(self, server, tmp_path):
         self.rated(server)

@@ -146,8 +146,7 @@ def _events(study: Study) -> Iterator[Event]:
 def _lines(columns: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> Iterator[bytes]:
     text = io.StringIO()
     sheet = csv.writer(text, lineterminator="\n")
-    sheet.writerow(columns)
-    for row in rows:
+    for row in chain([columns], rows):
         sheet.writerow([cell(value) for value in row])
         if text.tell() > 1 << 16:
             yield text.getvalue().encode("utf-8", "replace")

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
+from boxthirding._text import counted
 from boxthirding.errors import BoxThirdingError, InvalidInput, UnknownStudy
 from boxthirding.policies.spec import needs_import
 from boxthirding.service.batches import Batches
@@ -76,13 +77,24 @@ def about_of(details: Mapping[str, Any]) -> About:
 
 
 def check_about(about: About) -> About:
-    """Refuse a scale that cannot be answered."""
-    labels = [answer.label for answer in about.scale]
-    if about.scale and not _FEWEST <= len(labels) <= _MOST:
-        raise InvalidInput(f"the scale has {len(labels)} answers, but must have {_FEWEST} to {_MOST}")
-    twice = next((label for label in labels if labels.count(label) > 1), None)
-    if twice is not None:
-        raise InvalidInput(f"the answer {twice!r} is on the scale twice, but each must be another one")
+    """Refuse a scale that cannot be answered, or on which a reward does not say which answer it stands for."""
+    if about.scale and not _FEWEST <= len(about.scale) <= _MOST:
+        raise InvalidInput(
+            f"the scale has {counted(len(about.scale), 'answer')}, but must have {_FEWEST} to {_MOST} of them"
+        )
+    labels: set[str] = set()
+    of_reward: dict[float, str] = {}
+    for label, reward in ((answer.label, answer.reward) for answer in about.scale):
+        if label in labels:
+            raise InvalidInput(f"the answer {label!r} is on the scale twice, but each must be another one")
+        other = of_reward.setdefault(reward, label)
+        if other != label:
+            raise InvalidInput(
+                f"the answers {other!r} and {label!r} both stand for the reward {reward:g}, but each must have one of "
+                f"its own",
+                advice="give one of them another reward, or leave it out",
+            )
+        labels.add(label)
     return about
 
 

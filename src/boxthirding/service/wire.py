@@ -60,7 +60,11 @@ class AboutIn(Wire):
     question: Annotated[str, StringConstraints(strict=True, max_length=500)] | None = None
     description: Annotated[str, StringConstraints(strict=True, max_length=3000)] | None = None
     picture: PictureId | Literal[""] | None = Field(default=None, description="The id of an upload; empty for none.")
-    scale: list[AnswerIn] | None = Field(default=None, description="2 to 11 answers, the lowest first.", max_length=11)
+    scale: list[AnswerIn] | None = Field(
+        default=None,
+        description="2 to 11 answers, the lowest first, each with a reward that no other stands for.",
+        max_length=11,
+    )
     instructions: Annotated[str, StringConstraints(strict=True, max_length=3000)] | None = None
     consent: Annotated[str, StringConstraints(strict=True, max_length=3000)] | None = None
     thanks: Annotated[str, StringConstraints(strict=True, max_length=1000)] | None = None
