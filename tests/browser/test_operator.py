@@ -485,7 +485,7 @@ def test_a_browser_that_is_signed_out_is_told_how_to_get_in(operator, server):
     second.get_by_role("heading", name="Sign in").wait_for()
     page.get_by_text("You are not signed in").wait_for()
     second.goto(f"{server.address}/studies/captions")
-    second.get_by_text("boxthirding serve --new-key").wait_for()
+    second.get_by_text("boxthirding serve PLACE --new-key").wait_for()
 
 
 def test_long_texts_are_not_cut_at_any_width(operator, server):

@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -102,6 +103,16 @@ def test_another_key_is_made_while_the_server_runs(start):
     server = start("x.db")
     key = new_key("x.db")
     assert server.call("GET", f"{API}/keys", key)[0] == 200
+
+
+def test_what_is_said_about_a_lost_key_makes_one_when_typed(start, tmp_path):
+    (tmp_path / "my data").mkdir()
+    start("my data/x.db").end()
+    server = start("my data/x.db")
+    program, *arguments = shlex.split(server.find(r"`(.*)` makes another"))
+    ended = invoke(*arguments)
+    assert (program, ended.exit_code) == ("boxthirding", 0)
+    assert server.call("GET", f"{API}/keys", ended.stdout.strip())[0] == 200
 
 
 def test_what_was_acknowledged_survives_a_kill(start):

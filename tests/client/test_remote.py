@@ -78,7 +78,7 @@ class TestAccess:
     def test_a_wrong_key_is_said_to_be_one(self, server, name):
         with pytest.raises(AccessRefused, match="does not know this key") as refused:
             RemoteStudy(server.url(name), "key_of_no_one")
-        assert "--new-key" in refused.value.advice
+        assert "serve PLACE --new-key" in refused.value.advice
 
     def test_a_study_that_is_not_there(self, server):
         with pytest.raises(UnknownStudy, match="there is no study 'none' here"):

@@ -166,7 +166,7 @@ def test_without_a_key_a_path_that_is_not_there_and_a_huge_body_are_not_looked_a
 def test_a_browser_without_a_key_is_told_on_a_page_how_to_get_in(server, path):
     reply = server.client().get(path, headers={"Accept": "text/html,*/*"})
     assert (reply.status_code, reply.headers["content-type"]) == (401, "text/html; charset=utf-8")
-    assert "--new-key" in reply.text
+    assert "serve PLACE --new-key" in reply.text
     reply = server.client(server.new_key("reader", "other")).get(path, headers={"Accept": "text/html,*/*"})
     assert (reply.status_code, reply.headers["content-type"]) == (403, "text/html; charset=utf-8")
 

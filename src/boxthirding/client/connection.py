@@ -195,7 +195,7 @@ def as_error(said: Mapping[str, Any], status: int, server: str) -> errors.BoxThi
     if status in (401, 403):
         if status == 401:  # noqa: PLR2004
             detail = f"{server} does not know this key: it is wrong, has expired or was revoked"
-            advice = f"set {KEY} to a key of this server; `boxthirding serve --new-key` makes one"
+            advice = f"set {KEY} to a key of this server; `boxthirding serve PLACE --new-key` there makes one"
         return errors.AccessRefused(detail, advice=advice)
     if said.get("unsure"):
         return errors.StudyUnavailable(detail, advice=advice)

@@ -2,6 +2,7 @@
 
 import errno
 import ipaddress
+import shlex
 import socket
 from collections.abc import Callable
 
@@ -91,7 +92,8 @@ def _welcome(service: Service, address: str, say: Callable[[str], None]) -> None
     secret = service.first_key()
     say(f"Serving {service.shown_place} at {address}")
     if secret is None:
-        say("The operator's key was printed at the first start; `boxthirding serve --new-key` makes another.")
+        again = f"boxthirding serve {shlex.quote(service.shown_place)} --new-key"
+        say(f"The operator's key was printed at the first start; `{again}` makes another.")
     else:
         say(f"The operator's key, shown this once: {secret}")
         say(f"Open this within an hour, it works once: {address}/#code={service.access.new_code(secret)}")

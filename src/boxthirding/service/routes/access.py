@@ -37,7 +37,8 @@ def open_session(request: Request, body: SessionIn) -> Response:
     """Exchange a one-time code, or a key, for a cookie."""
     opened = service_of(request).access.open_session(body.secret)
     if opened is None:
-        raise Refusal(403, "the code or key is unknown, used or expired", "`boxthirding serve --new-key` makes another")
+        advice = "`boxthirding serve PLACE --new-key`, with the PLACE of this server, makes another"
+        raise Refusal(403, "the code or key is unknown, used or expired", advice)
     secret, key = opened
     response = reply(shown(key))
     response.set_cookie(
