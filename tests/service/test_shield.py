@@ -35,10 +35,42 @@ def test_another_name_is_refused_even_with_a_key(make, host):
         assert server.operator.get(path, headers={"Host": host}).status_code == 421
 
 
-@pytest.mark.parametrize("url", ["ftp://x", "rate.example.org", "https://", "https://x/path", "https://x?q=1"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://x",
+        "rate.example.org",
+        "https://",
+        "https://x/path",
+        "https://x?q=1",
+        "https://u:p@x",
+        "https://x/#y",
+        "https://x:port",
+        "https://[x",
+    ],
+)
 def test_a_public_url_that_is_none_is_refused(url):
     with pytest.raises(InvalidInput, match="public URL"):
         Options(public_url=url)
+
+
+@pytest.mark.parametrize("url", ["https://rate.example.org/", "http://127.0.0.1:8000", "https://Rate.example.org"])
+def test_a_public_url_is_taken_with_a_slash_a_port_and_in_capitals(url):
+    assert Options(public_url=url).public_url == url
+
+
+@pytest.mark.parametrize(
+    "origin",
+    ["nonsense", "https://other.example/", "https://x/path", "https://X.example", "https://x:443", "*", "null"],
+)
+def test_an_origin_that_no_browser_sends_is_refused(origin):
+    with pytest.raises(InvalidInput, match="as browsers send it"):
+        Options(origins=frozenset({origin}))
+
+
+@pytest.mark.parametrize("origin", ["https://app.example", "http://localhost:3000", "http://[::1]:3000"])
+def test_an_origin_is_taken_as_browsers_send_it(origin):
+    assert Options(origins=frozenset({origin})).origins == {origin}
 
 
 class TestSessions:
@@ -263,8 +295,24 @@ def test_metrics_count_requests_pulls_tickets_and_raters(server):
     assert 'boxthirding_pulls{study="captions"} 1.0' in text
     assert 'boxthirding_open_tickets{study="captions"} 1.0' in text
     assert 'boxthirding_raters{study="captions"} 1.0' in text
-    assert 'route="/rating/{link}/ratings",status="200"' in text.replace("/api/v1", "")
+    assert 'route="/api/v1/rating/{link}/ratings",status="200"' in text
     assert rater.path not in text
+
+
+def test_metrics_tell_a_page_from_the_api(server):
+    server.study()
+    server.operator.get("/studies/captions")
+    server.operator.get("/studies/captions")
+    server.operator.get(f"{API}/studies/captions")
+    text = server.operator.get("/metrics").text
+    assert 'boxthirding_requests_total{method="GET",route="/studies/{name}",status="200"} 2.0' in text
+    assert 'boxthirding_requests_total{method="GET",route="/api/v1/studies/{name}",status="200"} 1.0' in text
+
+
+@pytest.mark.parametrize("path", ["/", "/health", "/openapi.json"])
+def test_what_is_open_to_all_answers_head_without_a_body(server, path):
+    got, head = server.client().get(path), server.client().head(path)
+    assert (head.status_code, head.content, head.headers) == (200, b"", got.headers)
 
 
 def test_the_worker_of_the_rating_page_may_serve_that_page_and_no_other(server):

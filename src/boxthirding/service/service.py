@@ -32,12 +32,31 @@ class Options:
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
-        if self.public_url is not None:
-            parts = urlsplit(self.public_url)
-            if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/") or parts.query:
+        if self.public_url is not None and _origin(self.public_url.rstrip("/")) is None:
+            raise InvalidInput(
+                f"the public URL is {self.public_url!r}, but must be like https://rate.example.org, without a path, a "
+                f"user or anything else after the host"
+            )
+        for origin in self.origins:
+            if _origin(origin) != origin:
                 raise InvalidInput(
-                    f"the public URL is {self.public_url!r}, but must be like https://rate.example.org, without a path"
+                    f"the origin is {origin!r}, but must be as browsers send it, like https://app.example or "
+                    f"http://localhost:3000: without a slash at the end, and in small letters"
                 )
+
+
+def _origin(url: str) -> str | None:
+    """Return the origin that browsers send for a page of an address with nothing but a host; None, if it has more."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return None
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    usual = {"http": 80, "https": 443}.get(parts.scheme)
+    if usual is None or not host or parts.path or parts.query or parts.fragment or "@" in parts.netloc:
+        return None
+    return f"{parts.scheme}://{host}" if port in (None, usual) else f"{parts.scheme}://{host}:{port}"
 
 
 class Service:

@@ -76,7 +76,10 @@ class Shield:
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)
             return
-        started, status = time.perf_counter(), 500
+        started, status, method = time.perf_counter(), 500, scope["method"]
+        is_head = method == "HEAD" and scope["path"] in _OPEN  # monitors ask so
+        if is_head:
+            scope = {**scope, "method": "GET"}
         headers = Headers(scope=scope)
         cors = self._cors(headers)
 
@@ -85,6 +88,8 @@ class Shield:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 _add(MutableHeaders(scope=message), cors)
+            elif is_head:
+                message = {**message, "body": b""}
             await send(message)
 
         try:
@@ -94,8 +99,7 @@ class Shield:
             else:
                 await self._app(scope, receive, send_more)
         finally:
-            route = getattr(scope.get("route"), "path", "other")
-            self._service.metrics.count(scope["method"], route, status, time.perf_counter() - started)
+            self._service.metrics.count(method, _route(scope), status, time.perf_counter() - started)
 
     async def _admit(self, scope: Scope, headers: Headers) -> Response | None:
         """Return the answer to a request that does not get any further; else note who is asking."""
@@ -229,6 +233,14 @@ class Shield:
             "Cross-Origin-Resource-Policy": "cross-origin",
             "Vary": "Origin",
         }
+
+
+def _route(scope: Scope) -> str:
+    """Return the route of a request as it is counted: pages and the API have paths that differ in the prefix alone."""
+    path = getattr(scope.get("route"), "path", None)
+    if path is None:
+        return "other"
+    return f"{API}{path}" if scope["path"].startswith(f"{API}/") and not path.startswith(API) else str(path)
 
 
 def _check_size(headers: Headers) -> None:
