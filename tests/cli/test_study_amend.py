@@ -327,3 +327,4 @@ def test_only_a_study_that_is_there_is_exported():
     assert "there is no study 'other' here: the studies there are 'main'" in refused(
         *("export", "run.db", "--name", "other")
     )
+    assert "runs.db has no studies: did you mean 'run.db'?" in refused("export", "runs.db", "--name", "main")

@@ -51,6 +51,9 @@ def test_a_name_that_is_taken_and_a_study_that_is_not_there_are_refused(source, 
     missing = run(source, tmp_path / "third.db", "--name", "none")
     assert (missing.exit_code, "no study 'none'" in missing.output) == (2, True)
     assert not (tmp_path / "third.db").exists()
+    nowhere = run(tmp_path / "third.db", tmp_path / "fourth.db", "--name", "main")
+    assert (nowhere.exit_code, "third.db has no studies" in nowhere.output) == (2, True)
+    assert sorted(path.name for path in tmp_path.glob("*.db")) == sorted([source.name, "other.db"])
 
 
 def test_a_damaged_journal_is_not_spread(source, tmp_path):

@@ -5,8 +5,8 @@ from contextlib import closing
 import click
 
 from boxthirding._text import counted
-from boxthirding.cli.study.opening import chosen, in_a_database
-from boxthirding.errors import InvalidInput, UnknownStudy
+from boxthirding.cli.study.opening import in_a_database, there
+from boxthirding.errors import InvalidInput
 
 
 @click.command(epilog="For example: boxthirding study copy contest.db postgresql://me@host/lab")
@@ -24,9 +24,7 @@ def copy(*, url: str, to: str, name: str | None, other_name: str | None) -> None
     from boxthirding.storage.copying import copy_journal, copy_pictures
     from boxthirding.storage.opening import open_journal
 
-    wanted = chosen(url, name)
-    if wanted not in (names := list_studies(url)):
-        raise UnknownStudy(f"there is no study {wanted!r} here: the studies there are {', '.join(map(repr, names))}")
+    wanted = there(url, name)
     new = wanted if other_name is None else other_name
     if new in list_studies(to):
         raise InvalidInput(f"there is a study {new!r} in TO already: choose another name with --as")

@@ -12,11 +12,11 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 import click
 
-from boxthirding._text import counted, did_you_mean
+from boxthirding._text import counted
 from boxthirding.cli.output import Failure, Output, say
-from boxthirding.cli.study.opening import chosen, of_a_journal
+from boxthirding.cli.study.opening import of_a_journal, there
 from boxthirding.cli.study.writing import form_of, refuse_to_destroy, refuse_to_overwrite, whole_file
-from boxthirding.errors import InvalidInput, UnknownStudy
+from boxthirding.errors import InvalidInput
 
 if TYPE_CHECKING:
     from boxthirding.study import Damaged, Entry, Event
@@ -57,7 +57,6 @@ def export(ctx: click.Context, *, url: str, name: str | None, form: str | None, 
     The rows of the CSV file whose event is told or observed are the results. The study need not be fit to be opened:
     events that are damaged are named on standard error, the others are exported, and the exit code is 1.
     """
-    from boxthirding.storage import list_studies
     from boxthirding.storage.opening import open_journal
     from boxthirding.study import read_journal
 
@@ -69,11 +68,7 @@ def export(ctx: click.Context, *, url: str, name: str | None, form: str | None, 
         if not force:
             refuse_to_overwrite(out, "give --force to replace it, or another name")
     write = _write_json_lines if form == "jsonl" else _write_csv
-    wanted = chosen(url, name)
-    if wanted not in (names := list_studies(url)):
-        close = did_you_mean(wanted, names)
-        there = f"the studies there are {', '.join(map(repr, names))}"
-        raise UnknownStudy(f"there is no study {wanted!r} here{f' ({close})' if close else ''}: {there}")
+    wanted = there(url, name)
     damaged: list[Damaged] = []
     with closing(open_journal(url, wanted)) as journal, _writing(out) as file:
         write(_noted(read_journal(journal, damaged=True), damaged), file)

@@ -94,14 +94,35 @@ def chosen(url: str, name: str | None) -> str:
     names = list_studies(url)
     place = without_password(url)
     if not names:
-        word = shlex.quote(place)
-        raise UnknownStudy(
-            f"{place} has no studies: {_file_like(url) or 'is that the right place?'} "
-            f"`boxthirding study ask {word} --arms FILE` makes one, and so does `boxthirding run --study {word}`"
-        )
+        raise _no_studies(url)
     if len(names) == 1 or NAME in names:
         return names[0] if len(names) == 1 else NAME
     raise InvalidInput(f"{place} has {len(names)} studies: say which with --name ({', '.join(names)})")
+
+
+def there(url: str, name: str | None) -> str:
+    """Return the name of the study that is meant and that is there, for a command that reads its journal alone."""
+    from boxthirding.storage import list_studies
+
+    wanted, names = chosen(url, name), list_studies(url)
+    if not names:
+        raise _no_studies(url)
+    if wanted not in names:
+        close = did_you_mean(wanted, names)
+        here = f"here ({close})" if close else "here"
+        raise UnknownStudy(f"there is no study {wanted!r} {here}: the studies there are {', '.join(map(repr, names))}")
+    return wanted
+
+
+def _no_studies(url: str) -> UnknownStudy:
+    from boxthirding.storage.opening import without_password
+
+    place = without_password(url)
+    word = shlex.quote(place)
+    return UnknownStudy(
+        f"{place} has no studies: {_file_like(url) or 'is that the right place?'} "
+        f"`boxthirding study ask {word} --arms FILE` makes one, and so does `boxthirding run --study {word}`"
+    )
 
 
 def _file_like(url: str) -> str:
