@@ -118,6 +118,13 @@ class TestStudies:
             ({"arms": ["a"], "about": {"scale": [SCALE[0], SCALE[0]]}}, "twice"),
             ({"arms": ["a"], "about": {"scale": [*SCALE, {"label": "no", "reward": 0}]}}, "'unfunny' and 'no' both"),
             ({"arms": ["a"], "about": {"picture": "https://elsewhere/x.png"}}, "picture"),
+            ({"arms": ["a"], "about": {"picture": "0" * 32}}, f"no picture '{'0' * 32}'"),
+            ({"arms": ["a", {"label": "b", "picture": "1" * 32}]}, f"no picture '{'1' * 32}'"),
+            ({"sheet": {"text": f"caption,picture\na,{'2' * 32}\n"}}, f"no picture '{'2' * 32}'"),
+            ({"arms": ["a", ""]}, "position 1, '', is empty"),
+            ({"arms": ["a", " "]}, "position 1, ' ', is empty"),
+            ({"arms": [{"label": "", "text": "a"}]}, "is empty"),
+            ({"arms": [{"label": "b", "text": " "}]}, "'b', is empty"),
             ({"arms": ["a"], "about": {"completion": "javascript:alert(1)"}}, "completion"),
             ({"arms": ["a"], "known": [{"label": "z", "reward": 1}]}, "'z'"),
             ({"arms": ["a"], "name": "with/slash"}, "name"),
@@ -404,6 +411,12 @@ class TestArms:
         assert server.operator.delete(f"{ONE}/arm", params={"label": "new"}).json()["arms"] == 10
         problem(server.operator.get(f"{ONE}/arm", params={"label": "nothing"}), 404)
 
+    def test_an_empty_arm_is_added_where_no_rater_sees_it(self, server):
+        server.study()
+        assert "is empty" in problem(server.operator.post(f"{ONE}/arms", json={"arms": [""]}), 422)["detail"]
+        server.operator.put(f"{API}/studies/prompts", json={"arms": ["a"]})
+        assert server.operator.post(f"{API}/studies/prompts/arms", json={"arms": [""]}).status_code == 201
+
     def test_arms_are_listed_with_what_raters_see_of_them(self, server):
         kept = server.operator.post(f"{API}/pictures", content=b"GIF89a" + bytes(20)).json()["id"]
         server.study(arms=["plain", {"label": "x1", "text": "A cat", "picture": kept}, {"label": "y", "payload": [1]}])
@@ -546,6 +559,24 @@ class TestExports:
 
 class TestPictures:
     PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
+
+    def test_a_picture_that_is_not_here_is_refused_whenever_it_is_named(self, server):
+        study = server.study()
+        picture = server.operator.post(f"{API}/pictures", content=self.PNG).json()["id"]
+        for reply in (
+            server.operator.patch(ONE, json={"picture": "0" * 32}),
+            server.operator.post(f"{ONE}/arms", json={"arms": ["new", {"label": "x", "picture": "0" * 32}]}),
+        ):
+            assert "upload it first" in problem(reply, 422)["advice"]
+        assert (study.view().arms, server.operator.get(ONE).json()["about"]["picture"]) == (5, None)
+        added = {"arms": [{"label": "x", "text": "", "picture": picture}]}
+        assert server.operator.post(f"{ONE}/arms", json=added).status_code == 201
+        assert server.operator.patch(ONE, json={"picture": picture}).status_code == 200
+        assert server.operator.patch(ONE, json={"picture": ""}).json()["about"]["picture"] is None
+
+    def test_a_column_that_is_called_picture_and_has_no_ids_is_not_shown(self, server):
+        server.study(arms=[{"label": "a", "payload": {"picture": "cat.png"}}])
+        assert server.rater(server.link()).next()[0]["picture"] is None
 
     def test_a_picture_is_kept_once_and_shown_to_keys_and_raters(self, server):
         made = [server.operator.post(f"{API}/pictures", content=self.PNG).json() for _ in range(2)]

@@ -97,15 +97,16 @@ class TestGrid:
         assert grid["best"][0]["text"] == study.recommend().label
 
     def test_what_a_person_sees_of_an_arm_is_shown(self, server):
-        arms = [{"label": "a", "text": "The text", "picture": "0" * 32}, {"label": "b"}]
+        picture = server.picture()
+        arms = [{"label": "a", "text": "The text", "picture": picture}, {"label": "b"}]
         study = server.study(arms=arms, policy="us")
         study.tell(study.ask()[0], 1.0)
         study.tell(study.ask()[0], 0.5)
         shown = {arm["key"]: (arm["text"], arm["picture"]) for arm in get(server, "grid")["best"]}
-        assert shown == {"'a'": ("The text", "0" * 32), "'b'": ("b", None)}
+        assert shown == {"'a'": ("The text", picture), "'b'": ("b", None)}
 
     def test_a_picture_without_a_text_goes_by_its_label_wherever_operators_look(self, server):
-        study = server.study(arms=[{"label": name, "text": "", "picture": name * 32} for name in "abc"])
+        study = server.study(arms=[{"label": name, "text": "", "picture": server.picture(name)} for name in "abc"])
         tell(study, 30, worth="abc".index)
         best = study.recommend().label
         assert get(server, "answer")["answer"]["text"] == best

@@ -40,7 +40,7 @@ def test_records_are_listed_by_time_counted_and_expire(place):
     for at, key in [(3.0, "c"), (1.0, "b"), (2.0, "a")]:
         records.put("key", Record(key, at, b""))
     assert [record.id for record in records.all("key")] == ["b", "a", "c"]
-    assert records.count("key") == 3
+    assert (records.count("key"), records.ids("key"), records.ids("link")) == (3, {"a", "b", "c"}, set())
     records.expire("key", 2.0)
     assert [record.id for record in records.all("key")] == ["a", "c"]
     records.close()

@@ -2,13 +2,18 @@
 
 import hashlib
 import time
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
+from boxthirding.errors import InvalidInput
 from boxthirding.service.problems import Refusal
 from boxthirding.storage.pictures import KIND, picture_of, type_of
 from boxthirding.storage.records import Record, Records
 
 _DIGITS: Final = 32
+
+ID: Final = rf"^[0-9a-f]{{{_DIGITS}}}$"
+"""What the id of a picture looks like."""
 
 
 class Picture(NamedTuple):
@@ -39,3 +44,14 @@ def find(records: Records, key: str) -> Picture:
     if found is None:
         raise Refusal(404, f"there is no picture {key!r} here", "upload it first")
     return Picture(key, *found)
+
+
+def check(records: Records, keys: Iterable[str | None]) -> None:
+    """Refuse ids of pictures that were not uploaded here: raters would see a broken one."""
+    wanted = {key for key in keys if key is not None}
+    missing = wanted - records.ids(KIND) if wanted else None
+    if missing:
+        raise InvalidInput(
+            f"there is no picture {min(missing)!r} here",
+            advice="upload it first (POST /api/v1/pictures), and give the id in the reply",
+        )

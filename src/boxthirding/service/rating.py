@@ -1,16 +1,19 @@
 """What a rater does: start, get the next arm, rate it, skip it, correct the last rating. No web in here."""
 
+import re
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from boxthirding.errors import AlreadyTold, ArmWithdrawn, InvalidInput, StudyFinished, TicketRefused
+from boxthirding.service import pictures
 from boxthirding.service.links import Rater, is_rater
 from boxthirding.service.problems import Refusal
 from boxthirding.service.studies import About, Served
 from boxthirding.service.tally import LATE, SKIPPED
 from boxthirding.session import Ticket
+from boxthirding.storage.records import Records
 from boxthirding.study import Turn
 from boxthirding.types import Label
 
@@ -21,6 +24,8 @@ AHEAD: Final = 3
 """Tickets of a rater at a time: the arm whose rating can still be undone, the one that is shown, and the next."""
 
 _GUESTS: Final = 10  # open tickets of one id, where several browsers use it
+
+_PICTURE: Final = re.compile(pictures.ID)
 
 _REMEMBERED: Final = 20_000  # arms of open tickets, which are few
 
@@ -252,5 +257,20 @@ def seen(label: Label, payload: Any) -> dict[str, Any]:
     text, picture = kept.get("text"), kept.get("picture")
     return {
         "text": text if isinstance(text, str) else str(label),
-        "picture": picture if isinstance(picture, str) else None,
+        "picture": picture if isinstance(picture, str) and _PICTURE.match(picture) else None,
     }
+
+
+def check_arms(arms: Mapping[Label, Any] | range, records: Records, *, for_raters: bool) -> None:
+    """Refuse arms with pictures that are not here and, if they are for raters, those of which one would see nothing."""
+    if isinstance(arms, range):
+        return
+    looks = {label: seen(label, payload) for label, payload in arms.items()}
+    for place, (label, look) in enumerate(looks.items()):
+        is_empty = not str(label).strip() or (look["picture"] is None and not look["text"].strip())
+        if for_raters and is_empty:
+            raise InvalidInput(
+                f"the arm at position {place}, {label!r}, is empty, so raters would see nothing: give it a label and, "
+                f"where that is not to be seen, a text or a picture"
+            )
+    pictures.check(records, (look["picture"] for look in looks.values()))

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from boxthirding.errors import InvalidInput, UnreadableData
-from boxthirding.service import sheets
+from boxthirding.service import pictures, sheets
 from boxthirding.service.rating import Rated
 from boxthirding.service.studies import About, Answer, arms_from
 from boxthirding.study.payloads import is_json
@@ -23,7 +23,7 @@ Reward = Annotated[float, Field(allow_inf_nan=False, gt=-1e150, lt=1e150)]
 LabelText = Annotated[str, StringConstraints(strict=True, max_length=20_000)]
 Label = LabelText | Annotated[int, Field(strict=True, ge=-_EXACT, le=_EXACT)]
 WorkerName = Annotated[str, StringConstraints(strict=True, pattern=r"^find_best-[0-9]{1,20}$")]
-PictureId = Annotated[str, StringConstraints(strict=True, pattern=r"^[0-9a-f]{32}$")]
+PictureId = Annotated[str, StringConstraints(strict=True, pattern=pictures.ID)]
 Seconds = Annotated[float, Field(gt=0, le=100 * 366 * 86_400, allow_inf_nan=False)]
 
 

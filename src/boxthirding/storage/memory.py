@@ -161,6 +161,11 @@ class MemoryRecords:
         with self._lock:
             return sorted(self._kinds.get(kind, {}).values(), key=lambda record: (record.at, record.id))
 
+    def ids(self, kind: str) -> set[str]:
+        """Return the ids of the records of a kind."""
+        with self._lock:
+            return set(self._kinds.get(kind, {}))
+
     def count(self, kind: str) -> int:
         """Return how many records of a kind there are."""
         return len(self._kinds.get(kind, {}))

@@ -46,6 +46,11 @@ class PostgresRecords:
         """Return the records of a kind."""
         return self._rows("SELECT id, at, data FROM boxthirding_records WHERE kind = %s ORDER BY at, id", kind)
 
+    def ids(self, kind: str) -> set[str]:
+        """Return the ids of the records of a kind."""
+        with self._lock:
+            return {key for (key,) in self._line.fetch("SELECT id FROM boxthirding_records WHERE kind = %s", (kind,))}
+
     def count(self, kind: str) -> int:
         """Return how many records of a kind there are."""
         with self._lock:

@@ -30,6 +30,9 @@ class Records(Protocol):
     def all(self, kind: str) -> list[Record]:
         """Return the records of a kind, the earliest first."""
 
+    def ids(self, kind: str) -> set[str]:
+        """Return the ids of the records of a kind; what they hold is not read."""
+
     def count(self, kind: str) -> int:
         """Return how many records of a kind there are."""
 

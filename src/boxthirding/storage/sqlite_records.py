@@ -49,6 +49,12 @@ class SqliteRecords:
         """Return the records of a kind."""
         return self._rows("SELECT id, at, data FROM boxthirding_records WHERE kind = ? ORDER BY at, id", kind)
 
+    def ids(self, kind: str) -> set[str]:
+        """Return the ids of the records of a kind."""
+        with self._lock, translated(self._path), self._file.reading(_NAME):
+            query = "SELECT id FROM boxthirding_records WHERE kind = ?"
+            return {key for (key,) in self._file.connection.execute(query, (kind,))}
+
     def count(self, kind: str) -> int:
         """Return how many records of a kind there are."""
         with self._lock, translated(self._path), self._file.reading(_NAME):

@@ -8,10 +8,10 @@ from starlette.responses import Response
 from boxthirding.errors import InvalidInput, UnknownLabel
 from boxthirding.service import brief as in_brief
 from boxthirding.service.access import OPERATOR, READER
-from boxthirding.service.guard import GuardedRoute, needs
+from boxthirding.service.guard import GuardedRoute, needs, service_of
 from boxthirding.service.limits import LARGE
 from boxthirding.service.problems import reply
-from boxthirding.service.rating import FLAGGED, seen
+from boxthirding.service.rating import FLAGGED, check_arms, seen
 from boxthirding.service.routes.studies import Brief, answer, served
 from boxthirding.service.sizes import paged
 from boxthirding.service.studies import Served
@@ -60,8 +60,9 @@ def list_arms(
 @router.post("/studies/{name}/arms", status_code=201, **needs(OPERATOR, LARGE))
 def add_arms(request: Request, name: str, body: ArmsIn) -> Response:
     """Add arms, all or none of them."""
-    study = served(request, name).study
-    arms = body.contents()
+    one = served(request, name)
+    study, arms = one.study, body.contents()
+    check_arms(arms, service_of(request).records, for_raters=bool(one.about.scale))
     study.add(arms)
     return reply({"added": len(arms), "arms": study.view().arms, **answer(study)}, 201)
 

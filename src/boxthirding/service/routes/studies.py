@@ -8,12 +8,13 @@ from starlette.responses import Response
 
 from boxthirding.errors import BoxThirdingError, UnknownStudy
 from boxthirding.service import brief as in_brief
-from boxthirding.service import sheets
+from boxthirding.service import pictures, sheets
 from boxthirding.service.access import OPERATOR, READER, WORKER
 from boxthirding.service.advice import in_words
 from boxthirding.service.guard import ANY, OWNER, GuardedRoute, key_of, needs, service_of
 from boxthirding.service.limits import LARGE
 from boxthirding.service.problems import Refusal, reply
+from boxthirding.service.rating import check_arms
 from boxthirding.service.sizes import fits, paged, part
 from boxthirding.service.studies import About, Served, check_about, check_policy
 from boxthirding.service.wire import AboutIn, OpenIn, PolicyIn, StudyIn
@@ -67,7 +68,9 @@ def list_studies(
 def make_study(request: Request, body: StudyIn, *, brief: Brief = False) -> Response:
     """Make a study of arms or of a CSV file, with what raters are shown and with known results."""
     arms, known = body.contents()
-    about = body.about.over(About())
+    about, records = body.about.over(About()), service_of(request).records
+    check_arms(arms, records, for_raters=True)
+    pictures.check(records, [about.picture])
     made = service_of(request).studies.new(body.name, arms, about, known=known, **body.settings())
     return reply(shown(made, as_brief=brief), 201)
 
@@ -104,6 +107,7 @@ def keep_study(request: Request, name: str, body: OpenIn) -> Response:
 def describe_study(request: Request, name: str, body: AboutIn, *, brief: Brief = False) -> Response:
     """Change what raters are shown. Results keep the rewards that they were told with."""
     one = served(request, name)
+    pictures.check(service_of(request).records, [body.picture or None])
     one.describe(check_about(body.over(one.about)))
     return reply(shown(one, as_brief=brief))
 
