@@ -119,8 +119,123 @@ def test_an_enqueued_trial_keeps_its_parameters():
     enqueued = study.trials[3]
     assert enqueued.params == {"x": 0.125}
     assert all(
-        trial.params == study.trials[trial.system_attrs[ARM]].params for trial in study.trials if trial is not enqueued
+        trial.params == study.trials[trial.system_attrs[ARM]].params
+        for trial in study.trials
+        if trial.number != enqueued.number
     )
+
+
+@pytest.mark.parametrize("candidates", [[{"x": 1}, {"x": 2}], 2])
+def test_an_enqueued_trial_is_a_candidate_and_its_value_is_of_no_other(candidates):
+    study = optuna.create_study(direction="maximize", sampler=BoxThirdingSampler(candidates, seed=1))
+    for _ in range(3):
+        study.enqueue_trial({"x": 9})
+    study.optimize(lambda trial: float(trial.suggest_int("x", 0, 9)), n_trials=20)
+    tried = [trial.params["x"] for trial in study.trials]
+    assert tried[:3] == [9, 9, 9]
+    assert tried[3:].count(9) > 10  # the best is repeated
+    by_candidate = {}
+    for trial in study.trials[3:]:
+        by_candidate.setdefault(trial.system_attrs[ARM], set()).add(trial.value)
+    assert all(len(values) == 1 for values in by_candidate.values())
+
+
+def test_a_trial_that_comes_with_its_parameters_keeps_its_candidate():
+    study = optuna.create_study(direction="maximize", sampler=BoxThirdingSampler([{"x": 1}, {"x": 2}], seed=1))
+    distributions = {"x": optuna.distributions.IntDistribution(0, 9)}
+    waiting = optuna.trial.TrialState.WAITING
+    again = optuna.trial.create_trial(  # as RetryFailedTrialCallback adds it
+        state=waiting, params={"x": 1}, distributions=distributions, system_attrs={ARM: "set 0"}
+    )
+    study.add_trials([again] * 3)
+    study.optimize(lambda trial: float(trial.suggest_int("x", 0, 9)), n_trials=10)
+    assert [trial.system_attrs[ARM] for trial in study.trials[:3]] == ["set 0"] * 3
+    assert all(trial.system_attrs[ARM] == f"set {trial.params['x'] - 1}" for trial in study.trials)
+
+
+def test_a_seeded_study_that_resumes_draws_new_candidates():
+    storage = optuna.storages.InMemoryStorage()
+    for _ in range(10):
+        study = optuna.create_study(
+            storage=storage, study_name="a", load_if_exists=True, sampler=BoxThirdingSampler(20, seed=1)
+        )
+        study.optimize(noisy(), n_trials=5)
+    assert len({trial.params["x"] for trial in study.trials}) == 20
+
+
+@pytest.mark.parametrize("error", [optuna.TrialPruned, RuntimeError])
+def test_a_study_that_resumes_remembers_the_failures_of_its_candidates(error):
+    storage = optuna.storages.InMemoryStorage()
+
+    def objective(trial):
+        x = trial.suggest_float("x", -1, 1)
+        if x < 0:
+            raise error
+        return x + trial.suggest_float("y", 0, 1)
+
+    for _ in range(20):
+        study = optuna.create_study(
+            storage=storage, study_name="a", load_if_exists=True, sampler=BoxThirdingSampler(5, seed=1)
+        )
+        study.optimize(objective, n_trials=3, catch=(RuntimeError,))
+    tried = [trial.params["x"] for trial in study.trials]
+    assert len(set(tried)) == 5
+    assert any(x < 0 for x in tried)
+    assert all(tried.count(x) == 3 for x in tried if x < 0)
+
+
+def test_a_study_that_resumes_with_another_list_takes_no_trial_for_one_of_another_set():
+    storage = optuna.storages.InMemoryStorage()
+
+    def objective(trial):
+        if trial.suggest_int("x", 0, 9) == 1:
+            raise optuna.TrialPruned
+        return 0.0
+
+    for sets in ([{"x": 1}], [{"x": 2}]):
+        study = optuna.create_study(
+            storage=storage, study_name="a", load_if_exists=True, sampler=BoxThirdingSampler(sets, seed=1)
+        )
+        study.optimize(objective, n_trials=2)
+    study.sampler = BoxThirdingSampler([{"x": 2}], seed=1)
+    study.optimize(objective, n_trials=2)
+    assert [trial.params["x"] for trial in study.trials] == [1, 1, 2, 2, 2, 2]
+
+
+@pytest.mark.parametrize("candidates", [[{"x": 0.25}, {"x": 0.5}], 2])
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_a_study_stops_with_a_warning_when_every_candidate_was_given_up(candidates, jobs):
+    study = optuna.create_study(sampler=BoxThirdingSampler(candidates, seed=1))
+
+    def objective(trial):
+        trial.suggest_float("x", 0, 1)
+        raise optuna.TrialPruned
+
+    with pytest.warns(UserWarning, match="Every candidate failed 3 times in a row") as heard:
+        study.optimize(objective, n_trials=30, n_jobs=jobs)
+    assert len(heard) <= jobs
+    assert 6 <= len(study.trials) <= 6 + jobs - 1
+    assert len({trial.params["x"] for trial in study.trials}) == 2
+    with pytest.warns(UserWarning, match="Every candidate failed 3 times in a row"):
+        study.optimize(objective, n_trials=30)
+    with pytest.warns(UserWarning, match="Every candidate failed 3 times in a row"):
+        study.ask().suggest_float("x", 0, 1)  # in the user's own loop, it only warns
+    assert len({trial.params["x"] for trial in study.trials}) == 2
+
+
+def test_a_full_sampler_takes_all_that_is_in_the_storage():
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=1), direction="maximize")
+    study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=9)
+    study.sampler = BoxThirdingSampler(3, seed=1)
+    study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=20)
+    assert study.trials[-1].params == study.best_params  # whichever of the nine it is
+    assert len({trial.params["x"] for trial in study.trials}) == 9
+
+
+def test_equal_parameter_sets_are_one_candidate():
+    study = optuna.create_study(sampler=BoxThirdingSampler([{"x": 1}, {"x": 1}, {"x": 2}], seed=1))
+    study.optimize(lambda trial: float(trial.suggest_int("x", 0, 9)), n_trials=20)
+    assert candidates_of(study) == {"set 0", "set 1"}
 
 
 def test_failed_and_pruned_trials_are_failures_of_their_candidate():
@@ -207,8 +322,19 @@ def test_a_study_of_infinite_values_alone_has_nothing_to_recommend():
 
 
 def test_no_candidates_are_refused():
-    with pytest.raises(ValueError, match="candidates is 0, but must be at least 1"):
+    with pytest.raises(ValueError, match=r"candidates is \[\], but must be a whole number, or a list"):
         BoxThirdingSampler([])
+    with pytest.raises(ValueError, match="candidates is 0, but must be at least 1"):
+        BoxThirdingSampler(0)
+
+
+def test_a_policy_that_takes_no_known_results_is_refused_before_the_first_trial():
+    with pytest.raises(ValueError, match=r"policy is 'sh:budget=60', but must be .* one of b3, b3auto"):
+        BoxThirdingSampler(9, policy="sh:budget=60")
+    study = optuna.create_study()
+    study.optimize(noisy(), n_trials=3)
+    with pytest.raises(ValueError, match="policy is 'sh:budget=60', but must be"):
+        recommend(study, "sh:budget=60")
 
 
 @pytest.mark.parametrize("candidates", ["40", [3], {"x": [0.1, 0.2]}, 2.5])

@@ -6,13 +6,17 @@ import secrets
 import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any, Final
 
+import numpy as np
+
 from boxthirding._checks import whole
 from boxthirding.errors import InvalidInput, MissingExtra
 from boxthirding.integrations.race import Candidates
+from boxthirding.policies.spec import POLICIES, as_policy
 from boxthirding.session import Session, Ticket
 from boxthirding.types import Label, Policy
 
@@ -27,6 +31,12 @@ from optuna.trial import FixedTrial, FrozenTrial, TrialState
 
 ARM: Final = "boxthirding:arm"
 """The system attribute of a trial that says which candidate it evaluates."""
+
+FIXED: Final = "fixed_params"
+"""The system attribute with which Optuna marks an enqueued trial."""
+
+PATIENCE: Final = 3
+"""Failures in a row after which a candidate is given up, as everywhere."""
 
 Params = dict[str, Any]
 
@@ -52,12 +62,12 @@ def recommend(study: optuna.Study, policy: Policy | str | None = None) -> Recomm
     study : optuna.Study
         Any study with one objective. Trials with the same parameters are evaluations of one candidate.
     policy : Policy or str, default "b3auto"
-        What weighs a good mean of few trials against one of many.
+        What weighs a good mean of few trials against one of many. It must take known results, as b3auto does.
 
     """
     groups = _groups(study)
     known: dict[Label, list[float]] = {label: [trial.value for trial in trials] for label, trials in groups.items()}
-    best = Session(list(known), policy, direction=_direction(study), known=known).recommend()
+    best = Session(list(known), _amendable(policy), direction=_direction(study), known=known).recommend()
     if best is None:
         raise InvalidInput(f"the policy {policy!r} recommends nothing from known results: leave it out")
     trials = groups[int(best.label)]
@@ -106,19 +116,20 @@ class BoxThirdingSampler(BaseSampler):
     Parameters
     ----------
     candidates : int or list of dict
-        How many parameter sets to draw at the most, or the parameter sets themselves.
+        How many parameter sets to draw at the most, or the parameter sets themselves. Processes that draw at the same
+        moment may draw a few more.
     policy : Policy or str, default "b3auto"
-        What decides which candidate is next.
+        What decides which candidate is next. It must take known results, as b3auto does.
     seed : int, optional
-        Decides the order of candidates and what `sampler` draws. Default: another one every time, so that several
-        processes on one storage do not begin with the same candidates.
+        Decides the order of candidates and what the default `sampler` draws, together with the number of trials that
+        the study has: a resumed study draws new ones. Default: another one every time.
     sampler : optuna.samplers.BaseSampler, optional
         What draws the parameters of a new candidate, and a parameter that a given set lacks. Default: `RandomSampler`.
 
     Use `recommend(study)` for the answer: `study.best_trial` is the luckiest trial. All that the sampler knows is in
     the trials of the study, so it resumes where the study was, and any number of processes may share a storage. It is
     for one objective; pruned and failed trials, infinite values and parameters that are out of range count as failures,
-    and a candidate that failed three times in a row is given up.
+    and a candidate that failed three times in a row is given up. When all are, `study.optimize` ends with a warning.
 
     >>> study = optuna.create_study(sampler=BoxThirdingSampler([{"x": 0}, {"x": 1}], seed=1))
     >>> study.optimize(lambda trial: trial.suggest_int("x", 0, 9), n_trials=5)
@@ -137,8 +148,9 @@ class BoxThirdingSampler(BaseSampler):
     ) -> None:
         self._sets = None if isinstance(candidates, Integral) else _parameter_sets(candidates)
         self._number = whole("candidates", candidates if self._sets is None else len(self._sets), least=1)
-        self._policy = policy
+        self._policy = _amendable(policy)
         self._seed = secrets.randbits(31) if seed is None else whole("seed", seed, least=0)
+        self._draws_by_seed = sampler is None
         self._sampler = RandomSampler(seed=seed) if sampler is None else sampler
         self._lock = threading.RLock()
         self._races: dict[str, _Race] = {}  # by the name of the study
@@ -157,13 +169,18 @@ class BoxThirdingSampler(BaseSampler):
     def before_trial(self, study: optuna.Study, trial: FrozenTrial) -> None:
         """Decide which candidate the trial evaluates."""
         _direction(study)
-        self._sampler.before_trial(study, trial)
         with self._lock:
             if study.study_name not in self._races:
                 session = Session(self._number, self._policy, seed=self._seed, direction=_direction(study))
                 self._races[study.study_name] = _Race(session, self._number, self._sets)
+                if self._draws_by_seed:
+                    drawn = np.random.SeedSequence((self._seed, trial.number)).generate_state(1)
+                    self._sampler = RandomSampler(seed=int(drawn[0]))
+            self._sampler.before_trial(study, trial)
             race = self._races[study.study_name]
             race.catch_up(study)
+            if race.is_over:
+                self._stop(study)
             race.begin(study, trial)
 
     def infer_relative_search_space(self, study: optuna.Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
@@ -198,7 +215,6 @@ class BoxThirdingSampler(BaseSampler):
                 value = candidate.params[param_name]
                 if _fits(param_distribution, value):
                     return value
-                race.astray.add(trial.number)
                 warnings.warn(
                     f"The parameter {param_name!r} of trial {trial.number} is {value!r} in its candidate, which is out "
                     f"of range for {param_distribution}: another is drawn, and the trial counts as a failure of the "
@@ -225,8 +241,22 @@ class BoxThirdingSampler(BaseSampler):
         with self._lock:
             race = self._races.get(study.study_name)
             if race is not None:
+                was_over = race.is_over
                 race.end(trial, state, values)
+                if race.is_over and not was_over:
+                    self._stop(study)
         self._sampler.after_trial(study, trial, state, values)
+
+    def _stop(self, study: optuna.Study) -> None:
+        """End `study.optimize`, as there is nothing left to evaluate."""
+        warnings.warn(
+            f"Every candidate failed {PATIENCE} times in a row and was given up, so none is left to evaluate: the "
+            "study stops. Mend the objective, or give other candidates in a new study.",
+            UserWarning,
+            stacklevel=3,
+        )
+        with suppress(RuntimeError):  # in a loop of the user's own, which only the user can stop
+            study.stop()
 
     def _candidate(self, study: optuna.Study, trial: FrozenTrial) -> "_Candidate | None":
         with self._lock:
@@ -238,8 +268,8 @@ class BoxThirdingSampler(BaseSampler):
 class _Candidate:
     """Parameters that are evaluated together, again and again."""
 
-    name: int
-    """Its place in the list of those given, else the number of its first trial: the same in every process."""
+    name: int | str
+    """The number of its first trial, or its place in the list of those given, "set 0": the same in every process."""
     params: Params = field(default_factory=dict)
     is_given: bool = False
 
@@ -254,36 +284,35 @@ class _Race:
     def __init__(self, session: Session, number: int, sets: list[Params] | None) -> None:
         self._session, self._sets = session, sets
         self._candidates: dict[Label, _Candidate] = {}  # by label
-        self._labels: dict[int, Label] = {}  # by the candidate's name
-        self._by_params: dict[str, int] = {}  # names
+        self._labels: dict[int | str, Label] = {}  # by the candidate's name
+        self._by_params: dict[str, Label] = {}
+        self._number = number  # of labels
         self._free = number - 1  # labels from here down may belong to no candidate yet
+        self._failures: dict[Label, int] = {}  # in a row
+        self._withdrawn: set[Label] = set()
         self._seen: set[int] = set()  # trials whose outcome is in the session
         self.under_way: dict[int, tuple[_Candidate, Ticket | None]] = {}
-        self.astray: set[int] = set()  # of them, those whose parameters are not their candidate's
         for place, params in enumerate(sets or ()):
-            self._enter(place, _Candidate(place, dict(params), is_given=True))
+            self._enter(place, _Candidate(f"set {place}", dict(params), is_given=True))
+            self._by_params[_key(params)] = place
+
+    @property
+    def is_over(self) -> bool:
+        """Whether every candidate was given up."""
+        return len(self._withdrawn) == self._number
 
     def catch_up(self, study: optuna.Study) -> None:
-        """Take the values of trials that other processes, or runs before this one, have completed."""
+        """Take what became of trials that other processes or runs before this one began, or that were enqueued."""
         for trial in study.get_trials(deepcopy=False):
-            if trial.number in self._seen or trial.number in self.under_way or not trial.state.is_finished():
-                continue
-            self._seen.add(trial.number)
-            if trial.state == TrialState.COMPLETE and math.isfinite(trial.value):
-                label = self._label_of(trial)
-                if label is not None:
-                    self._session.observe(label, trial.value)
+            if trial.number not in self._seen and trial.number not in self.under_way and trial.state.is_finished():
+                self._take(trial, _value(trial.state, trial.values))
 
     def begin(self, study: optuna.Study, trial: FrozenTrial) -> None:
-        """Give a trial its candidate."""
-        tickets = self._session.ask()
-        if tickets:
-            label: Label | None = tickets[0].label
-        else:  # the policy waits for results, or has come to its end: one more of the best is never wrong
-            best = self._session.recommend()
-            label = None if best is None else best.label
-        if label is None:
+        """Give a trial its candidate, unless it comes with parameters of its own: then it is one."""
+        if trial.params or FIXED in trial.system_attrs:
             return
+        tickets = self._session.ask()
+        label = tickets[0].label if tickets else self._label_beside()
         if label not in self._candidates:
             self._enter(label, _Candidate(trial.number))
         candidate = self._candidates[label]
@@ -291,53 +320,106 @@ class _Race:
         study._storage.set_trial_system_attr(trial._trial_id, ARM, candidate.name)  # noqa: SLF001  # as its samplers do
 
     def end(self, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
-        """Take what became of a trial."""
+        """Take what became of a trial that was given a candidate."""
         if trial.number not in self.under_way:
             return
         candidate, ticket = self.under_way.pop(trial.number)
-        if trial.number in self.astray:
-            self.astray.discard(trial.number)
-            if ticket is not None:
-                self._session.fail(ticket)
-            return  # the next time, it is taken for what it is
-        self._seen.add(trial.number)
-        if state != TrialState.COMPLETE or values is None or not math.isfinite(values[0]):
-            if ticket is not None:
-                self._session.fail(ticket)
-        elif ticket is not None:
-            self._session.tell(ticket, values[0])
-        else:
-            self._session.observe(self._labels[candidate.name], values[0])
+        label = self._labels[candidate.name]
+        if candidate.is_in(trial.params):
+            self._take(trial, _value(state, values), label, ticket)
+        else:  # it was out of range; the next time, the trial is taken for what it is
+            self._fail(label, ticket)
 
-    def _label_of(self, trial: FrozenTrial) -> Label | None:
-        """Return the label of the candidate that a trial of another process evaluated; None, if there is no room."""
+    def _label_beside(self) -> Label:
+        """Return a candidate when the policy waits for results or has come to its end: the best is never wrong."""
+        best = self._session.recommend()
+        return best.label if best is not None else min(self._candidates, key=self._withdrawn.__contains__)
+
+    def _take(
+        self, trial: FrozenTrial, value: float | None, label: Label | None = None, ticket: Ticket | None = None
+    ) -> None:
+        """Take the value of a trial; None is a failure."""
+        self._seen.add(trial.number)
+        if label is None:
+            label = self._label_of(trial, is_failure=value is None)
+        if label is None:
+            return
+        if value is None:
+            self._fail(label, ticket)
+            return
+        self._by_params.setdefault(_key(trial.params), label)
+        self._failures.pop(label, None)
+        if label in self._withdrawn:
+            return
+        if ticket is None:
+            self._session.observe(label, value)
+        else:
+            self._session.tell(ticket, value)
+
+    def _fail(self, label: Label, ticket: Ticket | None) -> None:
+        """Count a failure of a candidate, and give it up after three in a row."""
+        if label in self._withdrawn:
+            return
+        if ticket is not None:
+            self._session.release(ticket)
+        self._failures[label] = self._failures.get(label, 0) + 1
+        if self._failures[label] == PATIENCE:
+            self._session.withdraw(label)
+            self._withdrawn.add(label)
+
+    def _label_of(self, trial: FrozenTrial, *, is_failure: bool) -> Label | None:
+        """Return the label of the candidate that a trial evaluated; None, if that is no candidate of ours."""
         name = trial.system_attrs.get(ARM)
         label = self._labels.get(name)
         if label is not None and self._candidates[label].is_in(trial.params):
+            candidate = self._candidates[label]
+            candidate.params = {**trial.params, **candidate.params}  # one that failed early has not had all of them
             return label
-        found = self._by_params.get(_key(trial.params))
-        if found is not None:
-            return self._labels[found]
-        new = self._free_label() if self._sets is None else None
-        if new is not None:
-            self._enter(new, _Candidate(trial.number if name in self._labels or name is None else name, trial.params))
-        return new
+        label = self._by_params.get(_key(trial.params))
+        is_ours = FIXED in trial.system_attrs or self._sets is None
+        if label is None and is_ours and not (is_failure and name is None):  # what failed under others is not tried
+            label = self._free_label()
+            new = trial.number if name is None or name in self._labels else name
+            self._enter(label, _Candidate(new, dict(trial.params)))
+        return label
 
-    def _free_label(self) -> Label | None:
+    def _free_label(self) -> Label:
+        """Return a label that belongs to no candidate; there is one more, if all do."""
         while self._free >= 0 and self._free in self._candidates:
             self._free -= 1
-        return self._free if self._free >= 0 else None
+        if self._free >= 0:
+            return self._free
+        self._session.add([self._number])
+        self._number += 1
+        return self._number - 1
 
     def _enter(self, label: Label, candidate: _Candidate) -> None:
         self._candidates[label] = candidate
         self._labels[candidate.name] = label
-        if candidate.params:
-            self._by_params.setdefault(_key(candidate.params), candidate.name)
+
+
+def _value(state: TrialState, values: Sequence[float] | None) -> float | None:
+    """Return the value of a trial that is done; None, if it failed."""
+    if state != TrialState.COMPLETE or values is None or not math.isfinite(values[0]):
+        return None
+    return float(values[0])
+
+
+def _amendable(policy: Policy | str | None) -> Policy:
+    """Return a policy; refuse one that cannot take the values of trials which it did not ask for."""
+    chosen = as_policy(policy)
+    if chosen.rule.amend is None:
+        able = ", ".join(name for name, cls in POLICIES.items() if cls.rule.amend is not None)
+        raise InvalidInput(
+            f"policy is {policy!r}, but must be one that takes the values of trials which it did not ask for, as those "
+            f"of a resumed study are: leave it out, or give one of {able}"
+        )
+    return chosen
 
 
 def _parameter_sets(candidates: Any) -> list[Params]:
-    if isinstance(candidates, Sequence) and all(isinstance(params, Mapping) for params in candidates):
-        return [dict(params) for params in candidates]
+    if isinstance(candidates, Sequence) and candidates and all(isinstance(params, Mapping) for params in candidates):
+        return list({_key(params): dict(params) for params in candidates}.values())  # equal ones are one candidate
     raise InvalidInput(
         f"candidates is {candidates!r}, but must be a whole number, or a list of parameter sets such as [{{'x': 0.1}}, "
         "{'x': 0.2}]"
