@@ -1,11 +1,14 @@
 """inspect_ai: races of prompts, solvers and models, with its own mock model, in real logs."""
 
+import asyncio
+import random
 from itertools import pairwise
 
 import pytest
 from inspect_ai import eval as evaluate
 from inspect_ai import eval_retry, task
 from inspect_ai.dataset import Sample
+from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalSample, EvalSpec
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from inspect_ai.scorer import Score, accuracy, match, scorer
 from inspect_ai.solver import solver
@@ -138,6 +141,24 @@ def test_a_log_that_ended_with_an_error_resumes_by_retry_without_running_samples
     assert standings(again)[0].label == "good"
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_what_is_asked_for_does_not_depend_on_the_order_of_completion(seed):
+    def asked(draw):
+        arms = {str(n): f"Be right {n} times of 10." for n in range(10)}
+        race = racing(DATASET, arms, budget=150, scorer=match(), seed=seed)
+        flying, ids = list(race.dataset), []
+        while flying:
+            sample = flying.pop(draw(len(flying)))
+            ids.append(sample.id)
+            chance = 0.2 + 0.07 * int(sample.metadata["arm"])
+            value = float(random.Random(f"{seed} {sample.id}").random() < chance)
+            done = EvalSample(id=sample.id, epoch=1, input="", target="", scores={"match": Score(value=value)})
+            flying += asyncio.run(race.sample_source.sample_complete(done)) or ()
+        return ids
+
+    assert set(asked(lambda _: 0)) == set(asked(random.Random(seed).randrange))
+
+
 @scorer(metrics=[accuracy()])
 def faulty():
     async def score(state, target):
@@ -183,6 +204,51 @@ def test_a_summary_goes_by_the_direction_of_its_race(tmp_path):
     assert summary(log).startswith("Best: 'bad'")
     assert summary(log, direction="maximize").startswith("Best: 'good'")
     assert log.eval.metadata["team"] == "ours"
+
+
+def test_an_arm_with_the_same_mean_over_more_samples_is_the_better_one():
+    def sample(arm, n):
+        right = {"match": Score(value="C")}
+        return EvalSample(id=f"{arm} on {n}", epoch=1, input="", target="", metadata={"arm": arm}, scores=right)
+
+    samples = [sample("once", 0), sample("twice", 0), *(sample("often", n) for n in range(10)), sample("twice", 1)]
+    made = EvalSpec(created="2026-01-01T00:00:00Z", task="race", dataset=EvalDataset(), model="m", config=EvalConfig())
+    log = EvalLog(eval=made, samples=samples)
+    assert [(arm.label, arm.pulls) for arm in standings(log)] == [("often", 10), ("twice", 2), ("once", 1)]
+
+
+def test_metrics_of_the_user_come_after_those_of_the_race(tmp_path):
+    log = run(racing(DATASET, PROMPTS, budget=20, scorer=match(), metrics=[accuracy()]), tmp_path)
+    assert log.status == "success"
+    assert list(log.results.scores[0].metrics)[::3] == ["good", "accuracy"]
+
+
+def test_epochs_are_refused(tmp_path):
+    with pytest.raises(InvalidInput, match="epochs is 2, but a race runs a sample once with an arm"):
+        racing(DATASET, PROMPTS, budget=20, scorer=match(), epochs=2)
+    assert run(racing(DATASET, PROMPTS, budget=20, scorer=match(), epochs=1), tmp_path).status == "success"
+    log = run(racing(DATASET, PROMPTS, budget=20, scorer=match()), tmp_path, epochs=2)
+    assert log.status == "error"
+    assert "epochs is 2, but a race runs a sample once with an arm" in log.error.message
+
+
+def test_samples_of_one_id_are_refused():
+    with pytest.raises(InvalidInput, match="2 samples of the dataset have the id 'case 7', but ids must be unique"):
+        racing([*DATASET, DATASET[7]], PROMPTS, budget=20, scorer=match())
+
+
+@scorer(metrics=[accuracy()])
+def several():
+    async def score(*_):
+        return Score(value={"a": 1.0, "b": 0.0})
+
+    return score
+
+
+def test_a_score_of_several_values_is_refused(tmp_path):
+    log = run(racing(DATASET, PROMPTS, budget=20, scorer=several()), tmp_path)
+    assert log.status == "error"
+    assert "a score is {'a': 1.0, 'b': 0.0}, but must be one value" in log.error.message
 
 
 def test_an_arm_that_is_no_prompt_solver_or_model_is_refused():

@@ -1,9 +1,11 @@
 """inspect_ai: race prompts, solvers or models over a dataset, within a budget of samples, in one log."""
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Final
+from itertools import groupby
+from typing import Any, Final, NoReturn
 
 from boxthirding._checks import whole
 from boxthirding.errors import InvalidInput, MissingExtra, TicketRefused
@@ -74,7 +76,8 @@ def racing(
     direction : {"maximize", "minimize"}, default "maximize"
         Whether larger scores are better.
     task : keyword arguments
-        Anything else that `Task` takes, such as `name` or `sandbox`.
+        Anything else that `Task` takes, such as `name` or `sandbox`, but for `epochs`: a race runs a sample of the
+        dataset once with an arm. `metrics` come after those of the race.
 
     Return it from a function marked `@task`. Results are taken in the order in which samples were begun, so a retry of
     a log (`eval_retry`) asks for the same samples under the same ids, and those that are there are not run again. The
@@ -83,17 +86,21 @@ def racing(
 
     """
     given = _labelled(arms)
+    examples = Examples(dataset, seed)
+    _check_cases([_case(examples[pull], pull) for pull in range(len(dataset))])
+    epochs = task.pop("epochs", None)
+    if getattr(epochs, "epochs", epochs) not in (None, 1):
+        _refuse_epochs(epochs)
     session = Session(given, policy, seed=seed, direction=direction, examples=len(dataset), patience=_TRIES)
-    source = _Race(
-        session, Examples(dataset, seed), whole("budget", budget, least=1), whole("workers", workers, least=1)
-    )
+    source = _Race(session, examples, whole("budget", budget, least=1), whole("workers", workers, least=1))
     source.score = score
+    metrics = task.pop("metrics", None) or []
     metadata = {**(task.pop("metadata", None) or {}), RACE: {"direction": direction, "score": score}}
     return Task(
         dataset=source,
         solver=_of_arm(given, plain_generate() if solver is None else solver),
         scorer=scorer,
-        metrics=[best_arms(direction)],
+        metrics=[best_arms(direction), *(metrics if isinstance(metrics, list) else [metrics])],
         metadata=metadata,
         **task,
     )
@@ -121,6 +128,8 @@ class _Race(SampleSource):
 
     async def sample_complete(self, sample: Any) -> list[Sample] | None:
         """Take what became of a sample."""
+        if sample.epoch > 1:
+            _refuse_epochs(sample.epoch)
         return self._taken(str(sample.id), None if sample.error is not None else self._value(sample.scores))
 
     async def sample_abandoned(self, sample: Sample, epoch: int) -> list[Sample] | None:
@@ -131,6 +140,7 @@ class _Race(SampleSource):
     def _taken(self, sample_id: str, value: float | None) -> list[Sample] | None:
         """Tell results in the order of their beginning, so that whichever is faster changes nothing."""
         self._outcomes[sample_id] = value
+        begun: list[Sample] = []
         while self._waiting and self._waiting[0][0] in self._outcomes:
             first, ticket = self._waiting.pop(0)
             reward = self._outcomes.pop(first)
@@ -140,7 +150,8 @@ class _Race(SampleSource):
                     self._session.fail(ticket)
                 else:
                     self._session.tell(ticket, reward)
-        return self._begun() or None
+            begun += self._begun()  # after each: how many results it goes by must not depend on who was faster
+        return begun or None
 
     def _begun(self) -> list[Sample]:
         """Begin as many samples as there is room for."""
@@ -156,7 +167,7 @@ class _Race(SampleSource):
         pair = ticket.label, ticket.pull
         self._tries[pair] = self._tries.get(pair, 0) + 1
         sample: Sample = self._examples[ticket.pull]
-        name = f"{ticket.label} on {sample.id if sample.id is not None else ticket.pull}"
+        name = f"{ticket.label} on {_case(sample, ticket.pull)}"
         name += "" if self._tries[pair] == 1 else f", try {self._tries[pair]}"
         self._waiting.append((name, ticket))
         return sample.model_copy(update={"id": name, "metadata": {**(sample.metadata or {}), ARM: ticket.label}})
@@ -170,6 +181,10 @@ class _Race(SampleSource):
         if self.score is not None and self.score not in scores:
             raise InvalidInput(f"score is {self.score!r}, but there are only {', '.join(scores)}")
         one = scores[self.score] if self.score is not None else next(iter(scores.values()))
+        if isinstance(one.value, Mapping | list | tuple):
+            raise InvalidInput(
+                f"a score is {one.value!r}, but must be one value: give a scorer of the one that decides"
+            )
         value = _number(one.value)
         return value if math.isfinite(value) else None
 
@@ -248,7 +263,27 @@ def summary(log: EvalLog, *, score: str | None = None, direction: str | None = N
 def _standing(known: Mapping[Label, list[float]], direction: str) -> list[Recommendation]:
     if not known:
         return []
-    return Session(list(known), direction=direction, known=dict(known)).top(len(known))
+    ranked = Session(list(known), direction=direction, known=dict(known)).top(len(known))
+    ties = groupby(ranked, key=lambda arm: arm.mean)
+    return [arm for _, tied in ties for arm in sorted(tied, key=lambda arm: -arm.pulls)]
+
+
+def _case(sample: Sample, pull: int) -> str:
+    """Return what a sample of the dataset is called: by its id, or by its place in the order of the race."""
+    return str(pull if sample.id is None else sample.id)
+
+
+def _check_cases(cases: list[str]) -> None:
+    """Refuse samples that cannot be told apart in the log."""
+    for case, times in Counter(cases).items():
+        if times > 1:
+            raise InvalidInput(f"{times} samples of the dataset have the id {case!r}, but ids must be unique")
+
+
+def _refuse_epochs(epochs: Any) -> NoReturn:
+    raise InvalidInput(
+        f"epochs is {epochs!r}, but a race runs a sample once with an arm: leave it out, and raise the budget instead"
+    )
 
 
 def _number(value: Any) -> float:
