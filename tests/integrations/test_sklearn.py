@@ -29,7 +29,7 @@ from sklearn.model_selection import (
     StratifiedKFold,
 )
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from boxthirding import open_study, study
@@ -269,7 +269,7 @@ def test_what_is_fitted_is_said_as_loudly_as_wanted(capsys):
     search = BoxThirdingSearchCV(TREE, DEPTHS, budget=6, cv=3, random_state=1)
     search.set_params(verbose=2).fit(X, Y)
     first, *lines = capsys.readouterr().out.splitlines()
-    assert first == "Fitting candidates on 3 folds one by one, totalling 6 fits"
+    assert first == "Fitting candidates on 3 folds one by one, totalling at most 6 fits"
     assert len(lines) == 6
     assert all(line.startswith("[CV] END") for line in lines)
     search.set_params(verbose=0).fit(X, Y)
@@ -452,6 +452,53 @@ def test_a_candidate_that_another_process_gave_up_meanwhile_is_given_up_here_too
         assert (kept.view().withdrawn, kept.view().spent) == (1, 19)
 
 
+def of_code(sign):
+    """Return functions of one name and another code."""
+    return {1: lambda *given: float(np.mean(given[-1])), -1: lambda *given: float(-np.mean(given[-1]))}[sign]
+
+
+def long_pipeline(middle):
+    """Return a pipeline whose text scikit-learn cuts in the middle."""
+    steps = [FunctionTransformer(inverse_func=np.log1p, check_inverse=False) for _ in range(16)]
+    return make_pipeline(*steps[:8], FunctionTransformer(middle), *steps[8:], Scored())
+
+
+DATA = "data '4 folds of 120 samples, .*, not '4 folds of 120 samples, "
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "match"),
+    [
+        ({"estimator": long_pipeline(None)}, {"estimator": long_pipeline(np.negative)}, "made with estimator"),
+        ({"estimator": long_pipeline(np.abs)}, {"estimator": long_pipeline(lambda x: x)}, "made with estimator"),
+        ({"scoring": of_code(1)}, {"scoring": of_code(-1)}, "made with scoring"),
+        ({"scoring": make_scorer(of_code(1))}, {"scoring": make_scorer(of_code(-1))}, "made with scoring"),
+        (
+            {"scoring": {"a": of_code(1)}, "refit": "a"},
+            {"scoring": {"a": of_code(-1)}, "refit": "a"},
+            "made with scoring",
+        ),
+        ({"x": X}, {"x": X[::-1]}, DATA),
+        ({"y": Y}, {"y": 1 - Y}, DATA),
+        ({}, {"given": {"sample_weight": np.ones(len(Y))}}, DATA),
+        ({}, {"given": {"check_input": True}}, DATA),
+    ],
+)
+def test_a_study_refuses_what_only_its_content_tells_apart_and_takes_the_same_again(one, other, match, tmp_path):
+    def fit(budget, x=X, y=Y, given=(), **settings):
+        model = DecisionTreeClassifier(random_state=0)
+        search = BoxThirdingSearchCV(model, DEPTHS, budget=budget, cv=KFold(4), random_state=1, study=place)
+        if "estimator" in settings:
+            search.set_params(param_distributions={"scored__quality": [0.1, 0.2, 0.3]})
+        return search.set_params(refit=False).set_params(**settings).fit(x, y, **dict(given))
+
+    place = str(tmp_path / "search.db")
+    fit(4, **one)
+    assert fit(5, **one).cv_results_["n_folds"].sum() == 5
+    with pytest.raises(ValueError, match=match):
+        fit(8, **{**one, **other})
+
+
 OTHERS = {
     "estimator": ({"estimator": Scored(0.7)}, X, r"estimator .*Scored\(\).*, not .*quality=0.7"),
     "scoring": ({"scoring": "accuracy"}, X, "scoring None, not 'accuracy'"),
@@ -498,8 +545,9 @@ def test_a_study_needs_a_random_state_that_draws_the_same_again(tmp_path):
 
 def test_a_grid_smaller_than_the_candidates_wanted_is_said_and_used_up():
     search = BoxThirdingSearchCV(Scored(), {"quality": [0.1, 0.2, 0.3]}, n_candidates=10, cv=4, random_state=1)
-    with pytest.warns(UserWarning, match="The total space of parameters 3 is smaller than n_candidates=10"):
+    with pytest.warns(UserWarning, match="The total space of parameters 3 is smaller than n_candidates=10") as heard:
         search.fit(X, Y)
+    assert [warning.filename for warning in heard] == [__file__]
     assert search.best_params_ == {"quality": 0.3}
     assert sorted(search.cv_results_["param_quality"]) == [0.1, 0.2, 0.3]
 
@@ -546,15 +594,18 @@ def test_a_metric_that_returns_nan_is_said_and_its_candidate_given_up():
     search = BoxThirdingSearchCV(
         Scored(), {"quality": [0.1, 0.4, 0.9]}, budget=15, cv=5, scoring=metric, random_state=1
     )
-    with pytest.warns(UserWarning, match="One or more of the test scores are non-finite"):
+    with pytest.warns(UserWarning, match="One or more of the test scores are non-finite") as heard:
         search.fit(X, Y)
+    assert [warning.filename for warning in heard] == [__file__]
     assert search.best_params_ == {"quality": 0.4}
 
 
 @pytest.mark.parametrize("refit", [True, False, max])
 def test_several_metrics_without_the_one_that_decides_are_refused(refit):
     search = BoxThirdingSearchCV(Scored(), {"quality": uniform()}, scoring=["accuracy", "f1"], refit=refit, cv=3)
-    with pytest.raises(ValueError, match="For multi-metric scoring, the parameter refit must be set to"):
+    with pytest.raises(
+        ValueError, match="For multi-metric scoring, the parameter refit must be set to the scorer key that decides"
+    ):
         search.fit(X, Y)
     assert FITS == []
 
@@ -565,6 +616,30 @@ def test_wrong_settings_are_refused_by_name(setting):
     search = BoxThirdingSearchCV(LogisticRegression(), SPACE, **setting)
     with pytest.raises(ValueError, match=f"The '{name}' parameter of BoxThirdingSearchCV must be"):
         search.fit(X, Y)
+
+
+@pytest.mark.parametrize("space", [[1, 2], [{"max_depth": 3}], {"max_depth": 3}])
+def test_what_is_no_space_of_parameters_is_refused_as_by_a_randomized_search(space):
+    with pytest.raises(TypeError, match="Parameter") as theirs:
+        RandomizedSearchCV(TREE, space).fit(X, Y)
+    with pytest.raises(TypeError) as ours:
+        BoxThirdingSearchCV(TREE, space).fit(X, Y)
+    assert str(ours.value) == str(theirs.value)
+
+
+def test_a_splitter_without_folds_is_refused():
+    with pytest.raises(ValueError, match="Was the CV iterator empty"):
+        BoxThirdingSearchCV(TREE, DEPTHS, cv=[]).fit(X, Y)
+
+
+def test_a_study_is_a_place_or_a_place_and_a_name():
+    with pytest.raises(ValueError, match=r"study is \('a', 'b', 'c'\), but must be a path or URL, or a pair"):
+        BoxThirdingSearchCV(TREE, DEPTHS, study=("a", "b", "c"), random_state=1).fit(X, Y)
+
+
+def test_a_policy_that_must_know_the_number_of_candidates_is_refused():
+    with pytest.raises(ValueError, match=r"policy is 'sh:budget=20', but must be .* give one of b3, b3auto"):
+        BoxThirdingSearchCV(TREE, DEPTHS, n_candidates=4, policy="sh:budget=20").fit(X, Y)
 
 
 def test_a_policy_that_does_not_exist_is_refused_by_name():

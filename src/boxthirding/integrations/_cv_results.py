@@ -112,7 +112,9 @@ class Table:
         squares = (np.where(self._is_fitted, table, 0) - means[:, None]) ** 2
         if name not in TIMES and not np.isfinite(means).all():
             warnings.warn(
-                f"One or more of the {name.partition('_')[0]} scores are non-finite: {means}", UserWarning, stacklevel=7
+                f"One or more of the {name.partition('_')[0]} scores are non-finite: {means}",
+                UserWarning,
+                stacklevel=9,  # where `fit` is called
             )
         return means, np.sqrt(np.where(self._is_fitted, squares, 0).sum(axis=1) / numbers)
 

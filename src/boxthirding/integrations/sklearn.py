@@ -1,6 +1,6 @@
 """scikit-learn: a search over hyperparameters that pays for folds one by one, most of them for good candidates."""
 
-import hashlib
+import pickle
 import re
 import sys
 import warnings
@@ -10,14 +10,16 @@ from contextlib import ExitStack, contextmanager, suppress
 from itertools import islice
 from numbers import Integral
 from pathlib import Path
+from types import CodeType, FunctionType
 from typing import Any, Final, Self, cast
 
 import numpy as np
 
 from boxthirding._clusters import as_executor, is_dask
-from boxthirding.errors import ArmWithdrawn, InvalidInput, MissingExtra, StudyDiffers
+from boxthirding.errors import ArmWithdrawn, InvalidInput, MissingExtra, StudyChanged, StudyDiffers
 from boxthirding.integrations._cv_results import TIMES, Fit, Fits, Scores, Table
 from boxthirding.integrations._in_flight import Blocks, Futures, Out
+from boxthirding.policies.spec import POLICIES, as_policy
 from boxthirding.session import AskTell, Session, Ticket
 from boxthirding.storage import open_study
 from boxthirding.storage.opening import NAME
@@ -29,6 +31,7 @@ try:
 except ImportError as _error:
     raise MissingExtra("BoxThirdingSearchCV", "scikit-learn", "sklearn") from _error
 
+import joblib
 from joblib import effective_n_jobs, parallel_config
 from joblib.parallel import LokyBackend, ThreadingBackend, get_active_backend
 from sklearn.exceptions import FitFailedWarning
@@ -55,27 +58,27 @@ class BoxThirdingSearchCV(BaseSearchCV):
         How many candidates to draw at the most. They are drawn one by one, when they are needed. Default: as many as
         the budget reaches.
     budget : int, optional
-        How many fits there may be, each of one candidate on one fold. Default: 10 times the number of folds, which is
-        what `RandomizedSearchCV` pays by default.
+        How many fits there may be, each of one candidate on one fold; a search may end before when what is left cannot
+        change the answer. Default: 10 times the number of folds, which is what `RandomizedSearchCV` pays by default.
     cv : int, cross-validation generator or iterable, default 5-fold
         The folds. A candidate sees them in their order, and each once; with `RepeatedKFold` or `ShuffleSplit` there are
         more of them, and good candidates can be told apart better.
     scoring : str, callable, list, tuple or dict, optional
         As for `RandomizedSearchCV`. With several metrics, `refit` names the one that decides.
     policy : Policy or str, default "b3auto"
-        What decides which candidate is next.
+        What decides which candidate is next. It must do without the number of candidates, as b3auto does.
     refit : bool, str or callable, default True
         Whether to fit the best candidate on all data; with several metrics, the name of the one that decides.
     n_jobs : int, optional
         How many fits in parallel, by the joblib backend that is active.
     study : path, URL or (path or URL, name), optional
         Keep the search in a database; the same call resumes it after a crash, with the same data, and needs an integer
-        as `random_state`. Another estimator, scoring or other folds are refused.
+        as `random_state`. Another estimator or scoring, other data or folds are refused.
     random_state : int, RandomState instance or None, default None
         Decides which candidates are drawn, and in which order.
     verbose, error_score, return_train_score
-        As for `RandomizedSearchCV`. A candidate with a fit that failed, or a score that is not finite, is given up,
-        unless `error_score` is a number: that is its score then.
+        As for `RandomizedSearchCV`. A candidate with a fit that failed is given up, unless `error_score` is a number:
+        that is its score then. One with a score that is not finite is given up.
     pre_dispatch : int or str, default "2*n_jobs"
         Without effect, as no more than `n_jobs` fits are sent out at a time; it is here because other searches have it.
 
@@ -161,6 +164,10 @@ class BoxThirdingSearchCV(BaseSearchCV):
             for name in _MEANWHILE:
                 self.__dict__.pop(name, None)
 
+    def _check_refit_for_multimetric(self, scores: Iterable[str]) -> None:
+        """Refuse what decides nothing: scikit-learn calls it before anything is fitted, if it knows the metrics."""
+        _deciding(self.refit, scores)
+
     def _get_routed_params_for_fit(self, params: Any) -> Any:
         self._routed = super()._get_routed_params_for_fit(params)
         return self._routed
@@ -173,14 +180,12 @@ class BoxThirdingSearchCV(BaseSearchCV):
         """Race candidates, a fit being one of them on one fold."""
         n_splits = int(self.n_splits_)
         budget = self.budget or _CANDIDATES * n_splits
-        if isinstance(self.scoring, list | tuple | set | dict):
-            _deciding(self.refit, self.scoring)  # before anything is fitted
         with ExitStack() as stack:
             fit = self._fit_on_fold()
-            study = self._opened(stack, fit.folds)
+            study = self._opened(stack, fit)
             race = self._race = _Race(self, study, fit, evaluate_candidates)
             if self.verbose:
-                print(f"Fitting candidates on {n_splits} folds one by one, totalling {budget} fits")  # noqa: T201  # asked for
+                print(f"Fitting candidates on {n_splits} folds one by one, totalling at most {budget} fits")  # noqa: T201  # asked for
             fits = callback_ctx.subcontext(task_name="search", max_subtasks=budget, sequential_subtasks=True)
             fits.call_on_fit_task_begin(estimator=self)
             race.run(budget, effective_n_jobs(self.n_jobs), lambda: _progress(self, fits))
@@ -189,6 +194,8 @@ class BoxThirdingSearchCV(BaseSearchCV):
     def _fit_on_fold(self) -> "_FitOnFold":
         x, y, split_params = self._data
         folds = list(self._checked_cv_orig.split(x, y, **split_params))
+        if not folds:
+            raise ValueError("No fits were performed. Was the CV iterator empty?")
         if len(folds) != self.n_splits_:
             raise ValueError(
                 "cv.split and cv.get_n_splits return inconsistent results. "
@@ -219,8 +226,14 @@ class BoxThirdingSearchCV(BaseSearchCV):
         made = super()._format_results(params, 1, outs)
         return {name: column for name, column in made.items() if name == "params" or name.startswith("param_")}
 
-    def _opened(self, stack: ExitStack, folds: list[Any]) -> AskTell:
+    def _opened(self, stack: ExitStack, fit: "_FitOnFold") -> AskTell:
         """Return what to ask and tell: a session, or the study of a place."""
+        if not as_policy(self.policy).open_ended:
+            able = ", ".join(name for name, cls in POLICIES.items() if cls.open_ended)
+            raise ValueError(
+                f"policy is {self.policy!r}, but must be one that does without the number of candidates, as they are "
+                f"drawn one by one: leave it out, or give one of {able}"
+            )
         if self.study is None:
             random = sklearn.utils.check_random_state(self.random_state)
             seed = int(random.randint(2**31 - 1))
@@ -230,6 +243,8 @@ class BoxThirdingSearchCV(BaseSearchCV):
                 f"random_state is {self.random_state!r}, but a search that is kept in a study must draw the same "
                 "candidates when it resumes: give an integer"
             )
+        if isinstance(self.study, tuple) and len(self.study) != len(("place", "name")):
+            raise ValueError(f"study is {self.study!r}, but must be a path or URL, or a pair of that and a name")
         place, name = self.study if isinstance(self.study, tuple) else (self.study, NAME)
         try:
             study = open_study(
@@ -239,27 +254,35 @@ class BoxThirdingSearchCV(BaseSearchCV):
                 policy=self.policy,
                 seed=int(self.random_state),
                 examples=self.n_splits_,
-                details=self._details(folds),
+                details=self._details(fit),
             )
         except StudyDiffers as error:
             error.advice = "fit with what it was made with, or keep this search in another study"
+            if not isinstance(error, StudyChanged):
+                decide = "its arms are candidates, which param_distributions, n_candidates and random_state decide"
+                error.advice = f"{decide}; {error.advice}"
             raise
         return stack.enter_context(study)
 
-    def _details(self, folds: list[Any]) -> dict[str, Any]:
+    def _details(self, fit: "_FitOnFold") -> dict[str, Any]:
         """Return what scores depend on: results of one study must all be of the same kind."""
         scoring = self.scoring
         if isinstance(scoring, list | tuple | set | dict):
             scoring = f"{', '.join(sorted(scoring))} by {self.refit}"
+        elif not isinstance(scoring, str | None):
+            scoring = _in_words(scoring)
+        if callable(self.scoring) or isinstance(self.scoring, dict):
+            scoring += f", {_digest(self.scoring, _made_of)}"
         return {
-            "estimator": _in_words(self.estimator),
-            "scoring": scoring if isinstance(scoring, str | None) else _in_words(scoring),
-            "data": f"{len(folds)} folds of {sum(map(len, folds[0]))} samples, {_digest(folds)}",
+            "estimator": f"{_in_words(self.estimator)}, {_digest(self.estimator, _made_of)}",
+            "scoring": scoring,
+            "data": f"{len(fit.folds)} folds of {sum(map(len, fit.folds[0]))} samples, {_digest(fit.data)}",
         }
 
     def _candidates(self) -> Iterator[dict[str, Any]]:
         """Draw candidates one by one, the same whatever the budget; a grid ends."""
         space, wanted = self.param_distributions, self.n_candidates
+        ParameterSampler(space, 1)  # which refuses what is no space, as it does for RandomizedSearchCV
         spaces = space if isinstance(space, list) else [space]
         if any(hasattr(values, "rvs") for one in spaces for values in one.values()):
             return iter(ParameterSampler(space, wanted or sys.maxsize, random_state=self.random_state))
@@ -269,7 +292,7 @@ class BoxThirdingSearchCV(BaseSearchCV):
                 f"The total space of parameters {len(grid)} is smaller than n_candidates={wanted}. Running "
                 f"{len(grid)} candidates.",
                 UserWarning,
-                stacklevel=5,
+                stacklevel=7,  # where `fit` is called
             )
         return islice(_shuffled(grid, sklearn.utils.check_random_state(self.random_state)), wanted)
 
@@ -283,10 +306,32 @@ def _in_words(thing: Any) -> str:
         return re.sub(r" at 0x[0-9a-fA-F]+", "", " ".join(repr(thing).split()))
 
 
-def _digest(folds: list[Any]) -> str:
-    """Return what tells these folds from others."""
-    indices = [np.asarray(part, dtype=np.int64).tobytes() for fold in folds for part in fold]
-    return hashlib.sha256(b"|".join(indices)).hexdigest()[:12]
+def _made_of(thing: Any) -> Any:
+    """Return an estimator or a scorer as what makes its scores: its parameters, and functions of one's own by code."""
+    if isinstance(thing, list | tuple):
+        return [_made_of(one) for one in thing]
+    if isinstance(thing, dict):
+        return {name: _made_of(value) for name, value in thing.items() if name != "n_jobs"}
+    if isinstance(thing, frozenset):
+        return set(thing)  # which joblib puts in order
+    if isinstance(thing, CodeType):
+        return [thing.co_code, thing.co_names, _made_of(thing.co_consts)]
+    if isinstance(thing, FunctionType) and (thing.__module__ == "__main__" or "<" in thing.__qualname__):
+        cells = [cell.cell_contents for cell in thing.__closure__ or ()]
+        return _made_of([thing.__code__, thing.__defaults__, thing.__kwdefaults__, cells])
+    if hasattr(thing, "get_params") and not isinstance(thing, type):
+        return [type(thing).__qualname__, _made_of(thing.get_params(deep=False))]
+    if hasattr(thing, "_score_func"):  # what make_scorer returns
+        return [type(thing).__qualname__, _made_of(vars(thing))]
+    return thing
+
+
+def _digest(thing: Any, as_parts: Callable[[Any], Any] = lambda thing: thing) -> str:
+    """Return what tells a thing from others, the same in every process."""
+    try:
+        return str(joblib.hash(as_parts(thing), coerce_mmap=True))[:12]
+    except (pickle.PicklingError, AttributeError, RecursionError, TypeError, ValueError):
+        return "of unknown content"  # it holds what only its own process has, such as an open file, or itself
 
 
 class _FitOnFold:
@@ -295,10 +340,11 @@ class _FitOnFold:
     def __init__(self, estimator: Any, x: Any, y: Any, folds: list[Any], settings: dict[str, Any]) -> None:
         self._estimator, self._x, self._y, self._settings = estimator, x, y, settings
         self.folds = folds
+        self.data = [folds, x, y, settings["fit_params"], settings["score_params"]]
         self._number = len(folds)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "folds": None}  # each fit is sent its own
+        return {**self.__dict__, "folds": None, "data": None}  # each fit is sent its own
 
     def __call__(self, params: Any, pull: int, fold: Any) -> Out:
         train, test = fold
