@@ -29,7 +29,16 @@ def as_executor(given: Any) -> Any:
     if not is_dask(given):
         return given
     client = given if hasattr(given, "scatter") else getattr(given, "_client", None)
-    return given if client is None else DaskExecutor(client)
+    if client is None:
+        return given
+    if client.status in ("closing", "closed"):
+        raise InvalidInput(f"the Dask client is {client.status}, but must be connected: make a new one, Client(…)")
+    if client.asynchronous:
+        raise InvalidInput(
+            "the Dask client is asynchronous, but must be one that can be waited for: make another one, Client(…) "
+            "without asynchronous=True"
+        )
+    return DaskExecutor(client)
 
 
 def is_dask(given: object) -> bool:

@@ -1,5 +1,6 @@
 """A real Dask cluster of two processes: `find_best` and `sim.sweep` with its client as their executor."""
 
+import asyncio
 import os
 import signal
 import threading
@@ -230,6 +231,32 @@ def test_a_cluster_that_has_no_workers_yet_says_what_to_do():
         pytest.raises(InvalidInput, match=r"no workers yet.*wait_for_workers\(1\), or give workers="),
     ):
         find_best(9, score, budget=9, executor=empty, **QUIET)
+
+
+@pytest.mark.parametrize("as_given", [lambda client: client, lambda client: client.get_executor()])
+def test_a_client_that_is_closed_is_refused(as_given):
+    with distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as cluster:
+        client = distributed.Client(cluster)
+        given = as_given(client)
+        client.close()
+        with pytest.raises(InvalidInput, match=r"the Dask client is closed, but must be connected: make a new one"):
+            find_best(20, score, budget=40, executor=given, **QUIET)
+        with pytest.raises(InvalidInput, match="the Dask client is closed"):
+            sim.sweep([sim.Setting(poly(50), Gaussian(0.3), "us", budget=100, replicates=4, seed=1)], executor=given)
+
+
+def test_a_client_that_is_asynchronous_is_refused():
+    async def search():
+        async with (
+            distributed.LocalCluster(
+                n_workers=0, processes=False, dashboard_address=":0", asynchronous=True
+            ) as cluster,
+            distributed.Client(cluster, asynchronous=True) as client,
+        ):
+            find_best(20, score, budget=40, executor=client, **QUIET)
+
+    with pytest.raises(InvalidInput, match="the Dask client is asynchronous, but must be one that can be waited for"):
+        asyncio.run(search())
 
 
 def test_a_cluster_that_loses_all_workers_ends_the_run_with_what_was_found(monkeypatch):
