@@ -58,6 +58,22 @@ def test_a_file_gives_numbers_and_texts_and_empty_scores_are_unknown(tmp_path):
     assert len(candidates) == 2
 
 
+def test_a_score_of_nan_in_a_file_is_unknown(tmp_path):
+    path = tmp_path / "tried.csv"
+    path.write_text("x,score\n1,0.5\n2,nan\n3, NaN\n", encoding="utf-8")
+    candidates = from_table(path)
+    assert list(candidates.arms) == [1, 2, 3]
+    assert candidates.known == {1: [0.5]}
+
+
+def test_numbers_with_zeros_before_them_are_texts(tmp_path):
+    path = tmp_path / "tried.csv"
+    path.write_text("agent,rate,score\n007,0.10,00.5\n7,0.1,0.7\n", encoding="utf-8")
+    candidates = from_table(path)
+    assert list(candidates.arms.values()) == [{"agent": "007", "rate": 0.1}, {"agent": "7", "rate": 0.1}]
+    assert candidates.known == {0: [0.5], 1: [0.7]}
+
+
 def test_one_column_beside_the_score_is_the_candidate_itself(tmp_path):
     path = tmp_path / "prompts.csv"
     path.write_text("prompt,score\nBe brief.,0.5\nThink.,0.7\n", encoding="utf-8")

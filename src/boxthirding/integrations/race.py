@@ -1,10 +1,11 @@
 """A final for candidates of any origin: measure again what looked good, so that the winner is not the luckiest."""
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from boxthirding._checks import as_reward
 from boxthirding._sheets import Sheet, is_numeric
@@ -15,6 +16,8 @@ from boxthirding.session.labels import is_label, rows_of, unlabelled
 from boxthirding.types import Label
 
 Row = dict[str, Any]
+
+_PADDED: Final = re.compile(r"\s*0\d")  # with zeros before it, as names and codes have them
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,8 @@ def from_table(table: Any, *, score: str = "score", direction: str | None = None
     ----------
     table : path, DataFrame or list of dictionaries
         A CSV file (or one with a JSON object on each line), or a pandas or polars DataFrame: a row for each
-        measurement. Rows that differ in nothing but the score are measurements of one candidate.
+        measurement. Rows that differ in nothing but the score are measurements of one candidate. A column of a file
+        that holds nothing but numbers gives numbers, unless one has zeros before it, such as 007: then all are texts.
     score : str, default "score"
         The column with the scores. An empty cell, None or NaN is a candidate that has not been measured.
     direction : {"maximize", "minimize"}, optional
@@ -115,17 +119,18 @@ def _records(table: Any) -> Iterable[Mapping[str, Any]]:
 
 
 def _cells(sheet: Sheet, score: str) -> list[Row]:
-    """Return the rows of a file, with numbers where a column holds nothing else."""
+    """Return the rows of a file, with numbers where a column holds nothing else; 007 is a name, and not 7."""
     rows = [cast("Row", sheet.texts(row)) for row in range(len(sheet.rows))]
     for column in sheet.columns:
         filled = [row[column] for row in rows if row[column].strip()]
-        if not all(map(is_numeric, filled)):
+        if not all(map(is_numeric, filled)) or (column != score and any(map(_PADDED.match, filled))):
             continue
         for row in rows:
             row[column] = _number(row[column]) if row[column].strip() else None
     for place, row in enumerate(rows):
         if isinstance(row[score], str):
-            row[score] = sheet.number(place, score) if row[score].strip() else None  # refuses it by its line
+            is_unknown = row[score].strip().lower() in ("", "nan")
+            row[score] = None if is_unknown else sheet.number(place, score)  # which refuses it by its line
     return rows
 
 
