@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+from boxthirding._text import written
 from boxthirding.errors import InvalidInput
 from boxthirding.types import Progress
 
@@ -105,7 +106,7 @@ def amount(progress: Progress) -> str:
         return ""
     total = "" if progress.total is None else f" of {progress.total:,.10g}"
     if progress.unit == "cost":
-        return f"cost {progress.done:,.4g}{total}"
+        return f"cost {written(progress.done)}{total}"
     return f"{progress.done:,.0f}{total} {progress.unit}"
 
 

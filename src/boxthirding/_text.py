@@ -1,11 +1,13 @@
-"""Text on a screen: what a terminal would obey, or cannot show, becomes an escape; numbers get their nouns.
+"""Text on a screen: what a terminal would obey, or cannot show, becomes an escape; numbers as people write them.
 
 Labels may be anything, such as the names of files, which need not be UTF-8. What is stored is the label itself; every
 place that shows one calls `visible`.
 """
 
+import itertools
+import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 _ALIKE = 0.6  # of 1, from which texts are alike
@@ -76,6 +78,51 @@ def counted(number: int, noun: str) -> str:
     ('1 arm', '2,000 arms')
     """
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def writer(values: Iterable[float | None]) -> Callable[[float], str]:
+    """Return what writes numbers that are shown together, so that they can be told apart.
+
+    A number has four digits, or more where that takes more: three in four of the gaps are seen. None is no number.
+
+    >>> [*map(writer([10_000.95, 10_000.88, 10_001.02]), [10_000.95, 10_000.88, 10_001.02])]
+    ['10,000.95', '10,000.88', '10,001.02']
+    >>> [*map(writer([1.0447, 0.9445, 0.98703]), [1.0447, 0.9445, 0.98703])]
+    ['1.045', '0.9445', '0.987']
+    """
+    decimals = _decimals(sorted({value for value in values if value is not None and math.isfinite(value)}))
+
+    def write(value: float) -> str:
+        if value == 0 or not math.isfinite(value):
+            return f"{value:g}"
+        before = 1 + int(f"{value:.{_FEWEST - 1}e}".partition("e")[2])  # digits before the point; 0 for 0.5
+        if max(_FEWEST, before) < before + decimals <= _MOST:
+            return f"{value:,.{decimals}f}"
+        return f"{value:,.{max(_FEWEST, before if before <= _LONGEST else 0)}g}"
+
+    return write
+
+
+def written(value: float) -> str:
+    """Return a number that stands alone.
+
+    >>> written(1.04471), written(1_234_567.8), written(0.00025), written(9_999.96)
+    ('1.045', '1,234,568', '0.00025', '10,000')
+    """
+    return writer([value])(value)
+
+
+def _decimals(values: list[float]) -> int:
+    """Return how many digits behind the point tell sorted numbers apart, but for the quarter that lie closest."""
+    gaps = sorted(above - below for below, above in itertools.pairwise(values))
+    gaps = [gap for gap in gaps if gap > _EQUAL * max(map(abs, values))]
+    return math.ceil(-math.log10(gaps[(len(gaps) - 1) // 4])) if gaps else 0
+
+
+_FEWEST: Final = 4  # digits of a number
+_MOST: Final = 15  # digits that a float can have
+_LONGEST: Final = 9  # digits before the point, beyond which there may be an exponent
+_EQUAL: Final = 1e-12  # numbers that differ by less, as a share of the largest, are the same
 
 
 def _escape(found: re.Match[str]) -> str:

@@ -1,8 +1,10 @@
 """`boxthirding run`: programs that print a number, in this process where that is enough."""
 
 import json
+import re
 import shlex
 import sys
+from pathlib import Path
 
 import pytest
 from invoking import invoke
@@ -30,6 +32,14 @@ def test_the_arm_with_the_largest_number_is_found():
     assert confirm == "Winners look better than they are: --confirm 50 measures them again."
     assert set(calls()) == {"ann", "bob", "zoe"}
     assert len(calls()) == 9
+
+
+def test_large_scores_can_be_told_apart():
+    Path("large.txt").write_text("".join(f"{1_000_000 + k}\n" for k in range(1, 21)), encoding="utf-8")
+    table = run("--arms", "large.txt", "--command", "echo {arm}", "--budget", "30", "--top", "20").stdout
+    rows = re.findall(r"^(10\d+) +(\S+) +\d+$", table, re.MULTILINE)
+    assert len(rows) == 20
+    assert all(mean.replace(",", "") == arm for arm, mean in rows)
 
 
 def test_json_is_one_object_with_these_keys():

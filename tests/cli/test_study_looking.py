@@ -3,6 +3,7 @@
 import csv
 import json
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,21 @@ def test_as_many_of_the_best_are_shown_as_wanted(monkeypatch, width):
         assert [" ".join(line.split()[:2]) for line in shown] == best[:top]
     assert [arm["label"] for arm in json.loads(done("show", "s.db", "--top", 14, "--json"))["top"]] == best
     assert "--top is 0, but must be at least 1" in refused("show", "s.db", "--top", 0)
+
+
+def test_large_results_can_be_told_apart_wherever_they_are_shown():
+    with open_study("s.db", arms=range(20), holder="us") as opened:
+        for _ in range(60):
+            (ticket,) = opened.ask()
+            opened.tell(ticket, 1_000_001.0 + ticket.label)
+        best = opened.recommend()
+    assert best.label == 19
+    assert re.findall(r"1,000,0\d\d", done("show", "s.db")) == [f"{1_000_020 - k:,}" for k in range(5)]
+    assert re.findall(r"1,000,0\d\d", done("results", "s.db")) == [f"{1_000_020 - k:,}" for k in range(20)]
+    assert "mean 1,000,020 of" in done("why", "s.db")
+    assert "1,000,020 " in done("list", "s.db")
+    assert f"best so far 19, 1,000,020 over {best.pulls} pulls." in done("pause", "s.db")
+    assert not any("e+" in done(command, "s.db") for command in ("show", "results", "why", "list", "pause"))
 
 
 def test_results_that_are_set_aside_are_named():

@@ -63,6 +63,34 @@ def test_it_says_what_won_how_far_to_trust_it_what_is_next_and_what_it_took(foun
     assert len(lines) == 10
 
 
+@pytest.mark.parametrize("above", [0, 1e4, -1e6, 1e7])
+def test_scores_that_lie_close_together_far_from_zero_can_be_told_apart(above):
+    draw = random.Random(1)
+    found = find_best(range(200), lambda arm: above + arm / 200 + draw.gauss(0, 0.3), budget=800, **QUIET)
+    text = str(found)
+    means = re.findall(r"mean (\S+) over", text)
+    ends = re.search(r"interval (\S+) to (\S+)", text).groups()
+    assert "e+" not in text
+    assert [float(mean.replace(",", "")) for mean in means] == pytest.approx(
+        [arm.mean for arm in found.top(4)], abs=0.01
+    )
+    assert len({means[0], *ends}) == 3
+    again = str(found.confirm(3, pulls=20))
+    shown = re.findall(r"  (\S+) \((\S+) to (\S+)\), 20 pulls", again)
+    assert len(shown) == 3
+    assert all(len(set(interval)) == 3 for interval in shown)
+    page = parsed(found._repr_html_())
+    cells = [cell.text for cell in page.iterfind(".//td[@class='b3-n']")]
+    assert cells[::2] == means
+    ticks = [text for text in page.iter("{http://www.w3.org/2000/svg}text") if text.get("text-anchor") == "end"][:-1]
+    assert len({tick.text for tick in ticks}) == len(ticks) > 1
+    assert all(6 * len(tick.text) <= float(tick.get("x")) for tick in ticks)  # a letter is about 6 wide
+    climb = page.find(".//ol")
+    assert "e+" not in ET.tostring(climb, "unicode")
+    story = str(found.session.why(found.label))
+    assert not re.search(r"e\+|\de-", story)
+
+
 def test_the_interval_goes_by_the_noise_of_the_arm_itself():
     draw = random.Random(3)
     found = find_best(

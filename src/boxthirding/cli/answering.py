@@ -4,12 +4,12 @@ import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from boxthirding._text import counted, in_one_line, visible
+from boxthirding._text import counted, in_one_line, visible, writer
 from boxthirding.cli.advice import in_words
 from boxthirding.errors import EvaluationFailed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from boxthirding.find import Confirmation, Confirmed, Found
     from boxthirding.types import Label
@@ -86,9 +86,10 @@ class Answer:
             ranked = found.top(self.top)
             labels = _short([arm.label for arm in ranked], beside=21)
             width = max(map(len, ("arm", *labels)))
+            write = writer(arm.mean for arm in ranked)
             lines.append(f"{'arm':{width}}  {'mean':>10}  {'pulls':>7}")
             for label, arm in zip(labels, ranked, strict=True):
-                lines.append(f"{label:{width}}  {arm.mean:>10.4g}  {arm.pulls:>7,}")
+                lines.append(f"{label:{width}}  {write(arm.mean):>10}  {arm.pulls:>7,}")
             lines.append("")
         spent, *others = found.account()
         lines += [f"{sentence[0].upper()}{sentence[1:]}." for sentence in (spent, *others)]
@@ -105,9 +106,10 @@ class Answer:
         """Return what the new runs say, arm by arm in the order of the search, so that no mean is a selected one."""
         rows = [["arm", "new mean", "95 % interval"]]
         labels = _short([arm.label for arm in confirmed.arms], beside=32)
+        write = writer(end for arm in confirmed.arms for end in (arm.mean, arm.low, arm.high))
         for label, arm in zip(labels, confirmed.arms, strict=True):
-            mean = "no result" if arm.mean is None else f"{arm.mean:.4g}"
-            rows.append([label, mean, _interval(arm.low, arm.high)])
+            mean = "no result" if arm.mean is None else write(arm.mean)
+            rows.append([label, mean, _interval(arm.low, arm.high, write)])
         if any(arm.pulls != self.pulls for arm in confirmed.arms):
             runs = ["runs", *(f"{arm.pulls:,}" for arm in confirmed.arms)]
             rows = [[*row, cell] for row, cell in zip(rows, runs, strict=True)]
@@ -117,7 +119,9 @@ class Answer:
             right = "  ".join(f"{cell:>{width}}" for cell, width in zip(cells, others, strict=True))
             lines.append(f"{label:{first}}  {right}")
         if self.paired and len(confirmed.arms) > 1:
-            lines += ["On the same examples, less the first arm:", *map(_difference, confirmed.arms[1:])]
+            less = writer(end for arm in confirmed.arms for end in arm.difference or ())
+            lines += ["On the same examples, less the first arm:"]
+            lines += [_difference(arm, less) for arm in confirmed.arms[1:]]
         if confirmed.failures:
             are = "is" if confirmed.failures == 1 else "are"
             lines.append(f"{counted(confirmed.failures, 'run')} failed and {are} left out.")
@@ -151,13 +155,13 @@ def _short(labels: "Sequence[Label]", beside: int) -> list[str]:
     return [*map(names.short, labels)]
 
 
-def _interval(low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else f"{low:.4g} to {high:.4g}"
+def _interval(low: float | None, high: float | None, write: "Callable[[float], str]") -> str:
+    return "" if low is None or high is None else f"{write(low)} to {write(high)}"
 
 
-def _difference(arm: "Confirmed") -> str:
+def _difference(arm: "Confirmed", write: "Callable[[float], str]") -> str:
     less = arm.difference
     if less is None or less.mean is None:
         return f"  {visible(arm.label)}: no result"
-    within = _interval(less.low, less.high)
-    return f"  {visible(arm.label)}: {less.mean:.4g}{f' ({within})' if within else ''}"
+    within = _interval(less.low, less.high, write)
+    return f"  {visible(arm.label)}: {write(less.mean)}{f' ({within})' if within else ''}"

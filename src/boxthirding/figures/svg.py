@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Final
 
-from boxthirding._text import counted
+from boxthirding._text import counted, writer
 from boxthirding.figures.live import Point
 
 _WIDTH, _HEIGHT = 400, 170
@@ -19,17 +19,19 @@ def answer_curve(answers: Sequence[Point], pulls: int, mean: float, unit: str = 
     `unit` is the page's word for a pull.
     """
     points = [*answers, Point(max(pulls, answers[-1].pulls if answers else 1), mean, "")]
-    across = _Scale(math.log10(points[0].pulls), math.log10(points[-1].pulls), _LEFT, _WIDTH - _RIGHT)
     low, high = min(point.mean for point in points), max(point.mean for point in points)
     if high - low <= _EQUAL * abs(high):
         low = high
     room = 0.08 * (high - low) or 0.5 * abs(high) or 0.5
     up = _Scale(low - room, high + room, _HEIGHT - _BOTTOM, _TOP)
+    grid, left = _grid(up, low, high)
+    across = _Scale(math.log10(points[0].pulls), math.log10(points[-1].pulls), left, _WIDTH - _RIGHT)
+    write = writer(point.mean for point in points)
     ticks = _ticks(across, points[0].pulls, points[-1].pulls, unit)
-    parts = [_grid(up, low, high), ticks, _line(points, across, up)]
+    parts = [grid, ticks, _line(points, across, up)]
     for point in points[:-1]:
         x, y = across(math.log10(point.pulls)), up(point.mean)
-        title = escape(f"“{point.name}”: mean {point.mean:.4g} after {counted(point.pulls, unit)}")
+        title = escape(f"“{point.name}”: mean {write(point.mean)} after {counted(point.pulls, unit)}")
         parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" class="b3-dot"><title>{title}</title></circle>')
     x, y = across(math.log10(points[-1].pulls)), up(mean)
     parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5" class="b3-now"/>')
@@ -39,16 +41,18 @@ def answer_curve(answers: Sequence[Point], pulls: int, mean: float, unit: str = 
 def line(points: Sequence[tuple[float, float]], label: str, across_name: str) -> str:
     """Return a line through points as a picture, from 0 on in both directions."""
     last, most = max(1.0, *(x for x, _ in points)), max(1.0, *(y for _, y in points))
-    across, up = _Scale(0, last, _LEFT, _WIDTH - _RIGHT), _Scale(0, most, _HEIGHT - _BOTTOM, _TOP)
+    up = _Scale(0, most, _HEIGHT - _BOTTOM, _TOP)
+    grid, left = _grid(up, 0, most)
+    across = _Scale(0, last, left, _WIDTH - _RIGHT)
     path = " ".join(f"{across(x):.1f},{up(y):.1f}" for x, y in points)
     marks = [k * _round_step(last / _LINES) for k in range(_LINES + 1)]
+    write = writer(marks)
     shown = [(value, across(value)) for value in marks if value <= last]
     texts = [
-        f'<text x="{x:.1f}" y="{_HEIGHT - 16}" text-anchor="{_anchor(x)}">{_written(value)}</text>'
-        for value, x in shown
+        f'<text x="{x:.1f}" y="{_HEIGHT - 16}" text-anchor="{_anchor(x)}">{write(value)}</text>' for value, x in shown
     ]
     curve = f'<polyline points="{path}" class="b3-line"/>'
-    return _picture([_grid(up, 0, most), *texts, _name(across_name), curve], label)
+    return _picture([grid, *texts, _name(across_name), curve], label)
 
 
 def bars(rows: Sequence[tuple[str, int]], label: str, across_name: str, marks: Sequence[str] = ()) -> str:
@@ -58,11 +62,12 @@ def bars(rows: Sequence[tuple[str, int]], label: str, across_name: str, marks: S
     """
     most = max(1, *(height for _, height in rows))
     up = _Scale(0, most, _HEIGHT - _BOTTOM, _TOP)
-    wide = min(_WIDEST, (_WIDTH - _LEFT - _RIGHT) / len(rows))
+    grid, left = _grid(up, 0, most)
+    wide = min(_WIDEST, (_WIDTH - left - _RIGHT) / len(rows))
     every = max(1, math.ceil(_LETTER * (max(len(text) for text, _ in rows) + 2) / wide))
-    parts = [_grid(up, 0, most), _name(across_name)]
+    parts = [grid, _name(across_name)]
     for place, (text, height) in enumerate(rows):
-        x, y = _LEFT + place * wide, up(height)
+        x, y = left + place * wide, up(height)
         mark = f" {marks[place]}" if marks else ""
         title = f"<title{mark}>{escape(text)}: {height:,}</title>"
         size = f'width="{max(1.0, 0.9 * wide):.1f}" height="{_HEIGHT - _BOTTOM - y:.1f}"'
@@ -96,15 +101,6 @@ def _name(text: str) -> str:
     return f'<text x="{(_LEFT + _WIDTH) / 2:.1f}" y="{_HEIGHT - 3}" text-anchor="middle">{escape(text)}</text>'
 
 
-def _written(value: float) -> str:
-    """Return a number as people write it.
-
-    >>> _written(20_000.0), _written(0.25), _written(0.0)
-    ('20,000', '0.25', '0')
-    """
-    return f"{value:,.0f}" if abs(value) >= _THOUSAND else f"{value:.4g}"
-
-
 def _anchor(x: float) -> str:
     return "end" if x > _WIDTH - _RIGHT - 2 * _LETTER else "middle"
 
@@ -127,17 +123,20 @@ def _line(points: Sequence[Point], across: _Scale, up: _Scale) -> str:
     return f'<path d="{"".join(path)}" class="b3-line"/>'
 
 
-def _grid(up: _Scale, low: float, high: float) -> str:
-    """Return lines across at round values."""
+def _grid(up: _Scale, low: float, high: float) -> tuple[str, float]:
+    """Return lines across at round values, and where they begin: beside the widest of their numbers."""
     step = _round_step((high - low) / _LINES) if high > low else (abs(high) or 1.0)
     first = math.floor(low / step)
     values = [k * step for k in range(first, math.ceil(high / step) + 1)]
     shown = [(value, up(value)) for value in values if _TOP - 1 <= up(value) <= _HEIGHT - _BOTTOM + 1]
-    return "".join(
-        f'<line x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}" class="b3-grid"/>'
-        f'<text x="{_LEFT - 6}" y="{y + 3.5:.1f}" text-anchor="end">{_written(value)}</text>'
+    write = writer(value for value, _ in shown)
+    left = max(_LEFT, _LETTER * (2 + max((len(write(value)) for value, _ in shown), default=0)))
+    lines = "".join(
+        f'<line x1="{left}" x2="{_WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}" class="b3-grid"/>'
+        f'<text x="{left - 6}" y="{y + 3.5:.1f}" text-anchor="end">{write(value)}</text>'
         for value, y in shown
     )
+    return lines, left
 
 
 def _ticks(across: _Scale, first: int, last: int, unit: str) -> str:
@@ -164,7 +163,6 @@ def _round_step(step: float) -> float:
 
 
 _WIDEST: Final = 40  # of a bar
-_THOUSAND: Final = 1_000  # from here on, no digits behind the point
 _EQUAL: Final = 1e-9  # what differs by less is the same mean
 _LETTER: Final = 6  # about so wide is a letter
 _GAP: Final = 3  # letters between two texts

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from boxthirding._checks import is_number, whole
-from boxthirding._text import counted
+from boxthirding._text import counted, written
 from boxthirding.errors import InvalidInput
 
 PLENTY: Final = 2**62
@@ -87,7 +87,7 @@ class Spending:
             now = f" ({self.pulls:,} here)" if self.elsewhere else ""
             return f"{self.pulls + self.elsewhere:,} of {total}{now}, {self.left:,} left, in {duration}"
         if self.unit == "cost":
-            spent = f"a cost of {self.cost:,.4g} of {self.limit:,g}, {self.left:,.4g} left"
+            spent = f"a cost of {written(self.cost)} of {written(self.limit)}, {written(self.left)} left"
             return f"{spent}: {counted(self.pulls, 'pull')} in {duration}"
         return f"{duration} of {self.limit:g} s, {self.left:.1f} s left: {counted(self.pulls, 'pull')}"
 

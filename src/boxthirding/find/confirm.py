@@ -1,12 +1,12 @@
 """New pulls for the arms that look best: means that owe nothing to selection, with intervals."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from boxthirding._text import counted
+from boxthirding._text import counted, writer
 from boxthirding.find.words import arm_in_words
 from boxthirding.session import Ticket
 from boxthirding.types import Label
@@ -54,11 +54,13 @@ class Confirmation:
         names = [arm_in_words(arm.label, arm.arm) for arm in self.arms]
         width = max(map(len, names))
         lines = [f"Confirmed with fresh pulls, {100 * CONFIDENCE:g} % intervals, in the order of the search:"]
+        write = writer(end for arm in self.arms for end in (arm.mean, arm.low, arm.high))
+        less = writer(end for arm in self.arms for end in arm.difference or ())
         for name, arm in zip(names, self.arms, strict=True):
-            line = f"  {name:{width}}  {_shown(Interval(arm.mean, arm.low, arm.high))}"
+            line = f"  {name:{width}}  {_shown(Interval(arm.mean, arm.low, arm.high), write)}"
             line += f", {counted(arm.pulls, 'pull')}"
             if arm.difference is not None:
-                line += f"; less the first {_shown(arm.difference)}"
+                line += f"; less the first {_shown(arm.difference, less)}"
             lines.append(line)
         if self.failures:
             lines.append(
@@ -153,9 +155,9 @@ def _within(angle: float, freedom: int) -> float:
     return 2 / math.pi * (angle + total) if odd else total
 
 
-def _shown(estimate: Interval) -> str:
+def _shown(estimate: Interval, write: Callable[[float], str]) -> str:
     if estimate.mean is None:
         return "no result"
     if estimate.low is None or estimate.high is None:
-        return f"{estimate.mean:.4g}"
-    return f"{estimate.mean:.4g} ({estimate.low:.4g} to {estimate.high:.4g})"
+        return write(estimate.mean)
+    return f"{write(estimate.mean)} ({write(estimate.low)} to {write(estimate.high)})"

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from boxthirding._text import counted
+from boxthirding._text import counted, written
 from boxthirding.find.budget import Limits
 from boxthirding.policies.live_state import LiveState
 from boxthirding.types import NONE, Policy
@@ -52,7 +52,11 @@ def forecast(policy: Policy, n_arms: int | None, budget: int) -> Forecast:
 def plan(limits: Limits, n_arms: int | None, workers: int, policy: Policy) -> list[str]:
     """Return what is known at once about a run, in a few plain sentences."""
     arms = "arms from an iterator" if n_arms is None else counted(n_arms, "arm")
-    budget = {"pulls": counted(limits.pulls or 0, "pull"), "cost": f"a total cost of {limits.limit:,g}", "seconds": ""}
+    budget = {
+        "pulls": counted(limits.pulls or 0, "pull"),
+        "cost": f"a total cost of {written(limits.limit)}",
+        "seconds": "",
+    }
     parts = [arms, budget[limits.unit], f"at most {limits.seconds:g} s" if limits.seconds else ""]
     lines = [", ".join(filter(None, [*parts, counted(workers, "worker")])) + "."]
     planned = getattr(policy, "budget", None)

@@ -1,10 +1,10 @@
 """A result as notebooks show it: one block of HTML that needs nothing else, in the colours of the page around it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from typing import Final
 
-from boxthirding._text import counted
+from boxthirding._text import counted, writer
 from boxthirding.figures.live import Point
 from boxthirding.figures.svg import answer_curve
 from boxthirding.find.summary import Summary
@@ -58,7 +58,7 @@ def page(
         f'<div class="b3-soft">The best arm</div><div class="b3-best">{escape(sentences.arm)}</div>',
         f"<div>{escape(sentences.mean)}</div>",
         f"<div>{escape(sentences.trust)} {escape(sentences.advice)}</div>",
-        _table(sentences, best),
+        _table(sentences),
         f'<div class="b3-parts">{"".join(f"<div>{picture}</div>" for picture in pictures if picture)}</div>',
         _notes([sentences.screening, *account]),
     ]
@@ -75,11 +75,10 @@ def _curve(answers: Sequence[Point], pulls: int, mean: float) -> str:
     return f'<div class="b3-title">The answer over time</div>{answer_curve(answers, max(1, pulls), mean)}'
 
 
-def _table(sentences: Summary, best: Recommendation) -> str:
-    rows = [(sentences.arm, best), *sentences.others]
+def _table(sentences: Summary) -> str:
     cells = "".join(
-        f'<tr><td>{escape(name)}</td><td class="b3-n">{arm.mean:.4g}</td><td class="b3-n">{arm.pulls:,}</td></tr>'
-        for name, arm in rows
+        f'<tr><td>{escape(name)}</td><td class="b3-n">{mean}</td><td class="b3-n">{pulls:,}</td></tr>'
+        for name, mean, pulls in sentences.table
     )
     head = '<tr><th>arm</th><th class="b3-n">mean</th><th class="b3-n">pulls</th></tr>'
     return f'<table class="b3-top">{head}{cells}</table>'
@@ -94,18 +93,19 @@ def climb(story: Lineage, best: Recommendation, unit: str = "pull") -> str:
     if not steps:
         return ""
     left_out = len(steps) - _LAST
+    shown = steps[-_LAST:]
+    met = [rival.mean for step in shown for rival in step.rivals]
+    write = writer([best.mean, *(step.mean for step in shown), *met])
     rows = [f'<li class="b3-soft">{counted(left_out, "step")} before</li>'] if left_out > 0 else []
-    rows += [
-        f'<li><span class="b3-level">level {step.level}</span>{escape(_told(step))}</li>' for step in steps[-_LAST:]
-    ]
-    rows.append(f'<li><span class="b3-level">now</span>{best.mean:.4g} over {counted(best.pulls, unit)}</li>')
+    rows += [f'<li><span class="b3-level">level {step.level}</span>{escape(_told(step, write))}</li>' for step in shown]
+    rows.append(f'<li><span class="b3-level">now</span>{write(best.mean)} over {counted(best.pulls, unit)}</li>')
     return f'<div class="b3-title">Its climb</div><ol class="b3-climb">{"".join(rows)}</ol>'
 
 
-def _told(step: Step) -> str:
+def _told(step: Step, write: Callable[[float], str]) -> str:
     """Say what happened to an arm in a box of three."""
-    rivals = " and ".join(f"{rival.mean:.4g}" for rival in step.rivals)
-    return f"{step.mean:.4g} against {rivals}: {_OUTCOMES.get(step.outcome, step.outcome)}"
+    rivals = " and ".join(write(rival.mean) for rival in step.rivals)
+    return f"{write(step.mean)} against {rivals}: {_OUTCOMES.get(step.outcome, step.outcome)}"
 
 
 def _notes(lines: Sequence[str]) -> str:

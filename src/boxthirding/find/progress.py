@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from boxthirding._progress import listener
+from boxthirding._text import written
 from boxthirding.find.budget import Account
 from boxthirding.find.displays import Display, display
 from boxthirding.find.words import measured, named
@@ -25,7 +26,7 @@ def progress_of(account: Account, latest: Glance) -> Progress:
         rest = max(0.0, limits.seconds - seconds)
         left = rest if left is None else min(left, rest)
     best = latest.recommendation
-    note = "" if best is None else f"best so far {named(best.label)}, {measured(best.mean, best.pulls)}"
+    note = "" if best is None else f"best so far {named(best.label)}, {measured(written(best.mean), best.pulls)}"
     return Progress(done, limits.limit, limits.unit, seconds, None if left is None else max(0.0, left), note)
 
 

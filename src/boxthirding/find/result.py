@@ -180,10 +180,11 @@ class Found:
             lines = [f"Best: {told.arm}", f"  {told.mean}", f"  {told.trust}"]
             if told.advice:
                 lines.append(f"  {told.advice}")
-            if told.others:
+            others = told.table[1:]
+            if others:
                 lines.append("  Next:")
-            width = max((len(name) for name, _ in told.others), default=0)
-            lines += [f"    {name:{width}}  {measured(arm.mean, arm.pulls)}" for name, arm in told.others]
+            width = max((len(name) for name, _, _ in others), default=0)
+            lines += [f"    {name:{width}}  {measured(mean, pulls)}" for name, mean, pulls in others]
             lines += [f"  {_sentence(told.screening)}"] if told.screening else []
         return "\n".join([*lines, *(f"  {_sentence(line)}" for line in self._account(view))])
 

@@ -4,7 +4,7 @@ import weakref
 from contextlib import ExitStack
 from typing import NamedTuple
 
-from boxthirding._text import counted
+from boxthirding._text import counted, written
 from boxthirding.find.budget import Account, Limits
 from boxthirding.find.callbacks import Callback, NewResult, call_all
 from boxthirding.find.engine import Engine
@@ -78,7 +78,9 @@ class Run:
         if self._opened.is_ours:  # the study can be read for as long as there is the result
             weakref.finalize(found, self._stack.pop_all().close)
         best = found.recommendation
-        answer = "No result" if best is None else f"Best: {named(best.label)}, {measured(best.mean, best.pulls)}"
+        answer = (
+            "No result" if best is None else f"Best: {named(best.label)}, {measured(written(best.mean), best.pulls)}"
+        )
         spent, *others = found.account()
         self._reporter.end(progress_of(self._account, source.latest), f"{answer}; {spent}.", *others)
         raise_error(search, found)

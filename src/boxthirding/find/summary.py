@@ -2,9 +2,9 @@
 
 from typing import Final, NamedTuple
 
-from boxthirding._text import counted
+from boxthirding._text import counted, writer
 from boxthirding.find.noise import Noise
-from boxthirding.find.words import arm_in_words, named, the_next
+from boxthirding.find.words import arm_in_words, measured, named, the_next
 from boxthirding.session import AskTell, Recommendation, Screening, View
 from boxthirding.session.values import percent
 from boxthirding.types import Label
@@ -25,8 +25,8 @@ class Summary(NamedTuple):
     """How far to believe it."""
     advice: str
     """How to know more; empty, where nothing can be gained."""
-    others: tuple[tuple[str, Recommendation], ...]
-    """The runners-up, with what they are."""
+    table: tuple[tuple[str, str, int], ...]
+    """The best arm and the runners-up: what they are, their means and their pulls."""
     screening: str
     """How likely it is that a good arm is in the race at all; empty, where it is not known."""
 
@@ -34,11 +34,14 @@ class Summary(NamedTuple):
 def summary(study: AskTell, view: View, best: Recommendation, noise: Noise) -> Summary:
     """Return what there is to say of the best arm of a study."""
     others = study.top(1 + RUNNERS_UP)[1:]
+    interval = _interval(best, noise)
+    write = writer([*interval, *(arm.mean for arm in (best, *others))])
+    told = measured(write(best.mean), best.pulls)
     return Summary(
         shown(study, best.label),
-        _mean(best, noise),
+        f"{told}, 95 % interval {' to '.join(map(write, interval))}" if interval else told,
         *_trust(best, others, noise, 1 if view.direction == "maximize" else -1),
-        tuple((shown(study, other.label), other) for other in others),
+        tuple((shown(study, arm.label), write(arm.mean), arm.pulls) for arm in (best, *others)),
         in_the_race(study.screening(_GOOD)),
     )
 
@@ -48,12 +51,12 @@ def shown(study: AskTell, label: Label) -> str:
     return arm_in_words(label, study.payload(label))
 
 
-def _mean(best: Recommendation, noise: Noise) -> str:
-    told = f"mean {best.mean:.4g} over {counted(best.pulls, 'pull')}"
+def _interval(best: Recommendation, noise: Noise) -> tuple[float, ...]:
+    """Return the ends of the interval around a mean; nothing, where the noise is not known, or is none."""
     if noise.is_none or not noise.is_known:
-        return told
+        return ()
     half = noise.half_width(best)
-    return f"{told}, 95 % interval {best.mean - half:.4g} to {best.mean + half:.4g}"
+    return best.mean - half, best.mean + half
 
 
 def _trust(best: Recommendation, others: list[Recommendation], noise: Noise, sign: int) -> tuple[str, str]:

@@ -13,9 +13,9 @@ _LONGEST_ARM = 100  # characters of an arm
 _VALUE = 40  # characters of one of its values
 
 
-def measured(mean: float, pulls: int) -> str:
+def measured(mean: str, pulls: int) -> str:
     """Return a mean with what it is made of."""
-    return f"mean {mean:.4g} over {counted(pulls, 'pull')}"
+    return f"mean {mean} over {counted(pulls, 'pull')}"
 
 
 def named(label: Label) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final, NamedTuple
 
-from boxthirding._text import visible
+from boxthirding._text import counted, visible, writer, written
 from boxthirding.types import Label
 
 PAGE: Final = 100
@@ -137,13 +137,14 @@ class Lineage:
     place: str
 
     def __str__(self) -> str:
-        told = f"{self.pulls:,} pulls, mean {self.mean:.4g}" if self.mean is not None else "not tried yet"
+        told = "not tried yet" if self.mean is None else f"{counted(self.pulls, 'pull')}, mean {written(self.mean)}"
         lines = [f"{visible(self.label)}: {told}" + (f"; {self.place}" if self.place else "")]
         for step in self.steps:
-            where = f"  after {step.pulls:,} pulls: {step.outcome}"
+            where = f"  after {counted(step.pulls, 'pull')}: {step.outcome}"
             if step.rivals:
-                met = ", ".join(f"{visible(rival.label)} ({rival.mean:.4g})" for rival in step.rivals)
-                where += f" from box ({step.level}, {step.deferment}) with mean {step.mean:.4g}; rivals: {met}"
+                write = writer([step.mean, *(rival.mean for rival in step.rivals)])
+                met = ", ".join(f"{visible(rival.label)} ({write(rival.mean)})" for rival in step.rivals)
+                where += f" from box ({step.level}, {step.deferment}) with mean {write(step.mean)}; rivals: {met}"
             else:
                 where += f" at level {step.level}"
             lines.append(where)

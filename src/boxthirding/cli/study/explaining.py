@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from boxthirding._text import counted
+from boxthirding._text import counted, writer, written
 from boxthirding.cli.study.columns import Columns
 from boxthirding.cli.study.opening import json_option, label_of, of_a_study, reached
 from boxthirding.errors import InvalidInput
 
 if TYPE_CHECKING:
     from boxthirding.client import RemoteStudy
-    from boxthirding.session import Lineage, Rival, Step
+    from boxthirding.session import Lineage, Step
     from boxthirding.study import Study
     from boxthirding.types import Label
 
@@ -62,7 +62,9 @@ def _print(lineage: "Lineage", row: dict[str, str]) -> None:
         console.print("\n".join(lines), style=style, soft_wrap=True)
 
     put(str(lineage.label), style="bold")
-    told = "not tried yet" if lineage.mean is None else f"mean {lineage.mean:.4g} of {counted(lineage.pulls, 'pull')}"
+    told = (
+        "not tried yet" if lineage.mean is None else f"mean {written(lineage.mean)} of {counted(lineage.pulls, 'pull')}"
+    )
     put(f"{told}; {lineage.place}" if lineage.place else told)
     if row:
         put(", ".join(f"{name} {cell}" for name, cell in row.items() if cell))
@@ -71,13 +73,10 @@ def _print(lineage: "Lineage", row: dict[str, str]) -> None:
 
 
 def _told(step: "Step") -> str:
-    if not step.rivals:
-        return f"{step.outcome} at level {step.level}"
-    met = " and ".join(map(_rival, step.rivals))
-    return f"{step.outcome} from box ({step.level}, {step.deferment}) with mean {step.mean:.4g}; rivals: {met}"
-
-
-def _rival(rival: "Rival") -> str:
     from boxthirding.cli.study.boxes import one_line
 
-    return f"{one_line(rival.label)} ({rival.mean:.4g})"
+    if not step.rivals:
+        return f"{step.outcome} at level {step.level}"
+    write = writer([step.mean, *(rival.mean for rival in step.rivals)])
+    met = " and ".join(f"{one_line(rival.label)} ({write(rival.mean)})" for rival in step.rivals)
+    return f"{step.outcome} from box ({step.level}, {step.deferment}) with mean {write(step.mean)}; rivals: {met}"

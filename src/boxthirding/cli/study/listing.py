@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from boxthirding._text import written
 from boxthirding.cli.advice import in_words
 from boxthirding.cli.output import say
 from boxthirding.cli.study.opening import json_option, kept
@@ -95,5 +96,5 @@ def _numbers(row: dict[str, Any]) -> list[str]:
     """Return the cells of a row that hold numbers."""
     if row["error"] is not None:
         return [""] * 4
-    mean = "" if row["recommendation"] is None else f"{row['recommendation']['mean']:.4g}"
+    mean = "" if row["recommendation"] is None else written(row["recommendation"]["mean"])
     return [mean, f"{row['pulls']:,}", f"{row['open']:,}", "endless" if row["arms"] is None else f"{row['arms']:,}"]

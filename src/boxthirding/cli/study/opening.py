@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from boxthirding._text import counted, did_you_mean
+from boxthirding._text import counted, did_you_mean, writer, written
 from boxthirding.cli.output import say
 from boxthirding.errors import InvalidInput, UnknownLabel, UnknownStudy
 
@@ -169,7 +169,7 @@ def summary(view: "View") -> str:
     if view.recommendation is None:
         return f"{text}."
     label, mean, pulls, _ = view.recommendation
-    how = f"{mean:.4g} over {counted(pulls, 'pull')}"
+    how = f"{written(mean)} over {counted(pulls, 'pull')}"
     if len(one_line(label)) > _WIDEST:
         return f"{text}; best so far, with {how}:\n  {one_line(label)}"
     return f"{text}; best so far {one_line(label)}, {how}."
@@ -187,10 +187,11 @@ def report(what: str, before: "View", after: "View", *, as_json: bool, **facts: 
         click.echo(json.dumps({**facts, **answers, "pulls": after.pulls}))
         return
     say(what)
+    write = writer(view.recommendation.mean for view in (before, after) if view.recommendation is not None)
     if before.recommendation == after.recommendation:
-        say(f"Best, as before: {_answer(after.recommendation)}")
+        say(f"Best, as before: {_answer(after.recommendation, write)}")
     else:
-        line = f"Best: {_answer(before.recommendation)} → {_answer(after.recommendation)}"
+        line = f"Best: {_answer(before.recommendation, write)} → {_answer(after.recommendation, write)}"
         is_short = len(line) <= get_terminal_size().columns
         say(line if is_short else line.replace(" → ", "\n   →  ", 1))
     say(f"{_counts(after)}.")
@@ -201,9 +202,9 @@ def _counts(view: "View") -> str:
     return f"Study {view.name}: {counted(view.pulls, 'pull')}{still_open}"
 
 
-def _answer(best: "Recommendation | None") -> str:
+def _answer(best: "Recommendation | None", write: "Callable[[float], str]") -> str:
     from boxthirding.cli.study.boxes import one_line
 
     if best is None:
         return "no result"
-    return f"{one_line(best.label)}, {best.mean:.4g} over {counted(best.pulls, 'pull')}"
+    return f"{one_line(best.label)}, {write(best.mean)} over {counted(best.pulls, 'pull')}"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from boxthirding._text import counted, visible
+from boxthirding._text import counted, visible, written
 
 if TYPE_CHECKING:
     from boxthirding.runs.matrices import Matrix
@@ -58,7 +58,7 @@ def _best(matrix: "Matrix") -> str:
 
     means = np.nanmean(matrix.scores, axis=1)
     label = matrix.labels[int(means.argmax())]
-    return f"best by its mean over all examples: {visible(label)}, {means.max():.4g}"
+    return f"best by its mean over all examples: {visible(label)}, {written(float(means.max()))}"
 
 
 def _print_legend(console: Any, matrix: "Matrix", rows: Sequence["Pick"]) -> None:
@@ -67,4 +67,4 @@ def _print_legend(console: Any, matrix: "Matrix", rows: Sequence["Pick"]) -> Non
     if "budget" in told:
         console.print("(b) must be told the budget, and is run anew for each")
     if "sigma" in told:
-        console.print(f"(n) must be told the noise, and is told the spread within rows: {matrix.sigma:.4g}")
+        console.print(f"(n) must be told the noise, and is told the spread within rows: {written(matrix.sigma)}")

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from boxthirding._sheets import is_numeric
-from boxthirding._text import counted
+from boxthirding._text import counted, writer
 from boxthirding.cli.output import Failure, say
 from boxthirding.cli.study.columns import Columns
 from boxthirding.cli.study.opening import json_option, of_a_study, reached
 from boxthirding.cli.study.writing import form_of, refuse_to_destroy, refuse_to_overwrite, whole_file
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from boxthirding.client import RemoteStudy
     from boxthirding.session import ArmSummary
     from boxthirding.study import Study
@@ -103,7 +105,8 @@ def _print(study: "Study | RemoteStudy", arms: "list[ArmSummary]", columns: Colu
         return
     dots = dots_of(console)
     names = Names([arm.label for arm in arms], max(10, min(_LABEL, console.width - 24)), dots)
-    rows = [_cells(arm, names) for arm in arms]
+    write = writer(arm.mean for arm in arms)
+    rows = [_cells(arm, names, write) for arm in arms]
     headings = ["arm", "mean", "pulls", "level"]
     if not any(row[-1] for row in rows):  # the policy has no levels
         headings, rows = headings[:-1], [row[:-1] for row in rows]
@@ -127,10 +130,10 @@ def _print(study: "Study | RemoteStudy", arms: "list[ArmSummary]", columns: Colu
     _print_rest(console, tried - len(arms), left_out)
 
 
-def _cells(arm: "ArmSummary", names: Any) -> list[str]:
+def _cells(arm: "ArmSummary", names: Any, write: "Callable[[float], str]") -> list[str]:
     """Return the cells of an arm on a screen; one that was withdrawn is marked."""
     label = names.short(arm.label)
-    mean = "" if arm.mean is None else f"{arm.mean:.4g}"
+    mean = "" if arm.mean is None else write(arm.mean)
     level = "withdrawn" if arm.withdrawn else "" if arm.level is None else str(arm.level)
     return [label, mean, f"{arm.pulls:,}", level]
 

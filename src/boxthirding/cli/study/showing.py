@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from boxthirding._checks import whole
-from boxthirding._text import counted
+from boxthirding._text import counted, writer
 from boxthirding.cli.study.boxes import SEATS
 from boxthirding.cli.study.opening import json_option, of_a_study, reached
 
@@ -118,8 +118,9 @@ def _print_top(view: "View", console: "Console") -> None:
     table.add_column(Text("best arms", "dim"), no_wrap=True)
     for heading in ("mean", "pulls", "level"):
         table.add_column(Text(heading, "dim"), justify="right", no_wrap=True)
+    write = writer(arm.mean for arm in top)
     for place, (label, mean, pulls, level) in enumerate(top):
-        cells = (f"{mean:.4g}", f"{pulls:,}", "" if level is None else str(level))
+        cells = (write(mean), f"{pulls:,}", "" if level is None else str(level))
         table.add_row(Text(names.short(label)), *cells, style="bold" if place == 0 else None)
     console.print(table)
     if names.short(top[0].label) != one_line(top[0].label):
