@@ -63,7 +63,7 @@ SAME = {
     "line ends of Windows": PLAIN.replace("\n", "\r\n"),
     "line ends of old Macs": PLAIN.replace("\n", "\r"),
     "decimal commas": "arm;rate;note\nann;1,5;x\nbob;0,25;\n",
-    "decimal commas in quotation marks": 'arm,rate,note\nann,"1,5",x\nbob,"0,25",\n',
+    "decimal commas in quotation marks": 'arm;rate;note\nann;"1,5";x\nbob;"0,25";\n',
     "a line that names the separator": "sep=;\narm;rate;note\nann;1,5;x\nbob;0,25;\n",
     "empty lines": "\narm,rate,note\n\nann,1.5,x\nbob,0.25,\n\n",
 }
@@ -116,6 +116,27 @@ def test_text_with_commas_stays_text():
     columns, rows = rows_of('arm;doses\nann;"1,5"\nbob;"1,5 and 2,5"\n')
     assert (columns, [row["doses"] for row in rows]) == (["arm", "doses"], ["1,5", "1,5 and 2,5"])
     assert rows_of("caption\nno\nyes\n")[1] == [{"caption": "no"}, {"caption": "yes"}]
+
+
+LISTS = {
+    "commas separate cells": 'arm,layers\na,"64,32"\nb,"128,64"\n',
+    "commas separate cells, one column": 'layers\n"64,32"\n"128,64"\n',
+    "decimal points elsewhere": "arm;rate;layers\na;0.5;64,32\nb;2;128,64\n",
+    "decimal points elsewhere in JSON": '{"rate": 0.001, "layers": "64,32"}\n{"rate": 0.1, "layers": "128,64"}\n',
+}
+
+
+@pytest.mark.parametrize("case", LISTS)
+def test_a_list_of_numbers_stays_text_where_its_comma_need_not_be_decimal(case):
+    _, rows = rows_of(LISTS[case], "t.jsonl" if "JSON" in case else "t.csv")
+    assert [row["layers"] for row in rows] == ["64,32", "128,64"]
+
+
+def test_a_number_in_quotation_marks_is_read_where_a_number_must_stand():
+    sheet = sheet_of(b'arm,reward\na,"1,5"\nb,"0,25"\n', "t.csv")
+    assert [sheet.number(row, "reward") for row in (0, 1)] == [1.5, 0.25]
+    with pytest.raises(UnreadableData, match=r"reward is '1,234', which may be 1\.234 or 1234"):
+        sheet_of(b'arm,reward\na,"1,234"\n', "t.csv").number(0, "reward")
 
 
 def test_a_number_that_is_not_known_does_not_make_a_column_text():

@@ -1,7 +1,9 @@
 """A table as text, and the numbers in it: with decimal points or commas, but never with both.
 
 A comma is decimal where it cannot be anything else, as in 1,5 or 0,125; then all commas in the numbers of the file are.
-Where 1,234 is all there is, it may be 1.234 or 1234, and is refused.
+Where 1,234 is all there is, it may be 1.234 or 1234, and is refused. In a file whose cells are separated by commas, or
+that has decimal points elsewhere, a cell such as 64,32 may be a list: it stays the text that it is, unless a number
+must stand there.
 """
 
 import math
@@ -47,6 +49,8 @@ class Sheet:
     """[rows] the line of the file on which each row ends."""
     has_header: bool = True
     """Whether the file names its columns."""
+    separator: str = ""
+    """What stands between two cells; nothing, where they are not separated by a character."""
 
     def named(self, *names: str, more: bool = False) -> "Sheet":
         """Return the sheet with these names for its columns, where the file has no header; there may be `more`."""
@@ -131,7 +135,7 @@ class Sheet:
 
     def unclear(self, column: str) -> str:
         """Say why it is not clear which numbers a column holds; nothing, if it is, or if it holds text."""
-        for row in range(len(self.rows) if self._has_commas and self._is_numeric(column) else 0):
+        for row in range(len(self.rows) if self._may_be_decimal and self._is_numeric(column) else 0):
             if problem := self.problem(row, column):
                 return f"{self.place(row)}: {column} is {shown(self.cell(row, column))}, {problem}"
         return ""
@@ -163,6 +167,18 @@ class Sheet:
         return any("," in cell for cells in self.rows for cell in cells)
 
     @cached_property
+    def _may_be_decimal(self) -> bool:
+        """Whether a comma in a cell may be decimal, although no number must stand there."""
+        return self._has_commas and self.separator != "," and not any(map(self._has_points, self.columns))
+
+    def _has_points(self, column: str) -> bool:
+        """Tell whether a column holds numbers, one of which has what can only be a decimal point."""
+        if self._proof(column) or not self._is_numeric(column):
+            return False
+        cells = map(str.strip, self.column(column))
+        return any("." in cell and is_numeric(cell) and not _POINTS.fullmatch(cell) for cell in cells)
+
+    @cached_property
     def _proofs(self) -> dict[str, str]:
         return {}
 
@@ -184,7 +200,7 @@ class Sheet:
     @cached_property
     def _decimals(self) -> list[str]:
         """The columns of numbers with decimal commas: one that is certain decides for all others."""
-        if not self._has_commas:
+        if not self._may_be_decimal:
             return []
         numeric = [name for name in self.columns if self._is_numeric(name)]
         proven = {name for name in numeric if self._proof(name)}

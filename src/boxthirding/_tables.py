@@ -39,11 +39,11 @@ def sheet_of(data: bytes, name: str, *, header: bool = True) -> Sheet:
     text = text_of(data, name)
     if PurePath(name).suffix.lower() in JSON_LINES:
         return _from_json_lines(name, text)
-    found = _records(name, text, header=header)
+    found, separator = _records(name, text, header=header)
     if not found:
         raise UnreadableData(f"{name} is empty, but must have {'a header and rows' if header else 'rows'}")
     columns = [column.strip() for column in found.pop(0)[0]] if header else [*map(str, range(1, len(found[0][0]) + 1))]
-    return checked(Sheet(name, columns, [cells for cells, _ in found], [line for _, line in found], header))
+    return checked(Sheet(name, columns, [cells for cells, _ in found], [line for _, line in found], header, separator))
 
 
 def read_bytes(path: str | PathLike[str], way_out: str) -> bytes:
@@ -85,27 +85,29 @@ def _encoding(data: bytes) -> str:
     return "utf-16-le" if second else "utf-16-be"
 
 
-def _records(name: str, text: str, *, header: bool) -> list[tuple[list[str], int]]:
-    """Return the rows of a CSV file, and the line on which each ends; which character separates cells is found out."""
+def _records(name: str, text: str, *, header: bool) -> tuple[list[tuple[list[str], int]], str]:
+    """Return the rows of a CSV file, each with the line on which it ends, and what separates cells: it is found out."""
     told = re.match(r"sep=([,;\t])\r?\n", text)  # a spreadsheet program may say so on a line of its own
     if told:
-        return [(cells, line + 1) for cells, line in _split(name, text[told.end() :], told[1])]
+        return [(cells, line + 1) for cells, line in _split(name, text[told.end() :], told[1])], told[1]
     wanted = [separator for separator in _SEPARATORS if len(_first(text, separator)) > 1]
-    if not wanted:
-        return _one_column(name, text)
-    if len(wanted) > 1:
-        wanted = [_separator(name, text, wanted)]
-    rows = _split(name, text, wanted[0])
-    if wanted == [","] and not header and all(is_number_with_comma(",".join(cells)) for cells, _ in rows):
+    separator = _separator(name, text, wanted)
+    rows = _split(name, text, separator)
+    if wanted and separator == "," and not header and all(is_number_with_comma(",".join(cells)) for cells, _ in rows):
         raise UnreadableData(
             f"{name} begins with {','.join(rows[0][0])}, which may be one number or two: write decimal points, or add "
             "a header"
         )
-    return rows
+    return rows, separator
 
 
 def _separator(name: str, text: str, wanted: list[str]) -> str:
-    """Return the only one of some characters that can separate cells."""
+    """Return the only one of some characters that can separate cells; in one column, commas may be decimal."""
+    if not wanted:
+        is_decimal = not _fits(text, ",") and _fits(text, ";") and _has_decimal_commas_only(text, ";")
+        return ";" if is_decimal else ","
+    if len(wanted) == 1:
+        return wanted[0]
     fitting = [separator for separator in wanted if _fits(text, separator)]
     if len(fitting) == 2 and fitting[0] == "," and _has_decimal_commas_only(text, fitting[1]):  # noqa: PLR2004
         return fitting[1]
@@ -114,12 +116,6 @@ def _separator(name: str, text: str, wanted: list[str]) -> str:
     words = " or ".join(_SEPARATORS[separator] for separator in wanted)
     problem = "may be separated by" if fitting else "has rows of several lengths, whether separated by"
     raise UnreadableData(f"{name} {problem} {words}: put text that contains one of them in quotation marks")
-
-
-def _one_column(name: str, text: str) -> list[tuple[list[str], int]]:
-    """Return the rows of a file with one column, in which commas may be decimal."""
-    is_decimal = not _fits(text, ",") and _fits(text, ";") and _has_decimal_commas_only(text, ";")
-    return _split(name, text, ";" if is_decimal else ",")
 
 
 def _reader(text: str, separator: str) -> Any:

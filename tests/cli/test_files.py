@@ -71,6 +71,14 @@ def test_text_with_commas_is_handed_over_as_it_is():
     assert set(Path("notes").read_text().splitlines()) == {"a, b", "c", ""}
 
 
+@pytest.mark.parametrize("layers", [["64,32", "128,64"], ["128,128", "64,128"], ["1,234", "2,345"]])
+def test_a_list_in_a_cell_is_handed_over_as_it_is(layers):
+    write("hp.csv", "model,lr,layers\n" + "".join(f'm{k},0.0{k + 1},"{cell}"\n' for k, cell in enumerate(layers)))
+    Path("say.sh").write_text('echo "$1 $2" >> seen\necho 1\n')
+    answer("hp.csv", command="sh say.sh {lr} {layers}", budget=2)
+    assert set(Path("seen").read_text().splitlines()) == {f"0.0{k + 1} {cell}" for k, cell in enumerate(layers)}
+
+
 def test_arms_that_are_numbers_with_decimal_commas():
     write("rates.csv", "rate\n0,5\n1,5\n")
     assert answer("rates.csv", command="echo {arm}")["best"] == "1.5"
