@@ -236,6 +236,21 @@ def parsed(html):
     return ET.fromstring(html)  # noqa: S314  # our own
 
 
+def test_an_answer_that_the_boxes_dropped_is_said_to_be_the_answer_and_where_its_pulls_come_from():
+    draw = random.Random(7)
+    quality = [draw.random() for _ in range(5_000)]
+    found = find_best(range(5_000), lambda arm: quality[arm] + draw.gauss(0, 0.3), budget=2_000, **QUIET)
+    story = found.session.why(found.label)
+    last = story.steps[-1]
+    assert last.outcome == "discarded"
+    more = found.recommendation.pulls - last.own_pulls
+    place = f"discarded at level {last.level}, then given {more} more pulls by the final; the answer"
+    assert str(story).splitlines()[0].endswith(f"; {place}")
+    *_, dropped, now = parsed(found._repr_html_()).iterfind(".//ol/li")
+    assert "".join(dropped.itertext()).endswith("third of three, dropped from the boxes")
+    assert "".join(now.itertext()).endswith(f" over {found.recommendation.pulls} pulls; {place}")
+
+
 def test_a_page_has_the_curve_the_climb_and_the_runners_up(found):
     page = parsed(found._repr_html_())
     text = " ".join(page.itertext())

@@ -98,7 +98,8 @@ def climb(story: Lineage, best: Recommendation, unit: str = "pull") -> str:
     write = writer([best.mean, *(step.mean for step in shown), *met])
     rows = [f'<li class="b3-soft">{counted(left_out, "step")} before</li>'] if left_out > 0 else []
     rows += [f'<li><span class="b3-level">level {step.level}</span>{escape(_told(step, write))}</li>' for step in shown]
-    rows.append(f'<li><span class="b3-level">now</span>{write(best.mean)} over {counted(best.pulls, unit)}</li>')
+    now = f"{write(best.mean)} over {counted(best.pulls, unit)}"
+    rows.append(f'<li><span class="b3-level">now</span>{now}; {escape(story.place)}</li>')
     return f'<div class="b3-title">Its climb</div><ol class="b3-climb">{"".join(rows)}</ol>'
 
 

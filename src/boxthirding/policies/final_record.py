@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from boxthirding._text import counted
 from boxthirding.policies.adaptive_box_thirding import recommend
-from boxthirding.policies.boxes import KNOWN, SEEN
+from boxthirding.policies.boxes import KNOWN, PILE, SEEN, WIDTH
 from boxthirding.policies.final import ALL_MET, ORIGIN
 from boxthirding.policies.records import Arm, BoxRecord, Size
 from boxthirding.types import NONE
@@ -16,14 +17,14 @@ class FinalRecord(BoxRecord):
 
     def place(self, state: Any, number: int) -> str:
         """Say where an arm stands now, and how it does in the final."""
-        words = [super().place(state, number)]
+        words = [super().place(state, number) + self._since(state, number)]
         if state.scalars[ALL_MET] == 1 and self.level(state, number) is not None:
             words.append("the boxes are closed, as every arm has been tried")
         if number < state.scalars[KNOWN] and state.finalist[number]:
             finalists = self._finalists(state)
             words.append(f"in the final, {finalists.index(number) + 1} of {len(finalists)} by lower bound")
-            if recommend(state) == number:
-                words.append("the answer")
+        if recommend(state) == number:  # also after it has left the final, whose floor rises
+            words.append("the answer")
         return "; ".join(words)
 
     def candidates(self, state: Any) -> int | None:  # noqa: ARG002  # the contract's
@@ -44,6 +45,17 @@ class FinalRecord(BoxRecord):
         if level is not None:
             return super().contents(state, level, deferment, first, count)
         return [self._arm(state, number) for number in self._finalists(state)[first : first + count]]
+
+    def _since(self, state: Any, number: int) -> str:
+        """Say how often an arm was pulled in the final after it was discarded; nothing, where that is not known."""
+        if number >= len(self._met) or state.lifter[number] == number or state.amended[number]:
+            return ""
+        if state.place[number] < 0 or state.place[number] % WIDTH != PILE:
+            return ""
+        meeting = self._met[number]
+        seats = range(self._seats[meeting], self._seats[meeting + 1])
+        more = int(state.pulls[number]) - next(self._pulls[seat] for seat in seats if self._who[seat] == number)
+        return f", then given {counted(more, 'more pull')} by the final" if more > 0 else ""
 
     def _finalists(self, state: Any) -> list[int]:
         arms = np.flatnonzero(state.finalist[: int(state.scalars[SEEN])])
