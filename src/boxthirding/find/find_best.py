@@ -61,7 +61,7 @@ def find_best(  # noqa: PLR0913  # two that are needed, and an option for each w
     ----------
     arms
         A sequence, a mapping of labels to arms, an iterator, a range, a number of arms, or a pandas or polars
-        DataFrame, whose rows are the arms, as dictionaries. None, where the study has them.
+        DataFrame or a pyarrow Table, whose rows are the arms, as dictionaries. None, where the study has them.
     evaluate : callable
         `evaluate(arm)`, or with examples `evaluate(arm, example)`, returns a number, or (number, cost). A coroutine
         function is awaited.

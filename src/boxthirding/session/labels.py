@@ -5,8 +5,9 @@ in which the caller lists arms tells a rule nothing, and ten million of them cos
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,14 @@ from boxthirding.types import Ints, Label
 
 _TWO_HALVES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
+_TABLES: Final = {
+    ("pandas", "DataFrame"),
+    ("polars", "DataFrame"),
+    ("polars", "LazyFrame"),
+    ("pyarrow", "Table"),
+    ("pyarrow", "RecordBatch"),
+}
+"""Tables of other packages, whose rows are arms: by package and class, as none is imported for that."""
 
 _SEARCHED = 20_000  # labels, for one that is like an unknown one
 _SHOWN = 200  # letters of a label that is not there
@@ -149,6 +158,7 @@ class Labels:
 
     def labelled(self, arms: Iterable[Any]) -> list[tuple[Label, Any]]:
         """Return arms that could be added with the labels they would have."""
+        arms = rows_of(arms)
         if isinstance(arms, str | bytes) or not isinstance(arms, Iterable):
             raise InvalidInput(
                 f"arms to add is {arms!r}, but must be a sequence of arms or a mapping of labels to arms"
@@ -323,6 +333,7 @@ class Labels:
 
 def sort_out(arms: int | Iterable[Any]) -> range | list[tuple[Label, Any]] | Iterator[Any]:
     """Return arms as a range of labels, as (label, payload) pairs, or as the iterator that they are."""
+    arms = rows_of(arms)
     if isinstance(arms, set | frozenset):
         raise InvalidInput("arms is a set, whose order differs from run to run: give sorted(arms) or a list")
     if isinstance(arms, str | bytes):
@@ -340,7 +351,6 @@ def sort_out(arms: int | Iterable[Any]) -> range | list[tuple[Label, Any]] | Ite
 
 def labelled(arms: Iterable[Any], first: int) -> list[tuple[Label, Any]]:
     """Return (label, payload) pairs; without a payload of its own, an arm's payload is its label."""
-    arms = rows_of(arms)
     if isinstance(arms, Mapping):
         for label in arms:
             if not is_label(label):
@@ -353,17 +363,38 @@ def labelled(arms: Iterable[Any], first: int) -> list[tuple[Label, Any]]:
     return [(first + position, arm) for position, arm in enumerate(listed)]
 
 
-def rows_of(arms: Iterable[Any]) -> Iterable[Any]:
-    """Return the rows of a pandas or polars DataFrame as dictionaries, and anything else as it is.
+def rows_of(arms: Any) -> Any:
+    """Return the rows of a pandas or polars DataFrame, or of a pyarrow Table, as dictionaries; anything else as it is.
 
-    An index of texts or integers that was set gives the labels of its rows.
+    An index of texts or integers that was set gives the labels of its rows. A class made from one of these is one too.
     """
-    package = type(arms).__module__.partition(".")[0]
-    if package not in ("pandas", "polars") or type(arms).__name__ != "DataFrame":
-        return arms
-    table: Any = arms
-    if package == "polars":
-        return list(table.to_dicts())
+    match next((kind for kind in map(_kind, type(arms).__mro__) if kind in _TABLES), None):
+        case None:
+            return arms
+        case "polars", "LazyFrame":
+            raise InvalidInput("arms is a polars LazyFrame, which has no rows yet: give arms.collect()")
+        case "polars", _:
+            return list(arms.to_dicts())
+        case "pyarrow", _:
+            _refuse_repeated(arms.column_names)
+            return list(arms.to_pylist())
+        case _:
+            return _rows_of_pandas(arms)
+
+
+def _kind(of: type) -> tuple[str, str]:
+    """Return the package and the name of a class."""
+    return of.__module__.partition(".")[0], of.__name__
+
+
+def _refuse_repeated(columns: Iterable[Any]) -> None:
+    twice = next((name for name, count in Counter(columns).items() if count > 1), None)
+    if twice is not None:
+        raise InvalidInput(f"the table has more than one column {twice!r}, but each must have a name of its own")
+
+
+def _rows_of_pandas(table: Any) -> Any:
+    _refuse_repeated(table.columns)
     rows = table.to_dict("records")
     if type(table.index).__name__ == "RangeIndex" or not all(map(is_label, table.index)):
         return list(rows)

@@ -43,7 +43,7 @@ class Session(Plotted):
     ----------
     arms
         A sequence, a mapping of labels to arms, an iterator, a range, a number of arms, or a pandas or polars
-        DataFrame, whose rows are the arms, as dictionaries.
+        DataFrame or a pyarrow Table, whose rows are the arms, as dictionaries.
     policy : Policy or str, default "b3auto"
         What decides which arm is next: an object, or a SPEC such as "b3:reuse=topup".
     seed : int, default 0
