@@ -1,7 +1,23 @@
 """What was given as an arm: stored where it is JSON, known by a digest where not, and noticed when it changes."""
 
+import array
+import functools
+import json
+import os
+import re
+import runpy
+import subprocess
+import sys
+import threading
 import time
+import uuid
+from collections import Counter, UserList, deque, namedtuple
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,8 +26,9 @@ from hypothesis import strategies as st
 from keeping import Place, kinds, play
 
 from boxthirding import InvalidInput, StudyDiffers
+from boxthirding.session.labels import labelled
 from boxthirding.study import Redefined
-from boxthirding.study.payloads import digest, is_json, is_same, kept
+from boxthirding.study.payloads import digest, is_json, is_same, kept, kept_all
 
 plain = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -36,8 +53,70 @@ class Opaque:
         self.value = value
 
 
+class Slotted:
+    __slots__ = ("value",)
+
+    def __init__(self, value):
+        self.value = value
+
+    def more(self, x):
+        return self.value + x
+
+
+class Tensor:
+    """As torch has it: pickle keeps addresses of its memory."""
+
+    dtype = "float32"
+
+    def __init__(self, *values):
+        self.values = values
+
+    def __dlpack__(self):
+        raise BufferError("it needs a gradient")
+
+    def tolist(self):
+        return [*self.values]
+
+    def __reduce_ex__(self, protocol):
+        return Tensor, (id(self),)
+
+
+class Unwilling:
+    """Cannot be pickled."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __reduce_ex__(self, protocol):
+        raise NotImplementedError
+
+
+class Colour(Enum):
+    RED = 1
+    BLUE = 2
+
+
+Point = namedtuple("Point", "x")  # noqa: PYI024  # as users have them
+
+
+class Node:
+    def __init__(self, parent=None):
+        self.parent, self.children = parent, []
+
+
+def family(children, name="ann"):
+    root = Node()
+    root.children = [Node(root) for _ in range(children)]
+    root.children[-1].name = name
+    return root
+
+
 def double(x):
     return 2 * x
+
+
+def adding(k):
+    return lambda x: x + k
 
 
 @given(plain, plain)
@@ -70,6 +149,43 @@ def repr_of(value):
         (b"a", b"b"),
         (double, len),
         ({"model": Model(1, ())}, {"model": Model(2, ())}),
+        (np.array([None, (1,)], dtype=object), np.array([None, (2,)], dtype=object)),
+        (Path("a.png"), Path("b.png")),
+        (date(2020, 1, 1), date(2021, 1, 1)),
+        (datetime(2020, 1, 1, 1, tzinfo=UTC), datetime(2020, 1, 1, 2, tzinfo=UTC)),
+        (timedelta(1), timedelta(2)),
+        (Decimal("1.1"), Decimal("1.2")),
+        (Fraction(1, 2), Fraction(1, 3)),
+        (uuid.UUID(int=1), uuid.UUID(int=2)),
+        (Colour.RED, Colour.BLUE),
+        (range(1), range(2)),
+        (slice(1), slice(2)),
+        (bytearray(b"a"), bytearray(b"b")),
+        (array.array("d", [1]), array.array("d", [2])),
+        (deque([1]), deque([2])),
+        (UserList([1]), UserList([2])),
+        (Counter("ab"), Counter("abb")),
+        (Point(1), Point(2)),
+        (re.compile("a"), re.compile("b")),
+        (Slotted(1), Slotted(2)),
+        (Unwilling(1), Unwilling(2)),
+        (Tensor(1.0, 2.0), Tensor(1.0, 3.0)),
+        (Model, Opaque),
+        ("a".upper, "b".upper),
+        ("a".upper, "a".lower),
+        (Slotted(1).more, Slotted(2).more),
+        (functools.partial(pow, 2), functools.partial(pow, 3)),
+        (functools.partial(double, x=2), functools.partial(double, x=3)),
+        (functools.lru_cache(adding(1)), functools.lru_cache(adding(2))),
+        (lambda x: x + 1, lambda x: x - 1),
+        (lambda x: x + 1, lambda x: x + 2),
+        (lambda x: x.real, lambda x: x.imag),
+        (lambda x=1: x, lambda x=2: x),
+        (lambda *, x=1: x, lambda *, x=2: x),
+        (lambda: [x + "a" for x in "c"], lambda: [x + "b" for x in "c"]),
+        (adding(1), adding(2)),
+        (family(3), family(4)),
+        (family(3), family(3, "bob")),
     ],
 )
 def test_what_is_no_json_is_known_by_a_digest(one, other):
@@ -77,6 +193,42 @@ def test_what_is_no_json_is_known_by_a_digest(one, other):
     assert kept(one) == {"digest": digest(one)}
     assert is_same(kept(one), "label", one)
     assert not is_same(kept(one), "label", other)
+
+
+def test_of_what_cannot_be_told_apart_the_kind_counts():
+    assert digest(threading.Lock()) == digest(threading.Lock()) != digest(object())
+    assert digest(Opaque(threading.Lock())) == digest(Opaque(threading.Lock())) != digest(Opaque(threading.Event()))
+
+
+def test_parts_that_are_shared_are_as_good_as_equal_ones():
+    pair = (1, 2)
+    assert digest((pair, pair)) == digest((pair, tuple(range(1, 3))))
+    assert digest(Opaque([pair, [pair]])) == digest(Opaque([(1, 2), [(1, 2)]]))
+
+
+def test_objects_that_know_each_other_take_no_time():
+    everyone = [Node() for _ in range(50)]
+    for one in everyone:
+        one.children = everyone
+    assert digest(everyone[0]) == digest(everyone[0])
+    assert digest(family(1000)) == digest(family(1000))
+
+
+def digests():
+    """Return digests of what has an address, a random order or the name of a script in it."""
+    mutual = Opaque({"a", "b", "c"})
+    mutual.me, mutual.by = mutual, {frozenset("xyz"): mutual, Point(2): Slotted({1.5, "q"})}
+    values = [mutual, adding({"p", "q"}), double, Model, Colour.RED, lambda x: x in {"a", "b", "c"}, Tensor(1.0)]
+    return [digest(value) for value in [*values, Slotted(3).more, np.array([Point(1)], dtype=object), family(3)]]
+
+
+@pytest.mark.parametrize("seed", ["1", "2"])
+def test_digests_are_the_same_in_another_process(seed):
+    program = f"import runpy; print(runpy.run_path({__file__!r}, run_name='__main__')['digests']())"
+    where = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
+    said = subprocess.run([sys.executable, "-c", program], env=where, capture_output=True, text=True, check=True)
+    ours = runpy.run_path(__file__, run_name="__main__")["digests"]()
+    assert said.stdout.strip() == repr(ours)
 
 
 class TestOpening:
@@ -137,6 +289,32 @@ class TestOpening:
         length = len(place.texts())
         place.open(arms=[{"v": 1}, {"v": 5}], force=True)
         assert len(place.texts()) == length
+
+    def test_by_force_an_arm_is_just_its_label(self, place):
+        place.open(arms={"a": {"v": 1}, "b": (1, 2), "c": {"v": 3}})
+        forced = place.open(arms={"a": "a", "b": "b", "c": {"v": 3}}, force=True)
+        assert [*forced.events()][-1].event == Redefined(100.0, ("a", "b"), (None, None))
+        again = place.open(arms={"a": "a", "b": "b", "c": {"v": 3}})
+        assert [again.payload(label) for label in "abc"] == ["a", "b", {"v": 3}]
+        with pytest.raises(StudyDiffers, match=r"arm 'a' of study 'study' is 'a', not {'v': 1}"):
+            place.open(arms={"a": {"v": 1}, "b": "b", "c": {"v": 3}})
+
+    def test_by_force_what_was_stored_is_not_handed_out_any_more(self, place):
+        place.open(arms={"a": {"v": 1}})
+        place.open(arms={"a": (1, 2)}, force=True)
+        assert place.open().payload("a") == "a"
+
+    def test_equal_labels_are_the_same_arms(self, place):
+        arms = {**{number: number for number in range(1000)}, "ann": "ann"}
+        others = dict(zip([*range(1000), "ann"], [*range(1000), *json.loads('["ann"]')], strict=True))
+        place.open(arms=arms)
+        place.open(arms=others)
+        place.open(arms=[*arms])
+        place.open().add(json.loads('{"bob": "bob"}'))
+        place.open(arms=[*arms, "bob"])
+        assert kept_all(labelled([0.5] * 300 + [int("300")], 0))[300] is None
+        with pytest.raises(StudyDiffers, match="arm 1 of study 'study' is 1, not True"):
+            place.open(arms=arms | {1: True})
 
     def test_those_of_an_iterator_are_compared_when_they_are_drawn(self, place):
         play(place.open(arms=iter([{"v": 1}, {"v": 2}, {"v": 3}])), 10)

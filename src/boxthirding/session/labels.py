@@ -149,8 +149,11 @@ class Labels:
         return self._payloads.get(self._arm(label), label)
 
     def keep_payload(self, label: Label, payload: Any) -> None:
-        """Let another thing be what was given as an arm."""
-        self._payloads[self._arm(label)] = payload
+        """Let another thing be what was given as an arm, or just its label."""
+        if payload is label:
+            self._payloads.pop(self._arm(label), None)
+        else:
+            self._payloads[self._arm(label)] = payload
 
     def find(self, label: Label) -> int | None:
         """Return the number of a label, or None while it has none; refuse a label that does not exist."""
@@ -350,17 +353,22 @@ def sort_out(arms: int | Iterable[Any]) -> range | list[tuple[Label, Any]] | Ite
 
 
 def labelled(arms: Iterable[Any], first: int) -> list[tuple[Label, Any]]:
-    """Return (label, payload) pairs; without a payload of its own, an arm's payload is its label."""
+    """Return (label, payload) pairs; the payload of an arm that is just its label is that very object."""
     if isinstance(arms, Mapping):
         for label in arms:
             if not is_label(label):
                 raise InvalidInput(f"label {label!r} is a {type(label).__name__}, but must be a string or an integer")
-        return [(_plain(label), payload) for label, payload in arms.items()]
+        return [_pair(_plain(label), payload) for label, payload in arms.items()]
     listed = list(arms)
     if all(map(is_label, listed)):
         labels = list(map(_plain, listed))
         return list(zip(labels, labels, strict=True))
-    return [(first + position, arm) for position, arm in enumerate(listed)]
+    return [_pair(first + position, arm) for position, arm in enumerate(listed)]
+
+
+def _pair(label: Label, payload: Any) -> tuple[Label, Any]:
+    """Return both; of two equal objects the first, so that `is` tells whether an arm is just its label."""
+    return label, label if type(payload) is type(label) and payload == label else payload
 
 
 def rows_of(arms: Any) -> Any:

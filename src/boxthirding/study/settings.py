@@ -125,11 +125,16 @@ def check_same(name: str, state: StudyState, settings: Settings, arms: GivenArms
         _refuse_other_things(name, state, settings, arms)
 
 
-def changed(state: StudyState, settings: Settings, arms: GivenArms) -> tuple[dict[Label, Any], dict[str, Any] | None]:
+def changed(
+    state: StudyState, settings: Settings, arms: GivenArms
+) -> tuple[dict[Label, dict[str, Any] | None], dict[str, Any] | None]:
     """Return the arms and the details that differ from those of the study, as a journal keeps them."""
-    others = {label: payload for label, payload in arms.payloads.items() if not _is_as_stored(state, label, payload)}
+    others: dict[Label, dict[str, Any] | None] = {
+        label: kept(payload) for label, payload in arms.payloads.items() if not _is_as_stored(state, label, payload)
+    }
+    others.update(dict.fromkeys(_just_labels_now(state, arms)))
     details = None if settings.details is None else check_details(settings.details)
-    return {label: kept(payload) for label, payload in others.items()}, None if details == state.details else details
+    return others, None if details == state.details else details
 
 
 def _refuse_other_things(name: str, state: StudyState, settings: Settings, arms: GivenArms) -> None:
@@ -143,11 +148,8 @@ def _refuse_other_things(name: str, state: StudyState, settings: Settings, arms:
                 "with those of another arm",
                 advice=way,
             )
-    if arms.labels is not None and len(state.stored) > len(arms.payloads):
-        is_given = _in_range(arms.labels) if isinstance(arms.labels, range) else frozenset(arms.labels).__contains__
-        for label in state.stored:
-            if label not in arms.payloads and is_given(label):
-                raise StudyChanged(f"arm {label!r} of study {name!r} is not just its label, as now given", advice=way)
+    for label in _just_labels_now(state, arms):
+        raise StudyChanged(f"arm {label!r} of study {name!r} is not just its label, as now given", advice=way)
     if settings.details is not None:
         details = check_details(settings.details)
         theirs = state.details or {}
@@ -180,6 +182,14 @@ def _difference(label: Label, stored: dict[str, Any] | None, payload: Any) -> st
                 return f"has {cut(mine, _LONGEST)} as its {key}, not {cut(yours, _LONGEST)}"
     text = repr(ours) if stored is None or "json" in stored else "another object"
     return f"is {cut(text, _LONGEST)}, not {cut(repr(payload), _LONGEST)}"
+
+
+def _just_labels_now(state: StudyState, arms: GivenArms) -> list[Label]:
+    """Return the labels that are given without a thing, but have one in the study."""
+    if arms.labels is None or len(state.stored) <= len(arms.payloads):
+        return []
+    is_given = _in_range(arms.labels) if isinstance(arms.labels, range) else frozenset(arms.labels).__contains__
+    return [label for label in state.stored if label not in arms.payloads and is_given(label)]
 
 
 def _is_as_stored(state: StudyState, label: Label, payload: Any) -> bool:

@@ -73,7 +73,7 @@ class StudyState:
         """Whether what decides here started from the ledger only now, so that the next write must say so."""
         self.stored: dict[Label, dict[str, Any]] = {}
         """What was given as an arm, as the journal keeps it, where that is not the label."""
-        self._stored_later: dict[Label, dict[str, Any]] = {}  # of it, what came after the first event
+        self._stored_later: dict[Label, dict[str, Any] | None] = {}  # what came after the first event; None: the label
         self.feed = Feed(source, self.stored)
         self.feed.expect(created.drawn, ended=False)
         self.feed.is_live = is_new  # then the iterator itself gives the first arm
@@ -356,15 +356,18 @@ class StudyState:
     def _store(self, labels: Iterable[Label], payloads: Iterable[dict[str, Any] | None]) -> None:
         """Keep what the journal says was given as arms."""
         for label, payload in zip(labels, payloads, strict=False):
+            before = self.stored.pop(label, None)
             if payload is not None:
                 self.stored[label] = payload
-                if "json" in payload:
-                    self.core.labels.keep_payload(label, payload["json"])
+            if payload is not None and "json" in payload:
+                self.core.labels.keep_payload(label, payload["json"])
+            elif before is not None:  # what it was is not the arm any more
+                self.core.labels.keep_payload(label, label)
 
     def _store_later(self, labels: Iterable[Label], payloads: Iterable[dict[str, Any] | None]) -> None:
-        pairs = [(label, payload) for label, payload in zip(labels, payloads, strict=False) if payload is not None]
-        self._stored_later.update(pairs)
-        self._store([label for label, _ in pairs], [payload for _, payload in pairs])
+        pairs = dict(zip(labels, payloads, strict=False))
+        self._stored_later.update({label: pair for label, pair in pairs.items() if pair or label in self.stored})
+        self._store(pairs.keys(), pairs.values())
 
 
 def _tickets(event: events.Asked | None) -> str:
