@@ -249,6 +249,7 @@ def test_a_score_of_several_values_is_refused(tmp_path):
     log = run(racing(DATASET, PROMPTS, budget=20, scorer=several()), tmp_path)
     assert log.status == "error"
     assert "a score is {'a': 1.0, 'b': 0.0}, but must be one value" in log.error.message
+    assert summary(log) == "Nothing found: no sample has a score"
 
 
 def test_an_arm_that_is_no_prompt_solver_or_model_is_refused():

@@ -33,6 +33,7 @@ ARM: Final = "arm"
 RACE: Final = "boxthirding"
 """The field of a log's metadata that says what decides its race: the direction, and which score."""
 
+_SEVERAL: Final = (Mapping, list, tuple)  # scores that are several values
 _SHOWN: Final = 10  # arms in a summary
 _TRIES: Final = 3  # failures in a row after which an arm is given up, as everywhere
 
@@ -181,7 +182,7 @@ class _Race(SampleSource):
         if self.score is not None and self.score not in scores:
             raise InvalidInput(f"score is {self.score!r}, but there are only {', '.join(scores)}")
         one = scores[self.score] if self.score is not None else next(iter(scores.values()))
-        if isinstance(one.value, Mapping | list | tuple):
+        if isinstance(one.value, _SEVERAL):
             raise InvalidInput(
                 f"a score is {one.value!r}, but must be one value: give a scorer of the one that decides"
             )
@@ -287,6 +288,9 @@ def _refuse_epochs(epochs: Any) -> NoReturn:
 
 
 def _number(value: Any) -> float:
+    """Return a score as inspect_ai counts it; NaN, if it is none."""
+    if isinstance(value, _SEVERAL):
+        return math.nan  # which inspect_ai would take for 0
     try:
         return float(value_to_float()(value))
     except (TypeError, ValueError):
