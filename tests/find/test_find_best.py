@@ -427,7 +427,7 @@ def test_the_plan_and_what_was_spent_go_to_stderr(capsys):
     assert expected == "About 445 arms will be tried, the finalist about 111 times."
     mean, pulls = found.recommendation.mean, found.recommendation.pulls
     assert end.startswith(
-        f"Best: {found.label}, mean {mean:.4g} over {pulls} pulls; spent 2,000 of 2,000 pulls, 0 left, in "
+        f"Best: {found.label}, mean {mean:,.0f} over {pulls} pulls; spent 2,000 of 2,000 pulls, 0 left, in "
     )
     assert end.endswith(" s; the budget is spent.")
 
