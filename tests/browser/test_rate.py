@@ -276,6 +276,21 @@ def test_a_signed_id_comes_with_the_address(server, tab):
     tab(f"{url}?id=bob&signature={signed['signature']}").says("This does not work")
 
 
+def test_an_answer_that_came_second_from_another_browser_is_said_not_to_count(server, tab):
+    url = new_link(server, "first-counts", link={"signed": True})
+    (link,) = server.call("GET", "/studies/first-counts/links")["links"]
+    body = {"ids": ["ann"]}
+    (signed,) = server.call("POST", f"/studies/first-counts/links/{link['id']}/signatures", body)["signatures"]
+    phone, desk = (tab(f"{url}?id=ann&signature={signed['signature']}") for _ in range(2))
+    assert phone.shown() == desk.shown()
+    phone.click("good")
+    phone.send()
+    desk.click("bad")
+    desk.pass_time(5)
+    expect(desk.notice).to_contain_text("A rating was not taken: it was rated before with another answer")
+    assert [answer for _, answer, _ in stored(server, "first-counts")] == ["good"]
+
+
 def test_pictures_of_the_study_and_of_its_arms_are_shown(server, tab):
     one_pixel = bytes.fromhex(
         "89504e470d0a1a0a0000000d4948445200000001000000010806000000"

@@ -162,6 +162,21 @@ def test_a_page_that_is_left_sends_what_was_held(server, context):
     stored_once(server, "left", arms)
 
 
+def test_a_page_that_is_left_sends_a_skip_that_was_held(server, context):
+    tab = Tab(context, new_link(server, "skipped"))
+    tab.shown()
+    context.route("**/next", lambda _: None)
+    arm = tab.press("s")
+    tab.page.goto("about:blank")
+
+    def skipped():
+        (rater,) = server.call("GET", "/studies/skipped/raters")["raters"] or [{"skipped": 0}]
+        return rater["skipped"]
+
+    assert any(skipped() for _ in range(500))
+    assert server.call("GET", f"/studies/skipped/arm?label={arm.replace(' ', '+')}")["skipped"] == 1
+
+
 def test_a_page_that_is_hidden_sends_what_was_held(server, context):
     tab = Tab(context, new_link(server, "hidden"))
     arms = rate_all(tab, "1")

@@ -297,6 +297,36 @@ class TestIds:
         assert second.rate(arm["ticket"]).json()["ratings"][0]["outcome"] == "stored"
         assert first.post("sitting").json()["rated"] == 2  # one rater
 
+    def test_each_browser_under_an_id_rates_what_it_was_given(self, server):
+        study = server.study()
+        link = server.link()
+        first = server.rater(link, **CLAIMS)
+        (own,) = first.next()
+        guest = server.rater(link, **CLAIMS)
+        (other,) = guest.next()
+        assert first.next(3)[0] == own
+        assert other not in first.next(3)
+        assert guest.post("skips", ticket=own["ticket"]).status_code == 409
+        assert first.post("skips", ticket=other["ticket"]).status_code == 409
+        (refused,) = guest.rate(own["ticket"]).json()["ratings"]
+        assert (refused["outcome"], refused["why"]) == ("refused", "another browser has it, under your id")
+        assert study.pulls == 0
+        for rater, arm in ((first, own), (guest, other)):
+            assert rater.rate(arm["ticket"]).json()["ratings"][0] == {"ticket": arm["ticket"], "outcome": "stored"}
+
+    def test_an_answer_that_does_not_count_as_another_was_first_says_so(self, server):
+        server.study()
+        link = server.link(signed=True)
+        path = f"{API}/studies/captions/links/{link['id']}/signatures"
+        (signed,) = server.operator.post(path, json={"ids": ["ann"]}).json()["signatures"]
+        phone, desk = server.rater(link, **signed), server.rater(link, **signed)
+        (arm,) = phone.next()
+        assert desk.next() == [arm]
+        phone.rate(arm["ticket"], "funny")
+        same, other = (desk.rate(arm["ticket"], answer).json()["ratings"][0] for answer in ("funny", "unfunny"))
+        assert same == {"ticket": arm["ticket"], "outcome": "again"}
+        assert (other["outcome"], "rated before" in other["why"]) == ("again", True)
+
     def test_the_next_person_at_the_same_browser_is_another_rater(self, server):
         server.study()
         ann = server.rater(server.link(), id="ann")

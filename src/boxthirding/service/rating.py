@@ -10,7 +10,7 @@ from boxthirding.errors import AlreadyTold, ArmWithdrawn, InvalidInput, StudyFin
 from boxthirding.service import pictures
 from boxthirding.service.links import Rater, is_rater
 from boxthirding.service.problems import Refusal
-from boxthirding.service.studies import About, Served
+from boxthirding.service.studies import Served
 from boxthirding.service.tally import LATE, SKIPPED
 from boxthirding.session import Ticket
 from boxthirding.storage.records import Records
@@ -94,12 +94,13 @@ class Rating:
     def begin(self, ratings: Iterable[Rated], count: int) -> "_Begun":
         """Return what is to happen in the study."""
         about, holder = self._served.about, self._rater.holder
-        rows = [(rated, _reward(about, rated.answer)) for rated in ratings]
+        rows = [(rated, self._reward(rated)) for rated in ratings]
         fit = [(rated.ticket, reward, self._details(rated)) for rated, reward in rows if isinstance(reward, float)]
         before = self._served.tally.held_by(holder)
         told = {ticket for ticket, _, _ in fit}
         held = [ticket for ticket in before if ticket not in told]
-        mine = [] if self._rater.is_guest else self._arms(held)  # another browser shows those
+        shown_here = [ticket for ticket in held if not self._is_elsewhere(ticket)]
+        mine = [] if self._rater.is_guest else self._arms(shown_here)  # a guest reads nothing
         room = min(count, AHEAD) - len(mine)
         if self._rater.is_guest:
             room = min(room, _GUESTS - len(held))
@@ -112,7 +113,7 @@ class Rating:
         mine = [*begun.mine, *map(self._shown, new)]
         answered = iter(problems)
         outcomes = [
-            self._outcome(rated.ticket, next(answered))
+            self._outcome(rated.ticket, reward, next(answered))
             if isinstance(reward, float)
             else {"ticket": rated.ticket, "outcome": "refused", "why": str(reward)}
             for rated, reward in begun.rows
@@ -126,7 +127,7 @@ class Rating:
 
     def skip(self, ticket: int) -> None:
         """Let another rater have an arm; this one is not shown it again."""
-        if ticket not in self._served.tally.held_by(self._rater.holder):
+        if ticket not in self._served.tally.held_by(self._rater.holder) or self._is_elsewhere(ticket):
             raise Refusal(
                 409, f"ticket {ticket} is not yours, or is rated, so it cannot be skipped", "get the next one"
             )
@@ -148,14 +149,31 @@ class Rating:
             details["seconds"] = round(rated.seconds, 3)
         return details | self._rater.claims
 
-    def _outcome(self, ticket: int, problem: InvalidInput | None) -> dict[str, Any]:
+    def _reward(self, rated: Rated) -> float | InvalidInput:
+        """Return the reward of a rating, or what is wrong with it."""
+        if self._is_elsewhere(rated.ticket):
+            return TicketRefused("another browser has it, under your id")
+        try:
+            return float(self._served.about.reward(rated.answer))
+        except InvalidInput as problem:
+            return problem
+
+    def _is_elsewhere(self, ticket: int) -> bool:
+        """Tell whether another browser under the id was given a ticket; a server that was started since cannot know."""
+        return ticket in self._served.arms and (ticket in self._served.guests) != self._rater.is_guest
+
+    def _outcome(self, ticket: int, reward: float, problem: InvalidInput | None) -> dict[str, Any]:
         """Say what became of a rating."""
         match problem:
             case None:
                 self._served.arms.pop(ticket, None)
+                self._served.guests.discard(ticket)
                 return {"ticket": ticket, "outcome": "stored"}
             case AlreadyTold():
-                return {"ticket": ticket, "outcome": "again"}
+                said = {"ticket": ticket, "outcome": "again"}
+                if self.study.reward_of(ticket) == reward:  # most often the reply was lost
+                    return said
+                return {**said, "why": "it was rated before with another answer, perhaps in another browser"}
             case ArmWithdrawn():
                 why = "the arm was taken out of the race"
             case TicketRefused():
@@ -182,10 +200,14 @@ class Rating:
 
     def _shown(self, ticket: Ticket) -> dict[str, Any]:
         """Return what a rater sees of a ticket, and remember it while it is open."""
-        known = self._served.arms
+        known, guests = self._served.arms, self._served.guests
         if len(known) > _REMEMBERED:
             known.clear()
+            guests.clear()
         known[ticket.id] = shown(ticket)
+        guests.discard(ticket.id)
+        if self._rater.is_guest:
+            guests.add(ticket.id)
         return known[ticket.id]
 
 
@@ -236,14 +258,6 @@ def rate_all(wishes: Sequence[Wish]) -> list[Came | Exception]:
         except Exception as error:  # noqa: BLE001
             came[place] = error
     return came
-
-
-def _reward(about: About, answer: str) -> float | InvalidInput:
-    """Return the reward of an answer, or what is wrong with it."""
-    try:
-        return float(about.reward(answer))
-    except InvalidInput as problem:
-        return problem
 
 
 def shown(ticket: Ticket) -> dict[str, Any]:

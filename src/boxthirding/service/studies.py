@@ -110,6 +110,8 @@ class Served:
         """Ratings on their way."""
         self.arms: dict[int, dict[str, Any]] = {}
         """What raters see of the arms of their open tickets, as far as it was looked up."""
+        self.guests: set[int] = set()
+        """Those of them that a browser has under an id of another: each browser rates what it was given."""
         self._about: tuple[Mapping[str, Any] | None, About] = (None, About())
 
     @property

@@ -231,6 +231,12 @@ class Study(Plotted):
         who = self.holder if holder is None else holder
         return self._transactions.look(lambda state: [*map(self._arms.with_payload, state.core.tickets.held(who))])
 
+    def reward_of(self, ticket: int | Ticket) -> float:
+        """Return the reward of a ticket that was told, as it is now."""
+        return self._transactions.look(
+            lambda state: state.core.ledger.result(state.core.tickets.told_row(ticket)).reward
+        )
+
     def held_by(self, is_meant: Callable[[str], bool]) -> set[int]:
         """Return the ids of the open tickets of all holders whose name is meant."""
         return self._transactions.look(

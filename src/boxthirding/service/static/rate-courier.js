@@ -74,8 +74,10 @@ export class Courier {
   flush() {
     if (this.sheet === null || this.isElsewhere) return;
     this.sheet.commit();
+    const send = (what, body) => this._call(what, { ...body, want: 0 }).catch(() => {}); // kept until acknowledged
     const ratings = this.sheet.outbox.filter((one) => one.answer !== null);
-    if (ratings.length) this._call("ratings", { ratings, want: 0 }).catch(() => {}); // kept until it is acknowledged
+    if (ratings.length) send("ratings", { ratings });
+    this.sheet.outbox.filter((one) => one.answer === null).forEach(({ ticket }) => send("skips", { ticket }));
   }
 
   async go() {
@@ -130,11 +132,9 @@ export class Courier {
     const want = this.sheet.wanted();
     const said = await this._call("ratings", { ratings, want });
     this.sheet.sent(ratings.map((one) => one.ticket));
-    const refused = said.ratings.find((one) => one.outcome === "refused");
-    if (refused) {
-      this.complaint = refused.why;
-      this._isStale = true; // the answers to choose from may have changed
-    }
+    const notTaken = said.ratings.find((one) => one.why);
+    if (notTaken) this.complaint = notTaken.why;
+    if (notTaken?.outcome === "refused") this._isStale = true; // the answers to choose from may have changed
     this._take(said, want);
   }
 
