@@ -3,7 +3,9 @@
 import csv
 import io
 import re
+import struct
 import time
+import zlib
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
@@ -22,6 +24,18 @@ def new_link(server, name, arms=30, link=None, **about):
     about = {"question": "How good is it?", "scale": SCALE, **about}
     server.call("POST", "/studies", {"name": name, "arms": labels, "policy": "us", "about": about})
     return server.call("POST", f"/studies/{name}/links", link or {})["url"]
+
+
+def png(width, height):
+    """Return a grey picture of a size."""
+
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    rows = (b"\0" + b"\x80" * width) * height
+    head = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    parts = [chunk(b"IHDR", head), chunk(b"IDAT", zlib.compress(rows)), chunk(b"IEND", b"")]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
 
 
 def stored(server, name):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from playwright.sync_api import expect
-from rating_page import PHONE, Tab, new_link, results, stored
+from rating_page import PHONE, SCALE, Tab, new_link, png, results, stored
 from served import Process
 
 
@@ -306,6 +306,31 @@ def test_pictures_of_the_study_and_of_its_arms_are_shown(server, tab):
         expect(image).to_be_visible()
         assert image.evaluate("image => image.decode().then(() => image.naturalWidth)") == 1
     one.check()
+
+
+def test_a_short_caption_below_a_picture_is_seen_whole_on_a_small_phone(server, tab):
+    picture = json.loads(server.fetch("POST", "/pictures", png(630, 420)))["id"]
+    about = {"picture": picture, "sitting": 7, "scale": [{**SCALE[0], "label": "somewhat funny"}, *SCALE[1:]]}
+    arms = [f"A caption about a lift, number {number:02}: wrong floor." for number in range(9)]
+    one = tab(new_link(server, "small", arms, **about), viewport={"width": 360, "height": 640}, has_touch=True)
+    one.shown()
+    one.page.wait_for_function("document.querySelector('.arm-study-picture').naturalWidth > 0")
+    text, panel = (one.page.locator(part).bounding_box() for part in (".arm-text", ".arm-panel"))
+    assert text["y"] + text["height"] <= panel["y"]
+    expect(one.page.locator("body.covers")).to_have_count(0)
+    one.tap("somewhat funny")
+    said = one.page.locator("#last")
+    expect(said).to_have_text("Rated: somewhat funny")
+    assert said.evaluate("said => said.scrollHeight <= said.clientHeight && said.scrollWidth <= said.clientWidth")
+
+
+def test_text_that_goes_on_below_the_answers_fades_out(server, tab):
+    arms = ["which is long " * 25 + str(number) for number in range(9)]
+    one = tab(new_link(server, "fade", arms), viewport={"width": 360, "height": 480})
+    one.shown()
+    expect(one.page.locator("body.covers")).to_have_count(1)
+    one.page.mouse.wheel(0, 5000)
+    expect(one.page.locator("body.covers")).to_have_count(0)
 
 
 @pytest.mark.parametrize("count", [2, 9])

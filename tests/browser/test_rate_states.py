@@ -33,7 +33,7 @@ HOSTILE = [
     "x" * 10_000,
     "two\nlines\tand   spaces",
     "javascript:window.hacked = 4",
-    " ",
+    "\u200b",
 ]
 
 

@@ -606,5 +606,6 @@ class TestPictures:
                 sent += 1
                 yield self.PNG + bytes(1_000_000)
 
-        problem(server.operator.post(f"{API}/pictures", content=bytes(5_000_001)), 413)
+        refused = problem(server.operator.post(f"{API}/pictures", content=bytes(5_000_001)), 413)
+        assert refused["advice"] == "make the picture smaller, or save it as JPEG or WebP"
         problem(server.operator.post(f"{API}/pictures", content=much()), 413)

@@ -91,4 +91,5 @@ def limited(receive: Receive, most: int) -> Receive:
 
 def too_large(most: int) -> Refusal:
     """Return the refusal of a body."""
-    return Refusal(413, f"the body is larger than {most:,} bytes", "send less, or in parts")
+    advice = "make the picture smaller, or save it as JPEG or WebP" if most == PICTURE else "send less, or in parts"
+    return Refusal(413, f"the body is larger than {most:,} bytes", advice)

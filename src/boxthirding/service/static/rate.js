@@ -34,6 +34,8 @@ function start() {
   addEventListener("pageshow", (event) => event.persisted && courier.retry());
   addEventListener("online", () => courier.retry());
   addEventListener("resize", fit);
+  addEventListener("scroll", fade, { passive: true });
+  at.arm.addEventListener("load", fit, true); // a picture has a height now
   addEventListener("load", keepPage);
   courier.go();
   show();
@@ -269,7 +271,16 @@ function fit() {
   if (!panel) return;
   const height = panel.offsetHeight + at.foot.offsetHeight;
   document.documentElement.style.setProperty("--foot", `${at.foot.offsetHeight}px`);
+  document.documentElement.style.setProperty("--below", `${height}px`);
   document.body.classList.toggle("flows", height > innerHeight * 0.6);
+  fade();
+}
+
+/** Text that goes on below the answers fades out above them. */
+function fade() {
+  const [stage, panel] = at.arm.children;
+  const isCovered = panel && stage.getBoundingClientRect().bottom > panel.getBoundingClientRect().top + 1;
+  document.body.classList.toggle("covers", Boolean(isCovered));
 }
 
 /** Have a screen reader say something, the same as before too. */
