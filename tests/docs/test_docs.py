@@ -72,6 +72,11 @@ def test_links_between_pages_lead_somewhere(page):
     assert [target for target in there if not (page.parent / target).exists()] == []
 
 
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "howto").glob("*.md")), ids=name_of)
+def test_every_how_to_has_a_picture(page):
+    assert re.search(r"^!\[[^\]]+\]\(\S+\)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+
+
 # Nothing is left out
 
 
