@@ -68,3 +68,14 @@ def test_a_name_that_is_no_benchmark_fails():
     assert run.returncode == 1
     assert "typo" in run.stderr
     assert "simulate" in run.stderr
+
+
+def test_plates_are_measured_with_as_many_wells_for_every_policy(monkeypatch, capsys):
+    monkeypatch.syspath_prepend(str(ROOT))
+    plates = importlib.import_module("benchmarks.plates")
+    plates.main(["us", f"sh:budget={plates.BUDGET}", "--replicates", "2"])
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(row["noise"], row["policy"], row["plates"]) for row in rows] == [
+        (noise, policy, count) for noise in (0.25, 0.5) for policy, count in (("us", 20), ("sh:budget=1920", 24))
+    ]
+    assert all(0 < row["regret"] < 0.6 for row in rows)
