@@ -104,7 +104,7 @@ def test_a_result_is_a_page_and_a_text(shown):
 def test_a_plot_is_a_picture(shown):
     kinds = {kind for output in shown[0].cells[3].outputs for kind in output.data}
     assert {"image/png", "text/plain"} <= kinds
-    assert shown[0].cells[5].outputs[0].data["text/plain"] == "'times shifted'"
+    assert shown[0].cells[5].outputs[0].data["text/plain"] == "'waited at their level'"
 
 
 def test_interrupting_an_awaited_run_returns_the_best_so_far(tmp_path):

@@ -373,7 +373,8 @@ def test_the_axis_of_the_pulls_has_numbers_on_it(pulls):
         low, high = axes.get_xlim()
         ticks = zip(axes.get_xticks(), axes.get_xticklabels(), strict=True)
         shown = [label.get_text() for place, label in ticks if low <= place <= high]
-        assert 1 <= len(set(filter(None, shown))) <= 9
+        numbers = [*filter(None, shown)]
+        assert 1 <= len(set(numbers)) == len(numbers) <= 9
 
 
 def test_the_answer_is_drawn_as_it_changed(found):
@@ -381,6 +382,45 @@ def test_the_answer_is_drawn_as_it_changed(found):
     line = axes.get_lines()[0]
     assert list(line.get_xdata()) == [*(answer.pulls for answer in found.history), 600]
     assert list(line.get_ydata()) == [*(answer.mean for answer in found.history), found.recommendation.mean]
+
+
+def test_the_way_of_the_best_arm_goes_through_the_moments_at_which_it_became_the_answer(found):
+    ahead, now = found.plot().get_lines()[0], found.plot().get_lines()[2]
+    drawn = {*zip(now.get_xdata(), now.get_ydata(), strict=True)}
+    assert {(answer.pulls, answer.mean) for answer in found.history if answer.label == found.label} <= drawn
+    assert list(now.get_xdata()) == sorted(now.get_xdata())
+    assert (now.get_xdata()[-1], now.get_ydata()[-1]) == (ahead.get_xdata()[-1], ahead.get_ydata()[-1])
+
+
+@pytest.mark.parametrize("kind", ["answer", "arms"])
+def test_large_means_are_written_out_beside_the_picture(kind):
+    axes = find_best(40, noisy([10_000 + k / 40 for k in range(40)], 0.1), budget=90, **QUIET).plot(kind)
+    axes.figure.canvas.draw()
+    assert axes.yaxis.get_offset_text().get_text() == ""
+    assert all(label.get_text().startswith("1000") or "9999" in label.get_text() for label in axes.get_yticklabels())
+
+
+def test_the_words_beside_the_boxes_are_those_of_the_live_page_and_have_room(found):
+    figure, axes = plt.subplots()
+    found.plot("boxes", ax=axes)
+    figure.canvas.draw()
+    across = list(axes.get_xticklabels())
+    words = [label.get_text() for label in across]
+    assert (words[:2], words[-1], axes.get_xlabel()) == (["new", "1×"], "dropped", "waited at their level")
+    assert sum("★" in label.get_text() for label in axes.get_yticklabels()) == 1
+    for text in (*across, *axes.get_yticklabels(), axes.xaxis.label, axes.yaxis.label):
+        box = text.get_window_extent()
+        assert box.x0 >= 0
+        assert box.y0 >= 0
+        assert box.x1 <= figure.bbox.x1
+        assert box.y1 <= figure.bbox.y1
+    ends = [(label.get_window_extent().x0, label.get_window_extent().x1) for label in across]
+    assert all(left[1] <= right[0] for left, right in itertools.pairwise(ends))
+
+
+def test_what_is_no_axes_is_refused(found):
+    with pytest.raises(InvalidInput, match=r"^ax is 3, but must be axes of Matplotlib: _, ax = plt"):
+        found.plot(ax=3)
 
 
 def test_every_box_is_drawn_with_its_number_of_arms(found):

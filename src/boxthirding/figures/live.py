@@ -4,8 +4,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from boxthirding._text import cut
-from boxthirding.errors import MissingExtra
+from boxthirding._text import counted, cut
+from boxthirding.errors import InvalidInput, MissingExtra
 from boxthirding.figures.style import COLOURS, GREY, pale, plain
 
 if TYPE_CHECKING:
@@ -35,12 +35,15 @@ class Cell(NamedTuple):
 
 def axes_for(axes: "Axes | None") -> "Axes":
     """Return the axes to draw on; without any, those of a new picture, which notebooks show by themselves."""
-    if axes is not None:
-        return axes
     try:
         import matplotlib.pyplot as plt
+        from matplotlib.axes import Axes
     except ImportError as error:
         raise MissingExtra("a plot", "matplotlib", "plot") from error
+    if isinstance(axes, Axes):
+        return axes
+    if axes is not None:
+        raise InvalidInput(f"ax is {axes!r}, but must be axes of Matplotlib: _, ax = plt.subplots() makes some")
     _, new = plt.subplots(figsize=_SIZE, layout="constrained")
     return new
 
@@ -52,7 +55,8 @@ def draw_answer(axes: "Axes", answers: Sequence[Point], climb: Sequence[Point], 
         means = [*(answer.mean for answer in answers), now.mean]
         axes.step(times, means, where="post", color=BLUE, linewidth=1.8, label="the best arm at that time")
         axes.plot(times[:-1], means[:-1], "o", color=BLUE, markersize=4)
-    path = [*climb, now]
+    answered = [answer for answer in answers if answer.name == now.name]
+    path = [*sorted([*climb, *answered], key=lambda point: point.pulls), now]
     axes.plot(
         [point.pulls for point in path],
         [point.mean for point in path],
@@ -65,6 +69,7 @@ def draw_answer(axes: "Axes", answers: Sequence[Point], climb: Sequence[Point], 
     _scale_pulls(axes, [point.pulls for point in (*answers, *path)])
     axes.set_xlabel("pulls")
     axes.set_ylabel("mean so far")
+    _write_means_out(axes)
     axes.legend(frameon=False)
     plain(axes)
 
@@ -88,11 +93,12 @@ def draw_arms(axes: "Axes", arms: Sequence[Point], best: str) -> None:
     axes.margins(x=0.08, y=0.12)
     axes.set_xlabel("pulls of the arm")
     axes.set_ylabel("mean of the arm")
+    _write_means_out(axes)
     plain(axes)
 
 
 def draw_boxes(axes: "Axes", cells: Sequence[Cell], final: int | None, level: int | None) -> None:
-    """Draw how many arms stand in each box: a row for each level, a column for each time that they were shifted."""
+    """Draw how many arms stand in each box: a row for each level, a column for each time that they have waited."""
     from matplotlib.patches import Rectangle
 
     columns = 1 + max((cell.deferment for cell in cells if cell.deferment is not None), default=0)
@@ -108,12 +114,12 @@ def draw_boxes(axes: "Axes", cells: Sequence[Cell], final: int | None, level: in
         axes.text(column, cell.level, f"{cell.arms:,}", ha="center", va="center", color="white" if dark else "black")
     axes.set_xlim(-0.6, columns + 0.6)
     axes.set_ylim(-0.6, rows - 0.4)
-    axes.set_xticks(range(columns + 1), [*map(str, range(columns)), "discarded"])
-    axes.set_yticks(range(rows), [f"{row} (the best arm)" if row == level else str(row) for row in range(rows)])
-    axes.set_xlabel("times shifted")
-    axes.set_ylabel("level")
+    axes.set_xticks(range(columns + 1), ["new", *(f"{times}×" for times in range(1, columns)), "dropped"])
+    axes.set_yticks(range(rows), [f"★ {row}" if row == level else str(row) for row in range(rows)])
+    axes.set_xlabel("waited at their level")
+    axes.set_ylabel("level" if level is None else "level (★ of the best arm)")
     if final is not None:
-        axes.set_title(f"Final: {final:,} arms", loc="left", fontsize=11, color=GREY)
+        axes.set_title(f"Final: {counted(final, 'arm')}", loc="left", fontsize=11, color=GREY)
     plain(axes)
     axes.grid(visible=False)
 
@@ -147,12 +153,22 @@ def _write_names(axes: "Axes", arms: Sequence[Point], best: str) -> None:
         )
 
 
+def _write_means_out(axes: "Axes") -> None:
+    """Write the numbers beside an axis in full: Matplotlib would write 10,001.2 as 1.2 and +1e4 above the picture."""
+    from matplotlib.ticker import ScalarFormatter
+
+    if isinstance(axes.yaxis.get_major_formatter(), ScalarFormatter):  # the caller's own stays
+        axes.ticklabel_format(axis="y", style="plain", useOffset=False)
+
+
 def _scale_pulls(axes: "Axes", pulls: Sequence[int]) -> None:
     """Give pulls an axis with numbers as people write them: logarithmic, unless they are of one size."""
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
     low, high = min(pulls), max(pulls)
-    if high < _TENFOLD * low:
+    if low == high:
+        axes.set_xticks([low])
+    elif high < _TENFOLD * low:
         axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
     else:
         axes.set_xscale("log")

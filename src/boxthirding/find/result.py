@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from boxthirding._checks import whole
-from boxthirding._text import counted
+from boxthirding._text import counted, visible
 from boxthirding.errors import EvaluationFailed, InvalidInput
 from boxthirding.figures.live import Point
 from boxthirding.find.budget import Account, Limits, Spending
@@ -25,7 +25,7 @@ from boxthirding.find.search import (
     Search,
 )
 from boxthirding.find.summary import RUNNERS_UP, summary
-from boxthirding.find.words import aside_in_words, having, measured, named
+from boxthirding.find.words import aside_in_words, having, measured
 from boxthirding.session import AskTell, Recommendation, SetAside, View
 from boxthirding.types import Label
 
@@ -206,7 +206,7 @@ class Found:
         return Noise.of(spread(arm.label for arm in self.session.top(1 + RUNNERS_UP)))
 
     def _answers(self) -> list[Point]:
-        return [Point(max(1, answer.pulls), answer.mean, named(answer.label)) for answer in self.history]
+        return [Point(max(1, answer.pulls), answer.mean, visible(answer.label)) for answer in self.history]
 
     def account(self) -> list[str]:
         """Return what was spent, what is left and why it stopped, in a line or two."""
