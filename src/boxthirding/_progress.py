@@ -69,8 +69,7 @@ def in_words(progress: Progress) -> str:
     """
     share = progress.share
     done = f"{progress.done:,.0f} {progress.unit} done" if share is None else f"{100 * share:.0f} % done"
-    left = None if progress.seconds_left is None else left_in_words(progress.seconds_left)
-    words = ", ".join(filter(None, [done, f"{clock(progress.seconds)} elapsed", left]))
+    words = ", ".join(filter(None, [done, f"{clock(progress.seconds)} elapsed", _left(progress)]))
     return f"{words}; {progress.note}" if progress.note else words
 
 
@@ -92,8 +91,7 @@ def fitted(progress: Progress, width: int, full: str = "━", empty: str = "─"
 
 def spoken(progress: Progress) -> str:
     """Return how much is done, since when, and how long the rest may take: what stands beside a bar."""
-    left = "" if progress.seconds_left is None else left_in_words(progress.seconds_left)
-    return ", ".join(filter(None, [amount(progress), f"{clock(progress.seconds)} elapsed", left]))
+    return ", ".join(filter(None, [amount(progress), f"{clock(progress.seconds)} elapsed", _left(progress)]))
 
 
 def amount(progress: Progress) -> str:
@@ -122,6 +120,13 @@ def clock(seconds: float) -> str:
         return f"{rest} s"
     hours, minutes = divmod(minutes, _MINUTE)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def _left(progress: Progress) -> str:
+    """Return how long the rest may take; nothing, where that is not known, or there is no rest."""
+    if progress.seconds_left is None or progress.done == progress.total:
+        return ""
+    return left_in_words(progress.seconds_left)
 
 
 def _letters(encoding: str | None) -> tuple[str, str]:

@@ -123,7 +123,7 @@ def test_without_a_terminal_there_is_a_line_now_and_then(monkeypatch):
     assert lines[0] == "3 arms, 4 pulls, 1 worker."
     assert lines[-1].startswith("Best: 2, mean 2 over")
     between = [line for line in lines if "% done" in line]
-    assert between[-1].startswith("100 % done, 0 s elapsed, about 1 s left; best so far 2, mean 2 over")
+    assert between[-1].startswith("100 % done, 0 s elapsed; best so far 2, mean 2 over")
 
 
 def test_a_short_run_without_a_terminal_has_its_first_and_last_sentences_only(capsys):

@@ -8,10 +8,11 @@ import threading
 import pytest
 
 from boxthirding import Progress
+from boxthirding._progress import in_words, spoken
 from boxthirding.errors import InvalidInput
 from boxthirding.find import find_best, find_best_async
 from boxthirding.find.budget import Account, Limits
-from boxthirding.find.progress import Reporter
+from boxthirding.find.progress import Reporter, progress_of
 from boxthirding.session import Glance, Recommendation
 
 QUIET = {"progress": False}
@@ -62,6 +63,26 @@ def test_the_time_that_is_left_follows_from_what_was_spent_here(limits, pulls, c
         account.result(cost)
     Reporter(heard.append).update(account, Glance(pulls, pulls, 0, 0, Recommendation("a", 1.0, pulls, None)))
     assert heard[0].seconds_left == (None if left is None else pytest.approx(left))
+
+
+@pytest.mark.parametrize("limits", [Limits(pulls=3), Limits(cost=3.0)])
+def test_the_time_that_is_left_counts_down_while_nothing_comes_in(limits):
+    now = [0.0]
+    account = Account(limits, lambda: now[-1])
+    now.append(2.5)
+    account.result(1.0)
+    left = []
+    for second in (2.5, 3.5, 4.5, 9.0):
+        now.append(second)
+        left.append(progress_of(account, Glance(1, 1, 0, 0, None)).seconds_left)
+    assert left == pytest.approx([5.0, 4.0, 3.0, 0.0])
+
+
+def test_nothing_is_left_to_say_at_the_end():
+    account = Account(Limits(pulls=1))
+    account.result(1.0)
+    assert " left" not in spoken(progress_of(account, Glance(1, 1, 0, 0, None)))
+    assert " left" not in in_words(progress_of(account, Glance(1, 1, 0, 0, None)))
 
 
 def test_what_a_study_had_before_counts_as_done_and_not_as_fast():

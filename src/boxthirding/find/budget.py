@@ -107,6 +107,8 @@ class Account:
         self._cost_of_results = 0.0
         self._clock = clock
         self._begun = clock()
+        self.latest = 0.0
+        """Seconds until the last evaluation ended."""
 
     @property
     def results(self) -> int:
@@ -133,6 +135,7 @@ class Account:
         self.pulls += 1
         self.cost += cost
         self._cost_of_results += cost
+        self.latest = self.seconds
 
     def too_late(self, cost: float) -> None:
         """Pay for a result that others were faster with: a budget of pulls has counted theirs."""
@@ -146,6 +149,7 @@ class Account:
         self.cost += self._mean_cost()
         self.pulls += 1
         self.failures += 1
+        self.latest = self.seconds
 
     def room(self, in_flight: int) -> int:
         """Return how many more evaluations may be started beside those in flight."""

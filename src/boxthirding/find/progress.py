@@ -20,8 +20,10 @@ def progress_of(account: Account, latest: Glance) -> Progress:
     """Return how far a run is, in the unit of its budget."""
     limits, seconds = account.limits, account.seconds
     done = {"pulls": account.pulls + account.elsewhere, "cost": account.cost, "seconds": seconds}[limits.unit]
-    here = {"pulls": account.pulls, "cost": account.cost, "seconds": seconds}[limits.unit]
-    left = (limits.limit - done) * seconds / here if here > 0 else None
+    here = {"pulls": account.pulls, "cost": account.cost, "seconds": 0.0}[limits.unit]
+    left = None
+    if here > 0:  # by the pace at the last result; from there the clock counts down
+        left = (limits.limit - done) * account.latest / here - (seconds - account.latest)
     if limits.seconds is not None:
         rest = max(0.0, limits.seconds - seconds)
         left = rest if left is None else min(left, rest)
