@@ -196,8 +196,10 @@ def test_arms_without_end_have_no_number():
         ({"x": 0.25}, "'x': 0.25"),
         ([7], "7"),
         (["long " * 40], "'long long long long long long long long long long long lo…'"),
-        ([{"prompt": "long " * 40, "k": 1}], "prompt='long long long long long long long lon…, k=1 (arm 0)"),
+        ([{"prompt": "long " * 40, "k": 1}], "prompt='long long long long long long long lo…', k=1 (arm 0)"),
         ([{f"key {k}": k for k in range(50)}], None),
+        ([{k: k * 30 for k in "abcd"}], f"a='{'a' * 30}', b='{'b' * 30}', … (arm 0)"),
+        ([{"say": "it's " * 20}], "say=\"it's it's it's it's it's it's it's it…\" (arm 0)"),
         (["two\nlines"], "'two\\nlines'"),
     ],
 )
@@ -212,6 +214,26 @@ def test_arrays_inside_an_arm_are_no_trouble():
 
     arms = [{"weights": np.arange(1000), "name": "a"}]
     assert "name='a' (arm 0)" in str(find_best(arms, lambda _: 1.0, budget=2, **QUIET))
+
+
+def test_one_arm_in_the_race_is_not_said_to_be_several():
+    found = find_best(range(100_000), float, budget=1, **QUIET)
+    assert "1 of 100,000 arms is in the race: it is one of the best 1 % with probability 1 %." in str(found)
+    assert str(found.session.screening(0.01)) == (
+        "1 of 100,000 arms could still be returned; it is a top-1 % arm with probability 1 %"
+    )
+    assert str(found.session.why(found.label)).splitlines() == [
+        f"{found.label}: 1 pull, mean {found.label:,}; in box (0, 0); in the final, 1 of 1 by lower bound; the answer",
+        "  after 0 pulls: introduced at level 0",
+    ]
+
+
+def test_what_is_shown_without_print_is_the_same_text(found):
+    story = found.session.why(found.label)
+    assert repr(story) == str(story)
+    assert repr(story).startswith(f"{found.label}: ")
+    assert repr(found.session) == "<Session of 2,000 arms, policy b3auto, 600 pulls>"
+    assert repr(b3.Session(iter("ab"))) == "<Session of arms from an iterator, policy b3auto, 0 pulls>"
 
 
 def test_nothing_found_says_so():

@@ -210,7 +210,9 @@ def test_progress_is_that_of_all_ratios_together():
 
 
 def test_it_can_be_read_as_a_table():
-    text = str(plan(200, noise=2.0, spread=1.0, budgets=[50, 500], price=0.25, seconds=60))
+    found = plan(200, noise=2.0, spread=1.0, budgets=[50, 500], price=0.25, seconds=60)
+    text = str(found)
+    assert repr(found) == text  # what a notebook shows
     assert text.startswith("200 arms; noise 2, a good arm is 1 better than an ordinary one (guessed)\n")
     assert "With 500 pulls, expect about the" in text
     assert " 12.50" in text

@@ -86,7 +86,7 @@ def in_the_race(screening: Screening | None) -> str:
     if arms == candidates:
         return f"all {counted(candidates, 'arm')} are in the race" if candidates > 1 else ""
     of = counted(candidates, "arm") if arms is None else f"{candidates:,} of {arms:,} arms"
-    race = f"{of} {'is' if candidates == 1 else 'are'} in the race"
     is_one = arms is not None and arms < 2 / _GOOD  # the best hundredth of so few
     good = "the best of all" if is_one else f"one of the best {100 * _GOOD:g} %"
-    return f"{race}: {good} is among them with probability {percent(screening.probability)}"
+    race = f"{of} is in the race: it is {good}" if candidates == 1 else f"{of} are in the race: {good} is among them"
+    return f"{race} with probability {percent(screening.probability)}"

@@ -20,8 +20,7 @@ def measured(mean: str, pulls: int) -> str:
 
 def named(label: Label) -> str:
     """Return a label on one line, shortened if it is a whole text."""
-    text = repr(label)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 2]}…'"
+    return _cut(repr(label), _LONGEST)
 
 
 def arm_in_words(label: Label, arm: Any) -> str:
@@ -39,7 +38,7 @@ def arm_in_words(label: Label, arm: Any) -> str:
     if isinstance(arm, Mapping):
         is_named = isinstance(label, str)  # a number may be equal to a value by chance
         shown = (item for item in arm.items() if not (is_named and is_label(item[1], label)))
-        text = cut(", ".join(f"{visible(key)}={_short(value, _VALUE)}" for key, value in shown), _LONGEST_ARM)
+        text = _listed([f"{visible(key)}={_short(value, _VALUE)}" for key, value in shown], _LONGEST_ARM)
     else:
         text = _short(arm, _LONGEST_ARM)
     return f"{text} (arm {label})" if isinstance(label, int) else f"{named(label)}: {text}"
@@ -51,7 +50,26 @@ def is_label(value: Any, label: Label) -> bool:
 
 
 def _short(value: Any, longest: int) -> str:
-    return cut(visible(" ".join(repr(value).split())), longest)
+    return _cut(visible(" ".join(repr(value).split())), longest)
+
+
+def _cut(text: str, longest: int) -> str:
+    """Return what Python writes for a value in at most so many letters; a text keeps its closing quotation mark.
+
+    >>> print(_cut("'a long story'", 9), _cut("[1, 2, 3, 4]", 9), _cut("'short'", 9))
+    'a long…' [1, 2, 3… 'short'
+    """
+    is_quoted = len(text) > longest and text[0] in "'\"" and text[-1] == text[0]
+    return cut(text[:-1], longest - 1) + text[-1] if is_quoted else cut(text, longest)
+
+
+def _listed(parts: list[str], longest: int) -> str:
+    """Return as many parts as there is room for, whole, and dots for the others; the first is always there."""
+    text = ", ".join(parts)
+    while len(text) > longest and len(parts) > 1:
+        parts = parts[:-1]
+        text = f"{', '.join(parts)}, …"
+    return cut(text, longest)
 
 
 def the_next(arms: int) -> str:

@@ -88,9 +88,9 @@ class Known:
     """How many more pulls of a pilot would."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan:
-    """What `plan` returns; `print` shows it as a table."""
+    """What `plan` returns; it is shown as a table."""
 
     arms: int
     known: Known
@@ -107,7 +107,7 @@ class Plan:
         lines += [(one.row.ratio, one.as_dict()) for one in self.granted]
         return [line | ({"ratio": ratio} if self.known.source == "nothing" else {}) for ratio, line in lines]
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         from boxthirding.planning.words import in_words  # noqa: PLC0415  # it writes what stands here
 
         return in_words(self)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from boxthirding._checks import as_reward, is_number, whole
+from boxthirding._text import counted
 from boxthirding.errors import BoxThirdingError, InvalidInput
 from boxthirding.policies.spec import as_policy
 from boxthirding.session import amendments, answers, aside
@@ -96,6 +97,11 @@ class Session(Plotted):
         self._eras = 0
         if known is not None:
             self.observe_all(known)
+
+    def __repr__(self) -> str:
+        view = self.view()
+        arms = "arms from an iterator" if view.arms is None else counted(view.arms, "arm")
+        return f"<Session of {arms}, policy {view.policy}, {counted(view.pulls, 'pull')}>"
 
     @property
     def seed(self) -> int:

@@ -125,7 +125,7 @@ class BoxSize(NamedTuple):
     arms: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Lineage:
     """The story of an arm: the boxes it was in, its rivals there, and where it stands now."""
 
@@ -136,7 +136,7 @@ class Lineage:
     steps: tuple[Step, ...]
     place: str
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         told = "not tried yet" if self.mean is None else f"{counted(self.pulls, 'pull')}, mean {written(self.mean)}"
         lines = [f"{visible(self.label)}: {told}" + (f"; {self.place}" if self.place else "")]
         for step in self.steps:
@@ -166,11 +166,10 @@ class Screening:
         return self.probability
 
     def __str__(self) -> str:
-        of = f" of {self.arms:,}" if self.arms is not None else ""
-        return (
-            f"{self.candidates:,}{of} arms could still be returned; "
-            f"a top-{100 * self.share:g} % arm is among them with probability {percent(self.probability)}"
-        )
+        of = counted(self.candidates, "arm") if self.arms is None else f"{self.candidates:,} of {self.arms:,} arms"
+        good = f"a top-{100 * self.share:g} % arm"
+        chance = f"it is {good}" if self.candidates == 1 else f"{good} is among them"
+        return f"{of} could still be returned; {chance} with probability {percent(self.probability)}"
 
 
 class Spread(NamedTuple):
