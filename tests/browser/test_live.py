@@ -82,6 +82,22 @@ def visit(browser, server):
         context.close()
 
 
+FOCUSED_IS = "which => document.activeElement.matches(which)"
+
+
+def press(page, button):
+    """Hold the mouse down on a button."""
+    button.scroll_into_view_if_needed()
+    button.hover()
+    page.mouse.down()
+
+
+def expect_redrawn(page, contest, times):
+    """Let results come in, and wait until the boxes show them."""
+    contest.tell(times)
+    expect(page.locator(".board")).to_have_attribute("data-seq", str(contest.get("/grid")["seq"]))
+
+
 def sizes(page):
     """Return the bytes of every reply that a page has read."""
     read = "() => performance.getEntriesByType('resource').map(one => [one.name, one.decodedBodySize])"
@@ -171,6 +187,48 @@ class TestBoxes:
         expect(second).to_be_focused()
         expect(tip).to_contain_text("rating")
         assert page.locator(".arm[tabindex='0']").count() == 1
+
+    def test_the_focus_and_what_an_arm_says_stay_as_ratings_come_in(self, server, visit):
+        contest = Contest(server, "focused", arms=300)
+        contest.tell(200)
+        page = visit(contest)
+        page.locator(".final .arm").first.focus()
+        place = page.evaluate("document.activeElement.dataset.place")
+        tip = page.get_by_role("tooltip")
+        for _ in range(3):
+            expect_redrawn(page, contest, 16)
+            assert page.evaluate("document.activeElement.dataset.place") == place
+            arm = page.locator(f'[data-place="{place}"]')
+            said = arm.get_attribute("aria-label").removesuffix(", the answer now").rsplit(", ", 1)[1]
+            expect(tip).to_contain_text(said)
+
+    @pytest.mark.parametrize("which", [".more", ".pile:enabled", "[data-level]"])
+    def test_a_button_that_is_held_down_while_a_rating_arrives_acts(self, server, visit, which):
+        contest = Contest(server, f"held-{which[1:5]}", arms=300)
+        contest.tell(600)
+        page = visit(contest)
+        button = page.locator(f"#boxes {which}").last
+        press(page, button)
+        expect_redrawn(page, contest, 24)
+        assert page.evaluate(FOCUSED_IS, which)
+        page.mouse.up()
+        if which == "[data-level]":
+            expect(button).to_have_attribute("aria-expanded", "true")
+        else:
+            page.locator("dialog .members li").first.wait_for()
+
+    def test_a_level_that_was_opened_stays_where_it_is_on_the_screen(self, server, visit):
+        contest = Contest(server, "opened", arms=300)
+        contest.tell(600)
+        page = visit(contest, viewport={"width": 360, "height": 740}, reduced_motion="reduce")
+        button = page.locator("[data-level='0']")
+        button.scroll_into_view_if_needed()
+        button.click()
+        expect(button).to_have_attribute("aria-expanded", "true")
+        top = button.bounding_box()["y"]
+        for _ in range(4):
+            expect_redrawn(page, contest, 24)
+            assert button.bounding_box()["y"] == pytest.approx(top, abs=40)
 
     @pytest.mark.parametrize(("direction", "better"), [("maximize", "higher"), ("minimize", "lower")])
     def test_without_boxes_it_is_a_race_that_says_which_way_is_better(self, server, visit, direction, better):

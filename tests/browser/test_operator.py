@@ -167,6 +167,24 @@ def test_what_a_rater_holds_is_released(operator, server):
     assert server.call("GET", "/studies/captions")["holders"] == {}
 
 
+def test_a_button_of_a_table_that_is_held_down_while_ratings_come_in_acts_and_keeps_the_focus(operator, server):
+    made(server)
+    tell(server, "bob", 3, "good")
+    page = opened(operator, server)
+    button = page.locator("#raters").get_by_role("button", name="Exclude")
+    button.focus()
+    page.keyboard.down("Space")
+    tell(server, "bob", 2, "good")
+    server.call("POST", "/studies/captions/tickets", {"holder": "bob"})  # a button more
+    expect(page.locator("#raters td[data-name='Ratings']")).to_have_text("5")
+    page.locator("#raters").get_by_role("button", name="Release 1 arm").wait_for()
+    expect(button).to_be_focused()
+    page.keyboard.up("Space")
+    dialog = page.get_by_role("dialog", name="Exclude bob?")
+    expect(dialog).to_contain_text("This rater’s 5 ratings")
+    assert page.wrong == []
+
+
 def test_two_operators_at_once_see_the_same(browser, operator, server):
     made(server)
     other = browser.new_context(locale="de-DE", viewport=TALL)

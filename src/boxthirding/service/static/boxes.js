@@ -4,6 +4,7 @@ import { API, call, element, studyPath, query } from "/static/api.js";
 import { chart, dots } from "/static/chart.js";
 import { boundsOn, colour, gradient, share, writer } from "/static/colours.js";
 import { ask, said } from "/static/dialogs.js";
+import { Kept, arrange, focusKept } from "/static/kept.js";
 import { Motion } from "/static/motion.js";
 import { count, counted, mean } from "/static/numbers.js";
 import { follow } from "/static/tables.js";
@@ -31,7 +32,8 @@ export function start(section, study) {
     plain.figure,
   );
   const opened = new Set();
-  const cards = new Map(); // by place and key: the element
+  const cards = new Kept(); // by place and key
+  const parts = new Kept(); // rows, boxes and buttons
   const motion = new Motion(board);
   let written = mean; // what writes a mean on a card
   let before = null;
@@ -70,10 +72,14 @@ export function start(section, study) {
       before = null;
       return;
     }
+    if (before !== null && grid.seq < before.seq) { // another study of the same name
+      moves.textContent = "";
+      before = null;
+    }
     const moved = before === null ? [] : changes(before, grid);
     const rects = motion.measure(cards);
     draw(grid, paint);
-    tip.follow();
+    tip.renew();
     if (before !== null) motion.play(cards, rects, moved);
     if (moved.length) moves.textContent = `Just now: ${moved.slice(0, MOVES).map(inWords).join("; ")}${moved.length > MOVES ? `; and ${count(moved.length - MOVES)} more` : ""}.`;
     before = grid;
@@ -107,94 +113,124 @@ export function start(section, study) {
   function draw(grid, paint) {
     const columns = Math.max(0, ...grid.levels.flatMap((level) => level.boxes.map((box) => box.deferment))) + 1;
     board.style.setProperty("--columns", widths(grid.levels, columns));
-    const used = new Set();
-    const rows = [];
-    if (grid.final !== null) rows.push(finalRow(grid, paint, used));
-    if (grid.levels.length) rows.push(headings(columns));
-    for (const level of grid.levels) rows.push(levelRow(level, columns, grid, paint, used));
-    rows.push(pool(grid));
-    const focused = document.activeElement?.dataset?.place;
-    board.replaceChildren(...rows);
-    for (const place of [...cards.keys()]) {
-      if (!used.has(place)) cards.delete(place);
-    }
-    rove(focused);
+    board.dataset.seq = grid.seq;
+    focusKept(board, () => {
+      arrange(
+        board,
+        grid.final && finalRow(grid, paint),
+        grid.levels.length > 0 && headings(columns),
+        grid.levels.map((level) => levelRow(level, columns, grid, paint)),
+        pool(grid),
+      );
+    });
+    cards.sweep();
+    parts.sweep();
+    rove();
+  }
+
+  /** A part of the board: the same element as before. */
+  function part(name, tag, attributes, ...children) {
+    return parts.of(name, () => element(tag, attributes, ...children));
   }
 
   function headings(columns) {
-    const texts = Array.from({ length: columns }, (_, place) => waitedText(place));
-    return element("div", { class: "row head-row", "aria-hidden": "true" }, element("span", {}, "Level"), texts.map((text) => element("span", {}, text)), element("span", {}, "dropped"));
+    const texts = ["Level", ...Array.from({ length: columns }, (_, place) => waitedText(place)), "dropped"];
+    return part(`headings ${columns}`, "div", { class: "row head-row", "aria-hidden": "true" }, texts.map((text) => element("span", {}, text)));
   }
 
-  function levelRow(level, columns, grid, paint, used) {
+  function levelRow(level, columns, grid, paint) {
     const name = `Level ${count(level.level)}`;
     const rated = ratings(level.pulls);
-    const isClosed = !level.open;
-    const head = level.upper
-      ? element("div", { class: "level-name" }, element("strong", {}, name), rated && element("span", { class: "quiet" }, rated))
-      : element(
-          "button",
-          { type: "button", class: "level-name", "aria-expanded": String(level.open), "data-level": level.level, onclick: () => toggle(level.level) },
-          element("strong", {}, `${name} ${level.open ? "▾" : "▸"}`),
-          rated && element("span", { class: "quiet" }, rated),
-        );
-    const cells = [];
-    for (let place = 0; place < columns; place += 1) {
+    const cells = Array.from({ length: columns }, (_, place) => {
       const box = level.boxes.find((one) => one.deferment === place) ?? { deferment: place, size: 0, arms: [], rest: [] };
-      cells.push(cell(level.level, box, isClosed, grid, paint, used));
-    }
-    const pile = element(
+      return cell(level, box, grid, paint);
+    });
+    const row = part(`row ${level.level}`, "div", { role: "group", "data-row": level.level });
+    row.className = level.open ? "row" : "row closed";
+    row.setAttribute("aria-label", `${name}${rated ? `, ${rated}` : ""}`);
+    return arrange(row, levelName(level, name, rated), cells, pile(level));
+  }
+
+  function levelName({ level, upper, open }, name, rated) {
+    const texts = () => [element("strong"), element("span", { class: "quiet" })];
+    const head = upper
+      ? part(`name ${level}`, "div", { class: "level-name" }, texts())
+      : part(`toggle ${level}`, "button", { type: "button", class: "level-name", "data-level": level, onclick: () => toggle(level) }, texts());
+    if (!upper) head.setAttribute("aria-expanded", String(open));
+    head.firstChild.textContent = upper ? name : `${name} ${open ? "▾" : "▸"}`;
+    head.lastChild.textContent = rated;
+    return head;
+  }
+
+  function pile({ level, pile: size }) {
+    const made = part(
+      `pile ${level}`,
       "button",
-      { type: "button", class: "pile", disabled: level.pile === 0, "data-pile": level.level, "aria-label": `${counted(level.pile, "arm")} dropped at level ${count(level.level)}`, onclick: () => list(`Dropped at level ${count(level.level)}`, level.level, "pile") },
-      element("span", { class: "amount" }, count(level.pile)),
+      { type: "button", class: "pile", "data-pile": level, onclick: () => list(`Dropped at level ${count(level)}`, level, "pile") },
+      element("span", { class: "amount" }),
       element("span", { class: "pile-word" }, "dropped"),
     );
-    return element("div", { class: isClosed ? "row closed" : "row", role: "group", "aria-label": `${name}${rated ? `, ${rated}` : ""}`, "data-row": level.level }, head, cells, pile);
+    made.disabled = size === 0;
+    made.setAttribute("aria-label", `${counted(size, "arm")} dropped at level ${count(level)}`);
+    made.firstChild.textContent = count(size);
+    return made;
   }
 
-  function cell(level, box, isClosed, grid, paint, used) {
+  function cell({ level, open }, box, grid, paint) {
     const waited = waitedText(box.deferment);
-    const attributes = { class: box.size ? "box" : "box empty", "data-box": `${level}-${box.deferment}` };
-    if (isClosed) {
-      return element("div", attributes, box.size ? element("span", { class: "amount" }, count(box.size), element("span", { class: "unseen" }, ` ${waited}`)) : null, box.size ? element("span", { class: "box-word" }, waited) : null);
-    }
-    const seats = box.arms.map((arm) => card(arm, "", grid, paint, used));
-    const rest = box.size - box.arms.length;
-    const more = rest > 0 ? element("button", { type: "button", class: "more", onclick: () => list(`Level ${count(level)}, ${waited}`, level, box.deferment) }, `+ ${count(rest)} more`) : null;
-    return element("div", attributes, box.size ? element("span", { class: "box-word" }, waited) : null, element("div", { class: "seated" }, seats), more);
+    const name = `${level}-${box.deferment}`;
+    const made = part(`box ${name}`, "div", { "data-box": name });
+    made.className = box.size ? "box" : "box empty";
+    const word = box.size > 0 && part(`word ${name}`, "span", { class: "box-word" }, waited);
+    if (!open) return arrange(made, box.size > 0 && amount(name, box.size, waited), word);
+    const seated = arrange(part(`seated ${name}`, "div", { class: "seated" }), box.arms.map((arm) => card(arm, "", grid, paint)));
+    return arrange(made, word, seated, more(name, box.size - box.arms.length, () => list(`Level ${count(level)}, ${waited}`, level, box.deferment)));
   }
 
-  function finalRow(grid, paint, used) {
+  function amount(name, size, waited) {
+    const made = part(`amount ${name}`, "span", { class: "amount" }, element("span"), element("span", { class: "unseen" }, ` ${waited}`));
+    made.firstChild.textContent = count(size);
+    return made;
+  }
+
+  function more(name, rest, onclick) {
+    if (rest <= 0) return null;
+    const made = part(`more ${name}`, "button", { type: "button", class: "more", onclick });
+    made.textContent = `+ ${count(rest)} more`;
+    return made;
+  }
+
+  function finalRow(grid, paint) {
     const { size, arms } = grid.final;
-    const rest = size - arms.length;
-    return element(
-      "div",
-      { class: "final", role: "group", "aria-label": "The final" },
-      element("div", { class: "level-name" }, element("strong", {}, "Final"), element("span", { class: "quiet" }, size === 1 ? "1 arm so far, the answer" : `${count(size)} arms, the most certain first; they are rated in turn, and the answer is one of them`)),
-      element("div", { class: "seats" }, arms.map((arm) => card(arm, "final:", grid, paint, used)), rest > 0 && element("button", { type: "button", class: "more", onclick: () => list("The final", "final", 0) }, `+ ${count(rest)} more`)),
-    );
+    const row = part("final", "div", { class: "final", role: "group", "aria-label": "The final" }, element("div", { class: "level-name" }, element("strong", {}, "Final"), element("span", { class: "quiet" })), element("div", { class: "seats" }));
+    row.querySelector(".quiet").textContent = size === 1 ? "1 arm so far, the answer" : `${count(size)} arms, the most certain first; they are rated in turn, and the answer is one of them`;
+    arrange(row.lastChild, arms.map((arm) => card(arm, "final:", grid, paint)), more("final", size - arms.length, () => list("The final", "final", 0)));
+    return row;
   }
 
   function pool({ arms, tried, levels }) {
-    if (arms === null) return element("p", { class: "pool" }, element("strong", {}, "More arms come in as they are needed"), ` · ${count(tried)} tried`);
+    const made = part("pool", "div", { class: "pool", "data-pool": "" });
+    if (arms === null) {
+      made.replaceChildren(element("span", {}, element("strong", {}, "More arms come in as they are needed"), ` · ${count(tried)} tried`));
+      return made;
+    }
     const left = Math.max(0, arms - tried);
     const bar = element("span", { class: "pool-bar", "aria-hidden": "true" }, element("span", {}));
     bar.firstChild.style.width = `${arms ? (100 * tried) / arms : 0}%`;
     const text = left ? `${count(left)} of ${counted(arms, "arm")}, not tried yet` : `none, as all ${counted(arms, "arm")} were tried`;
     const hint = levels.length === 0 ? " The first ratings put arms into the boxes." : "";
-    return element("div", { class: "pool", "data-pool": "" }, element("span", {}, element("strong", {}, "Waiting outside"), `: ${text}.${hint}`), bar);
+    made.replaceChildren(element("span", {}, element("strong", {}, "Waiting outside"), `: ${text}.${hint}`), bar);
+    return made;
   }
 
   /** The card of an arm: the same element as before, wherever it stands now. */
-  function card(arm, place, grid, paint, used) {
+  function card(arm, place, grid, paint) {
     const name = place + arm.key;
-    used.add(name);
-    let one = cards.get(name);
-    if (one === undefined) {
-      one = element("button", { type: "button", class: "arm", "data-place": name, tabindex: "-1" }, thumb(arm), element("span", { class: "value" }), element("span", { class: "words" }));
-      tip.attach(one, () => tipOf(one.arm, one.isAnswer, written));
-      cards.set(name, one);
-    }
+    const one = cards.of(name, () => {
+      const made = element("button", { type: "button", class: "arm", "data-place": name, tabindex: "-1" }, thumb(arm), element("span", { class: "value" }), element("span", { class: "words" }));
+      tip.attach(made, () => tipOf(made.arm, made.isAnswer, written));
+      return made;
+    });
     one.arm = arm;
     one.isAnswer = arm.key === grid.answer;
     one.classList.toggle("is-answer", one.isAnswer);
@@ -208,13 +244,10 @@ export function start(section, study) {
   }
 
   /** One stop of the Tab key for all cards; arrows go from one to the next. */
-  function rove(focused) {
+  function rove() {
     const all = [...board.querySelectorAll(".arm")];
-    const now = all.find((one) => one.dataset.place === focused) ?? null;
-    for (const one of all) one.tabIndex = -1;
-    const stop = now ?? all[0];
-    if (stop) stop.tabIndex = 0;
-    if (now && document.activeElement !== now) now.focus({ preventScroll: true });
+    const stop = all.includes(document.activeElement) ? document.activeElement : all[0];
+    for (const one of all) one.tabIndex = one === stop ? 0 : -1;
   }
   board.addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
@@ -231,7 +264,7 @@ export function start(section, study) {
 
   function toggle(level) {
     if (!opened.delete(level)) opened.add(level);
-    look().then(() => board.querySelector(`[data-level="${level}"]`)?.focus());
+    look();
   }
 
   /** Show the arms of a box or pile in a dialog, by pages. */

@@ -2,6 +2,7 @@
 
 import { call, element } from "/static/api.js";
 import { said } from "/static/dialogs.js";
+import { renew } from "/static/kept.js";
 import { count, counted, localized, mean } from "/static/numbers.js";
 
 const STATUS = { open: "running", paused: "paused", finished: "finished", known: "known", unreadable: "unreadable" };
@@ -54,9 +55,7 @@ async function show() {
   document.getElementById("out").hidden = false;
   document.getElementById("new").hidden = !(key.scope === "operator" && key.study === null);
   state.textContent = studies.length ? "" : "There are no studies here yet.";
-  const focused = list.contains(document.activeElement) ? document.activeElement.href : null;
-  list.replaceChildren(...studies.map(row));
-  if (focused) [...list.querySelectorAll("a")].find((link) => link.href === focused)?.focus();
+  renew(list, element("ul", {}, studies.map(row)));
 }
 
 /** Read all studies, by pages. */

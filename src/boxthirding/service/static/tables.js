@@ -1,12 +1,13 @@
 // Tables that become cards on a phone, are paged, and follow what happens while they are in view.
 
 import { element } from "/static/api.js";
+import { Kept, arrange, focusKept, renew } from "/static/kept.js";
 import { count } from "/static/numbers.js";
 
 /**
  * A table. `columns` are {name, cell(row), number, order}; `keyOf(row)` names a row. Returned are its element and
- * show(rows). The focus stays when the rows are made anew: on the button of the same text in the same row, else on its
- * first. The heading of a column with an `order` is a button: sort(order) is called with it, or with a minus before it
+ * show(rows). A row stays the same element, and the object that its cells are made of stays the same too, with new values:
+ * that is what a button in a cell acts on. The heading of a column with an `order` is a button: sort(order) is called with it, or with a minus before it
  * for the largest first; sorted(order) marks the heading. leaveOut(names) hides columns.
  */
 export function table(caption, columns, keyOf, sort) {
@@ -52,21 +53,18 @@ export function table(caption, columns, keyOf, sort) {
     });
   }
 
+  const kept = new Kept(); // by key: the row, and the object that it shows
+
   function show(rows) {
-    const focused = body.contains(document.activeElement) ? document.activeElement : null;
-    body.replaceChildren(
-      ...rows.map((row) =>
-        element(
-          "tr",
-          { "data-key": keyOf(row) },
-          columns.map(({ name, cell, number }) => element("td", { "data-name": name, class: number ? "number" : null, hidden: left.includes(name) }, cell(row))),
-        ),
-      ),
-    );
-    if (focused === null) return;
-    const row = [...body.rows].find((one) => one.dataset.key === focused.closest("tr").dataset.key);
-    const buttons = row ? [...row.querySelectorAll("button, a")] : [];
-    (buttons.find((one) => one.textContent === focused.textContent) ?? buttons[0])?.focus();
+    focusKept(body, () => arrange(body, rows.map(line)));
+    kept.sweep();
+  }
+
+  function line(row) {
+    const key = keyOf(row);
+    const { made: tr, shown } = kept.of(key, () => ({ made: element("tr", { "data-key": key }), shown: {} }));
+    Object.assign(shown, row);
+    return renew(tr, element("tr", {}, columns.map(({ name, cell, number }) => element("td", { "data-name": name, class: number ? "number" : null, hidden: left.includes(name) }, cell(shown)))));
   }
   return { element: made, show, sorted, leaveOut };
 }

@@ -7,18 +7,19 @@ const EDGE = 8; // pixels to the edge of the window
 export class Tip {
   #box = element("div", { class: "tip", id: "tip", role: "tooltip", hidden: true });
   #owner = null;
+  #fill = null;
 
   constructor(section) {
     section.after(this.#box);
     addEventListener("keydown", (event) => {
       if (event.key === "Escape") this.#hide();
     });
-    addEventListener("scroll", () => this.follow(), { passive: true });
+    addEventListener("scroll", () => this.#owner && this.#place(), { passive: true });
   }
 
   /** Show what `fill` returns beside an element. */
   attach(owner, fill) {
-    const show = () => this.#show(owner, fill());
+    const show = () => this.#show(owner, fill);
     owner.addEventListener("pointerenter", show);
     owner.addEventListener("focus", show);
     owner.addEventListener("click", show);
@@ -28,18 +29,19 @@ export class Tip {
     owner.addEventListener("blur", () => this.#hide(owner));
   }
 
-  /** Stay beside an element that has moved; one that is gone has nothing to say. */
-  follow() {
+  /** Say what is true now, beside an element that may have moved; one that is gone has nothing to say. */
+  renew() {
     if (this.#owner === null) return;
-    if (this.#owner.isConnected) this.#place();
+    if (this.#owner.isConnected) this.#show(this.#owner, this.#fill);
     else this.#hide();
   }
 
-  #show(owner, content) {
+  #show(owner, fill) {
     this.#owner?.removeAttribute("aria-describedby");
     this.#owner = owner;
+    this.#fill = fill;
     owner.setAttribute("aria-describedby", this.#box.id);
-    this.#box.replaceChildren(...content);
+    this.#box.replaceChildren(...fill());
     this.#box.hidden = false;
     this.#place();
   }
