@@ -1,5 +1,7 @@
 """A study's page while things go wrong around it: it recovers by itself, or says what to do."""
 
+import shutil
+
 import pytest
 from playwright.sync_api import expect
 from served import API, Process, signed_in, watched
@@ -67,12 +69,15 @@ def test_a_study_that_another_process_deletes_is_said_to_be_gone(page, place):
 
 
 def test_another_study_under_the_name_of_one_that_was_deleted_is_shown_afresh(page, server):
-    tell(server, 5)
-    expect(page.locator("#raters")).to_contain_text("program")
+    tell(server, 9)
+    expect(page.locator(".moves")).to_contain_text("Just now")
     server.call("DELETE", "/studies/captions")
     server.call("POST", "/studies", {"name": "captions", "arms": ["new"], "about": {"scale": SCALE}})
-    page.reload()
     expect(page.locator("#raters")).to_contain_text("No one has rated yet.")
+    expect(page.locator(".moves")).to_be_empty()
+    tell(server, 1)
+    expect(page.locator("#answer .winner")).to_have_text("new")
+    expect(page.locator("#raters td[data-name='Ratings']")).to_have_text("1")
 
 
 @pytest.mark.parametrize("jump", [-24 * HOUR, -HOUR, 40 * 24 * HOUR], ids=["a day back", "an hour back", "ahead"])
@@ -100,6 +105,31 @@ def test_a_browser_that_slept_for_an_hour_hears_what_it_missed(page, server):
         page.context.set_offline(False)
     expect(page.locator("#raters td[data-name='Ratings']").first).to_have_text("6")
     expect(page.locator("#connection")).to_be_hidden()
+
+
+BACK_AND_FORTH = "--disable-back-forward-cache"  # what Playwright adds of itself
+
+
+def test_a_page_that_is_come_back_to_by_the_back_button_goes_on(browser, server):
+    with browser.browser_type.launch(
+        executable_path=shutil.which("chromium"), args=["--no-sandbox"], ignore_default_args=[BACK_AND_FORTH]
+    ) as cached:
+        page = signed_in(cached, server, viewport={"width": 1280, "height": 4000}).new_page()
+        page.wrong = watched(page)
+        with page.expect_response(f"**{API}/studies/captions/stream*"):
+            page.goto(f"{server.address}/studies/captions")
+        page.get_by_text("No one has rated yet.").wait_for()
+        page.evaluate("window.kept = true")
+        page.get_by_role("link", name="All studies").click()
+        page.get_by_role("link", name="captions").wait_for()
+        tell(server, 3)
+        page.evaluate("history.back()")
+        expect(page.locator("#raters td[data-name='Ratings']")).to_have_text("3")
+        assert page.evaluate("window.kept")
+        tell(server, 4)
+        expect(page.locator("#raters td[data-name='Ratings']")).to_have_text("7")
+        expect(page.locator("#connection")).to_be_hidden()
+        assert page.wrong == []
 
 
 SEEN = """(seen) => {

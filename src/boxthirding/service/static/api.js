@@ -74,8 +74,8 @@ const RETRY = [1_000, 2_000, 5_000, 10_000]; // milliseconds until the next atte
  * onNews() is called at most twice a second. onState(state, problem) is called with "live" once the stream is open, and again
  * when it came back (what the page shows may be old: read it again); "cut off" while it is not, and it comes back by
  * itself; "gone" when the study was deleted; "out" when the key is of no more use. The last two end the stream. It is
- * closed while the page is hidden, as a browser has few connections to a server, and then hears what it missed.
- * Returns a function that stops listening.
+ * closed while the page is hidden, as a browser has few connections to a server, and while it is left, as it may be come
+ * back to by the Back button; then it hears what it missed. Returns a function that stops listening.
  */
 export function listen(study, after, onNews, onState) {
   let last = after;
@@ -139,20 +139,31 @@ export function listen(study, after, onNews, onState) {
     else reopen();
   }
 
+  function left() {
+    clearTimeout(timer);
+    source?.close();
+  }
+
+  function cameBack(event) {
+    if (event.persisted) reopen();
+  }
+
   function stop() {
     stopped = true;
     clearTimeout(timer);
     clearInterval(clock);
     document.removeEventListener("visibilitychange", turned);
     removeEventListener("online", reopen);
-    removeEventListener("pagehide", stop);
+    removeEventListener("pagehide", left);
+    removeEventListener("pageshow", cameBack);
     source?.close();
   }
 
   const clock = setInterval(look, LOOK);
   document.addEventListener("visibilitychange", turned);
   addEventListener("online", reopen);
-  addEventListener("pagehide", stop);
+  addEventListener("pagehide", left);
+  addEventListener("pageshow", cameBack);
   if (!document.hidden) open();
   return stop;
 }
