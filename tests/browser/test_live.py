@@ -2,6 +2,7 @@
 
 import base64
 import re
+import urllib.parse
 
 import pytest
 from playwright.sync_api import expect
@@ -229,6 +230,17 @@ class TestBoxes:
         for _ in range(4):
             expect_redrawn(page, contest, 24)
             assert button.bounding_box()["y"] == pytest.approx(top, abs=40)
+
+    def test_withdrawn_arms_neither_wait_nor_count_as_tried(self, server, visit):
+        contest = Contest(server, "withdrawn", arms=6)
+        contest.tell(3)
+        for arm in contest.get("/arms?brief=true")["arms"][:2]:
+            server.call("DELETE", f"{contest.path}/arm?key={urllib.parse.quote(arm['key'])}")
+        page = visit(contest)
+        expect(page.locator("[data-pool]")).to_have_text("Waiting outside: 3 of 4 arms, not tried yet.")
+        page.goto(server.address)
+        row = page.get_by_role("listitem").filter(has=page.get_by_role("link", name="withdrawn"))
+        expect(row.locator(".facts")).to_contain_text("1 of 4")
 
     @pytest.mark.parametrize(("direction", "better"), [("maximize", "higher"), ("minimize", "lower")])
     def test_without_boxes_it_is_a_race_that_says_which_way_is_better(self, server, visit, direction, better):

@@ -38,6 +38,14 @@ def test_a_clear_lead_over_those_that_were_tried():
     assert said.words.endswith("2 arms were not tried yet, and could be better.")
 
 
+def test_arms_that_are_withdrawn_are_not_among_those_that_were_not_tried():
+    session = Session(list("abcde"), known={"a": [0.9, 1.0, 1.1] * 10, "b": [0.0, 0.1, 0.2] * 10, "c": [0.0, 0.1] * 9})
+    session.withdraw("c")
+    session.withdraw("d")
+    said = belief(session.view(), Noise.of(session.spread("ab")), "ab")
+    assert said.words.endswith(" 1 arm was not tried yet, and could be better.")
+
+
 def test_close_ones_are_named():
     said = told({"a": [0.0, 1.0, 1.0] * 5, "b": [0.0, 1.0, 1.0, 0.0] * 5, "c": [-9.0, -8.0] * 5})
     assert [arm.label for arm in said.close] == ["b"]

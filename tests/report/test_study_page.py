@@ -168,6 +168,19 @@ def test_the_columns_of_the_answer_are_shown_unless_raters_did_not_see_them():
     assert "x 0.5" not in study_page(made(arms, pulls=30))
 
 
+def test_arms_with_the_same_numbers_are_marked_alike():
+    names = [f"arm {number}" for number in range(10)]
+    study = Study("equal", MemoryJournal(), Settings(arms=names, known=dict.fromkeys(names, [0.0, 1.0] * 4)))
+    assert study_page(study).count("may be as good</span>") == 9
+
+
+def test_arms_that_were_withdrawn_are_not_among_those_tried():
+    study = made(list("abcdef"), pulls=3)
+    for arm in study.arms()[:2]:
+        study.withdraw(arm.label)
+    assert Page(study_page(study)).says("4; 1 tried; 2 more withdrawn")
+
+
 def test_results_left_out_are_named():
     study = made(pulls=60)
     study.exclude("rater 1")

@@ -70,6 +70,14 @@ class TestGrid:
         assert top["pulls"] == [min(pulls), max(pulls)]
         assert grid["answer"] == repr(study.recommend().label)
 
+    def test_arms_that_are_withdrawn_do_not_count_as_waiting_or_tried(self, server):
+        one = server.study(arms=ARMS[:6])
+        tell(one, 3)
+        for arm in one.arms()[:2]:
+            one.withdraw(arm.label)
+        for said in (get(server, "grid"), server.operator.get(f"{API}/studies?brief=true").json()["studies"][0]):
+            assert (said["arms"], said["untried"]) == (4, 3)
+
     def test_there_are_none_before_the_first_result(self, server):
         server.study()
         grid = get(server, "grid")

@@ -32,6 +32,7 @@ class TestView:
         assert view.open == sum(view.holders.values()) == session.open == 5
         assert view.holders == {"bob": 3, "ann": 2}
         assert view.tried == len(session.arms())
+        assert view.untried == view.arms - sum(not arm.withdrawn for arm in session.arms())
         assert view.recommendation == session.recommend() == view.top[0]
         assert list(view.top) == session.top(10)
         assert [tuple(box) for box in view.boxes] == [(box.level, box.deferment, box.size) for box in session.boxes()]
@@ -55,6 +56,14 @@ class TestView:
         view = Session(5).view()
         assert (view.recommendation, view.top, view.boxes, view.pulls, view.holders) == (None, (), (), 0, {})
         json.dumps(view.as_dict())
+
+    def test_arms_that_are_withdrawn_wait_no_longer_and_were_tried_all_the_same(self):
+        session = Session(list("abcdef"), known={"a": 1.0, "b": 0.5, "c": 0.0})
+        for label in "abd":
+            session.withdraw(label)
+        view = session.view()
+        assert (view.arms, view.tried, view.untried, view.withdrawn) == (3, 3, 2, 3)
+        assert Session(iter("abc")).view().untried is None
 
     def test_labels_that_come_from_arrays_are_plain(self):
         session = Session(np.arange(5), known={np.int64(3): np.float32(0.5)})

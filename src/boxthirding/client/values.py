@@ -16,8 +16,8 @@ DIGEST: Final = "boxthirding-digest"
 """The one key of what stands for an arm that JSON cannot hold."""
 
 _VIEW: Final = (
-    *("name", "status", "policy", "seed", "direction", "arms", "tried", "withdrawn", "pulls", "spent", "open"),
-    *("wanted", "holders", "aside", "per_minute"),
+    *("name", "status", "policy", "seed", "direction", "arms", "tried", "untried", "withdrawn", "pulls", "spent"),
+    *("open", "wanted", "holders", "aside", "per_minute"),
 )
 
 

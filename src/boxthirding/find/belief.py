@@ -33,8 +33,7 @@ def belief(view: View, noise: Noise, names: Sequence[str] = ()) -> Belief:
     untried = _untried(view)
     if not noise.is_known:
         return Belief(others, is_clear=False, words="It could change with every result: there are too few to say more.")
-    sign = 1 if view.direction == "maximize" else -1
-    is_close = [not noise.is_ahead(sign * (best.mean - other.mean), best, other) for other in others]
+    is_close = [may_be_as_good(view, noise, other) for other in others]
     close = tuple(other for other, near in zip(others, is_close, strict=True) if near)
     if noise.is_none:
         return Belief(close, is_clear=not close, words=f"Results {noise.alike()}{untried}")
@@ -48,15 +47,24 @@ def belief(view: View, noise: Noise, names: Sequence[str] = ()) -> Belief:
     return Belief(close, is_clear=False, words=f"{over} {may} may be as good or better.")
 
 
+def may_be_as_good(view: View, noise: Noise, other: Recommendation) -> bool:
+    """Return whether another arm may be as good as the answer of a view, or better: noise explains the lead."""
+    best = view.recommendation
+    if best is None or not noise.is_known:
+        return True
+    sign = 1 if view.direction == "maximize" else -1
+    return not noise.is_ahead(sign * (best.mean - other.mean), best, other)
+
+
 def _named(names: Sequence[str]) -> str:
     return " and ".join(f"“{cut(name, _LETTERS)}”" for name in names)
 
 
 def _untried(view: View) -> str:
     """Say that an arm without a result may be better, where there is one."""
-    if view.arms is None:
+    if view.untried is None:
         return " An arm that was not tried yet could be better."
-    left = view.arms - view.tried
-    if left <= 0:
+    if not view.untried:
         return ""
-    return f" {counted(left, 'arm')} {'was' if left == 1 else 'were'} not tried yet, and could be better."
+    left = counted(view.untried, "arm was", "arms were")
+    return f" {left} not tried yet, and could be better."

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from boxthirding._text import counted, cut, visible
 from boxthirding.figures.svg import answer_curve, bars, line, whisker
-from boxthirding.find.belief import Belief, belief
+from boxthirding.find.belief import Belief, belief, may_be_as_good
 from boxthirding.find.noise import Noise
 from boxthirding.find.page import climb
 from boxthirding.find.summary import in_the_race
@@ -103,7 +103,7 @@ def study_page(study: Study, picture: Picture = lambda _: None) -> str:
         ends = _ends(about)
         parts += [
             _answer(best, arms, "" if about else arms.columns(best.label), _measured(view, best, noise, ends), told),
-            _top(view, arms, noise, told, ends),
+            _top(view, arms, noise, ends),
             _part("How it got there", _climbed(study, best)),
             _part("The curves", _curves(view, history, collected)),
         ]
@@ -201,7 +201,7 @@ def _writer(view: View, noise: Noise, ends: tuple[float, float] | None) -> Calla
     return lambda value: f"{value:.{decimals}f}"
 
 
-def _top(view: View, arms: _Arms, noise: Noise, told: Belief, ends: tuple[float, float] | None) -> str:
+def _top(view: View, arms: _Arms, noise: Noise, ends: tuple[float, float] | None) -> str:
     found = [(arm, _interval(arm, noise, ends)) for arm in view.top]
     spans = [end for _, span in found if span is not None for end in span]
     shared = (min(spans), max(spans)) if spans else (0.0, 1.0)
@@ -209,7 +209,7 @@ def _top(view: View, arms: _Arms, noise: Noise, told: Belief, ends: tuple[float,
     has_levels = any(arm.level is not None for arm in view.top)
     rows = []
     for place, (arm, span) in enumerate(found, 1):
-        close = '<span class="soft"> may be as good</span>' if arm in told.close else ""
+        close = '<span class="soft"> may be as good</span>' if place > 1 and may_be_as_good(view, noise, arm) else ""
         picture = "" if span is None else whisker(arm.mean, *span, shared)
         words = "–" if span is None else f"{written(span[0])} to {written(span[1])}"
         level = f'<td class="n">{"" if arm.level is None else arm.level}</td>' if has_levels else ""
@@ -314,11 +314,13 @@ def _valued(label: str, reward: str) -> str:
 def _facts(view: View, collected: _Collected, about: dict[str, Any], arms: _Arms) -> list[tuple[str, str]]:
     """Return how the results were collected, a name and a value each, as HTML."""
     scale = ", ".join(_valued(answer["label"], f"{answer['reward']:g}") for answer in about.get("scale") or ())
-    given = "as many as an iterator gave" if view.arms is None else f"{view.arms:,}"
+    given, tried = "as many as an iterator gave", view.tried
+    if view.arms is not None and view.untried is not None:
+        given, tried = f"{view.arms:,}", view.arms - view.untried
     rows = [
         ("Question", _kept(about["question"]) if about.get("question") else ""),
         ("Scale", scale),
-        ("Arms", f"{given}; {view.tried:,} tried" + (f", {view.withdrawn:,} withdrawn" if view.withdrawn else "")),
+        ("Arms", f"{given}; {tried:,} tried" + (f"; {view.withdrawn:,} more withdrawn" if view.withdrawn else "")),
         ("Results that count", f"{view.pulls:,}" + (f" of {view.spent:,} told" if view.spent != view.pulls else "")),
         ("Raters and workers", f"{collected.holders:,}"),
         ("Excluded", ", ".join(_kept(visible(holder)) for holder in view.excluded)),

@@ -18,8 +18,8 @@ MOST: Final = 100
 """Arms of a page."""
 
 _PLAIN: Final = (
-    *("name", "status", "policy", "direction", "arms", "tried", "withdrawn", "pulls", "spent", "open"),
-    *("aside", "per_minute"),
+    *("name", "status", "policy", "direction", "arms", "tried", "untried", "withdrawn", "pulls", "spent"),
+    *("open", "aside", "per_minute"),
 )
 _BEST: Final = 5  # arms of a preview
 _ALONE: Final = 5_000  # letters of an arm that is shown alone

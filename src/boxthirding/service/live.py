@@ -66,6 +66,7 @@ def grid(one: Served, opened: frozenset[int] = frozenset()) -> dict[str, Any]:
             "seq": seq,
             "arms": view.arms,
             "tried": view.tried,
+            "untried": view.untried,
             "pulls": view.pulls,
             "direction": view.direction,
             "policy": view.policy,

@@ -261,7 +261,7 @@ def screening(core: Core, share: float) -> Screening | None:
         return None
     candidates = core.record.candidates(core.live.arrays)
     if candidates is None:
-        candidates = core.ledger.tried - sum(1 for arm in core.withdrawn if core.ledger.counts[arm])
+        candidates = _tried_and_there(core)
     if core.labels.open_ended:
         return Screening(1 - (1 - share) ** candidates, candidates, None, share)
     there = core.arms_there
@@ -271,6 +271,11 @@ def screening(core: Core, share: float) -> Screening | None:
     from boxthirding.theory import non_inclusion  # noqa: PLC0415  # loaded when it is needed
 
     return Screening(1 - non_inclusion(there, good, candidates), candidates, there, share)
+
+
+def _tried_and_there(core: Core) -> int:
+    """Return how many arms have a result that counts and are not withdrawn."""
+    return core.ledger.tried - sum(1 for arm in core.withdrawn if core.ledger.counts[arm])
 
 
 def view(core: Core, *, name: str | None, status: str, per_minute: float | None) -> View:
@@ -285,6 +290,7 @@ def view(core: Core, *, name: str | None, status: str, per_minute: float | None)
         direction=core.direction,
         arms=None if core.labels.open_ended else core.arms_there,
         tried=ledger.tried,
+        untried=None if core.labels.open_ended else core.arms_there - _tried_and_there(core),
         withdrawn=len(core.withdrawn) + core.labels.gone,
         pulls=ledger.pulls,
         spent=ledger.spent,

@@ -208,7 +208,9 @@ class View:
     arms: int | None
     """How many there are; None while an iterator may give more."""
     tried: int
-    """Arms with a result that counts."""
+    """Arms with a result that counts, withdrawn ones too."""
+    untried: int | None
+    """Arms that are there and have no result that counts; None while an iterator may give more."""
     withdrawn: int
     pulls: int
     """Results that count now, known ones included."""
@@ -252,8 +254,8 @@ class View:
 
 
 _PLAIN: Final = (
-    *("name", "status", "policy", "seed", "direction", "arms", "tried", "withdrawn", "pulls", "spent", "open"),
-    *("wanted", "holders", "aside", "per_minute"),
+    *("name", "status", "policy", "seed", "direction", "arms", "tried", "untried", "withdrawn", "pulls", "spent"),
+    *("open", "wanted", "holders", "aside", "per_minute"),
 )
 
 

@@ -208,16 +208,15 @@ export function start(section, study) {
     return row;
   }
 
-  function pool({ arms, tried, levels }) {
+  function pool({ arms, tried, untried, levels }) {
     const made = part("pool", "div", { class: "pool", "data-pool": "" });
-    if (arms === null) {
+    if (untried === null) {
       made.replaceChildren(element("span", {}, element("strong", {}, "More arms come in as they are needed"), ` · ${count(tried)} tried`));
       return made;
     }
-    const left = Math.max(0, arms - tried);
     const bar = element("span", { class: "pool-bar", "aria-hidden": "true" }, element("span", {}));
-    bar.firstChild.style.width = `${arms ? (100 * tried) / arms : 0}%`;
-    const text = left ? `${count(left)} of ${counted(arms, "arm")}, not tried yet` : `none, as all ${counted(arms, "arm")} were tried`;
+    bar.firstChild.style.width = `${arms ? (100 * (arms - untried)) / arms : 0}%`;
+    const text = untried ? `${count(untried)} of ${counted(arms, "arm")}, not tried yet` : `none, as all ${counted(arms, "arm")} were tried`;
     const hint = levels.length === 0 ? " The first ratings put arms into the boxes." : "";
     made.replaceChildren(element("span", {}, element("strong", {}, "Waiting outside"), `: ${text}.${hint}`), bar);
     return made;

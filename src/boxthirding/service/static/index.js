@@ -94,7 +94,7 @@ function row(study) {
       "dl",
       { class: "facts" },
       fact("Ratings", count(study.pulls)),
-      fact("Arms tried", study.arms === null ? count(study.tried) : `${count(study.tried)} of ${count(study.arms)}`),
+      fact("Arms tried", study.untried === null ? count(study.tried) : `${count(study.arms - study.untried)} of ${count(study.arms)}`),
       study.status === "finished" ? null : fact("Raters now", count(study.n_raters)),
     ),
     element(
