@@ -10,6 +10,7 @@ from boxthirding.errors import CannotAmend, InvalidInput
 from boxthirding.session import examples
 from boxthirding.session.core import Core
 from boxthirding.session.known import KnownResult
+from boxthirding.session.renewal import is_in_record, renew
 from boxthirding.session.tickets import shortened
 from boxthirding.session.values import Ticket
 from boxthirding.types import NONE, Label
@@ -85,6 +86,8 @@ def has_pull(core: Core, label: Label, pull: int) -> bool:
 def end_batch(core: Core) -> None:
     """What was observed or corrected is complete: let the rule work out anew what it learned from all results."""
     if core.live is not None and core.amends:
+        for arm in sorted(core.rounded):
+            renew(core, arm)
         core.live.amend(NONE, 0, 0.0, 0.0)
         core.look_for_strays()
     core.passed_over = 0
@@ -99,10 +102,10 @@ def correct(core: Core, ticket: int | Ticket, reward: float) -> None:
     was_aside = row in core.ledger.aside
     change = core.ledger.correct(row, reward)
     if was_aside and before.holder not in core.ledger.excluded:
-        _amend_result(core, before.arm, NONE, row, (1, change, reward * reward))
+        _amend_result(core, row, NONE, (1, change, reward * reward))
     elif change:
         squares = reward * reward - before.reward * before.reward
-        _amend_result(core, before.arm, before.job, row, (0, change, squares))
+        _amend_result(core, row, before.job, (0, change, squares), before.reward)
 
 
 def exclude(core: Core, holder: str) -> int:
@@ -157,25 +160,23 @@ def _change_all(core: Core, holder: str, *, counts: bool) -> int:
                 continue
             result = core.ledger.result(row)
             value = core.sign * result.reward
-            _amend_result(core, result.arm, result.job, row, (times, times * value, times * value * value))
+            change = (times, times * value, times * value * value)
+            _amend_result(core, row, result.job, change, 0.0 if counts else value)
     end_batch(core)
     return len(rows)
 
 
-def _amend_result(core: Core, arm: int, job_id: int, row: int, change: tuple[int, float, float]) -> None:
+def _amend_result(core: Core, row: int, job_id: int, change: tuple[int, float, float], taken_out: float = 0.0) -> None:
     """Let the rule know that a result has changed, if it is part of what the rule knows."""
+    arm = core.ledger.result(row).arm
     if core.live is None or arm in core.withdrawn:
         return
     job = core.jobs.get(job_id)
     if job is not None:  # the rule keeps the results of an open job apart
         job.changes = [*(job.changes or ()), change]
-    elif _is_in_record(core, arm, job_id, row):
+    elif is_in_record(core, arm, job_id, row):
         core.live.amend(arm, *change)
-
-
-def _is_in_record(core: Core, arm: int, job_id: int, row: int) -> bool:
-    """Tell whether a result is part of the record that its arm competes with."""
-    if arm not in core.renewed:
-        return True
-    job, rows = core.renewed[arm]
-    return job_id == job or row >= rows
+    else:
+        return
+    if core.ledger.dwarfs(arm, taken_out):
+        core.rounded.add(arm)

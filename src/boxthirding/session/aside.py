@@ -5,6 +5,7 @@ One that is set aside stays in the ledger and does not count; one that a person 
 
 from typing import TYPE_CHECKING
 
+from boxthirding.session.renewal import renew
 from boxthirding.session.values import SetAside
 from boxthirding.types import NONE
 
@@ -23,7 +24,7 @@ def name_strays(core: "Core") -> None:
         if row != NONE:
             core.ledger.set_aside(row)
         if arm not in core.withdrawn:
-            _renew(core, arm, [value] if row == NONE else [])
+            renew(core, arm, (1, value, value * value) if row == NONE else (0, 0.0, 0.0))
 
 
 def set_aside(core: "Core", count: int | None = None) -> list[SetAside]:
@@ -45,16 +46,3 @@ def _stray_row(core: "Core", arm: int, value: float) -> int:
         return NONE
     away = abs(core.sign * ledger.result(row).reward - value)
     return row if away <= abs(value - ledger.totals[arm] / ledger.counts[arm]) / 2 else NONE
-
-
-def _renew(core: "Core", arm: int, given_back: list[float]) -> None:
-    """Take an arm's record out and put in what counts: sums from which a huge number was taken are rounded."""
-    results = map(core.ledger.result, core.ledger.counting_of(arm).tolist())
-    counts = _sums([core.sign * result.reward for result in results if result.job not in core.jobs])
-    there = [of_all - of_some for of_all, of_some in zip(counts, _sums(given_back), strict=True)]
-    core.running.amend(arm, -int(there[0]), -there[1], -there[2])
-    core.running.amend(arm, *counts)
-
-
-def _sums(values: list[float]) -> tuple[int, float, float]:
-    return len(values), sum(values), sum(value * value for value in values)

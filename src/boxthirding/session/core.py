@@ -20,6 +20,7 @@ from boxthirding.session.history import History
 from boxthirding.session.labels import Labels
 from boxthirding.session.ledger import Ledger
 from boxthirding.session.pulls import Pulls
+from boxthirding.session.renewal import renew
 from boxthirding.session.seen import Seen
 from boxthirding.session.tickets import Job, OpenTicket, Tickets, shortened
 from boxthirding.session.values import Ticket
@@ -90,6 +91,8 @@ class Core:
         self.history = History()
         self.strays: dict[int, int] = {}
         """By arm: results that the rule has set aside, and that were looked for."""
+        self.rounded: set[int] = set()
+        """Arms whose sums the rule has rounded, as a huge result was taken out of them."""
         self.renewed: dict[int, tuple[int, int]] = {}
         """By arm whose record began anew: the job that it began with, and the rows by then."""
 
@@ -138,6 +141,7 @@ class Core:
             entry.job = None
         self.wanted = Wanted()
         self.jobs, self.owed, self.renewed, self.strays = {}, {}, {}, {}
+        self.rounded = set()
         self.ledger.count_aside()
         self.answered = self.passed_over = 0
         self.is_known = False
@@ -387,6 +391,8 @@ class Core:
             if job.changes is not None:
                 for change in job.changes:
                     live.amend(job.arm, *change)
+            if job.arm in self.rounded:
+                renew(self, job.arm)
             self.look_for_strays()
 
     def look_for_strays(self) -> None:
@@ -458,6 +464,7 @@ class Core:
                 self.live.n_arms = self.labels.in_sight
         else:
             self.withdrawn.add(arm)
+            self.rounded.discard(arm)
             self.tickets.void(arm)
             self.wanted.drop(arm)
             self.owed.pop(arm, None)

@@ -14,6 +14,7 @@ _SIZE: Final = _ROW.size
 _ARM, _, _HOLDER, _, _, _REWARD = _COLUMNS = range(6)  # arm, pull, holder, ticket, job, reward
 _REWARD_ALONE: Final = Struct("=d")
 _ROOM: Final = 64 * _SIZE
+_TINY: Final = 1e4  # times smaller than a number whose digits hide it
 _ROUNDING: Final = 1e-24  # of a mean's square: what equal rewards seem to differ by
 
 
@@ -130,7 +131,13 @@ class Ledger:
             return self._sign * reward
         change = self._sign * (reward - result.reward)
         self.totals[result.arm] += change
+        if self.dwarfs(result.arm, result.reward):
+            self._count_again([result.arm])
         return change
+
+    def dwarfs(self, arm: int, reward: float) -> bool:
+        """Tell whether sums that a reward was taken out of may be rounded: what counts of the arm is tiny beside it."""
+        return self.counts[arm] > 0 and abs(reward) * self.counts[arm] > _TINY * abs(self.totals[arm])
 
     def rows_of(self, holder: str) -> Ints:
         """Return the rows of a holder, earliest first."""

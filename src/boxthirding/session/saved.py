@@ -52,6 +52,7 @@ def save(core: Core) -> Saved:
         "known": core.is_known,
         "random": core.is_in_random_order,
         "strays": list(core.strays.items()),
+        "rounded": sorted(core.rounded),
         "renewed": [[arm, *since] for arm, since in core.renewed.items()],
         "amends": core.amends,
         "failed": list(core.failed.items()),
@@ -91,7 +92,7 @@ def load(core: Core, saved: Saved, policy: Policy | None) -> None:
     core.jobs_begun, core.answered, core.passed_over = facts["begun"], facts["answered"], facts["passed_over"]
     core.is_known, core.is_in_random_order = facts["known"], facts["random"]
     core.renewed = {arm: (job_id, rows) for arm, job_id, rows in facts["renewed"]}
-    core.strays = dict(facts["strays"])
+    core.strays, core.rounded = dict(facts["strays"]), set(facts["rounded"])
     core.seen.forget()
     core.failed = dict(facts["failed"])
     core.history.load(facts["history"])
