@@ -186,6 +186,7 @@ def test_a_number_that_may_be_two_is_refused_with_both(case):
 UNREADABLE = {
     "another encoding": (b"arm\ncaf\xe9\n", "byte 7 is 0xe9), but probably in an older encoding such as Windows-1252"),
     "half a character of UTF-16": (b"\xff\xfea\x00b", "marked as UTF-16, but byte 4 is not"),
+    "a compressed file": (b"\x1f\x8b\x08\x00rest\xff", "t.csv is compressed: unpack it, and give the file that was in"),
     "a workbook": (b"PK\x03\x04rest", "is a workbook of a spreadsheet program: save its sheet as CSV UTF-8"),
     "no text": (b"arm\na\x00bcdefgh\n", "is no text: there is a zero at character 5"),
     "two separators": (b"arm;a,b\nann;1,x\n", "may be separated by commas or semicolons"),
@@ -200,6 +201,12 @@ def test_a_file_that_cannot_be_read_in_one_way_is_refused_by_its_cause(case):
     with pytest.raises(UnreadableData) as caught:
         sheet_of(data, "t.csv")
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(("name", "advice"), [("t.csv", "save it as CSV UTF-8"), ("t.txt", "save it as UTF-8")])
+def test_text_in_an_older_encoding_is_to_be_saved_as_what_it_is(name, advice):
+    with pytest.raises(UnreadableData, match=f"Windows-1252: {advice}$"):
+        arms_of(b"arm\ncaf\xe9\n", name)
 
 
 @pytest.mark.parametrize(

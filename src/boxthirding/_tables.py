@@ -27,6 +27,7 @@ _MARKS: Final = {  # a UTF-32 mark begins like one of UTF-16
     b"\xfe\xff": "utf-16",
 }
 _WORKBOOKS: Final = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")  # how files of spreadsheet programs begin
+_PACKED: Final = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")  # gzip, bzip2, xz, zstd
 
 
 def read_sheet(path: str | PathLike[str], *, header: bool = True) -> Sheet:
@@ -59,15 +60,18 @@ def text_of(data: bytes, name: str) -> str:
     """Return bytes as text: UTF-8 or, where a mark or its zeros tell, UTF-16 or UTF-32; refuse anything else."""
     if data.startswith(_WORKBOOKS):
         raise UnreadableData(f"{name} is a workbook of a spreadsheet program: save its sheet as CSV UTF-8")
+    if data.startswith(_PACKED):
+        raise UnreadableData(f"{name} is compressed: unpack it, and give the file that was in it")
     encoding = _encoding(data)
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as problem:
         if encoding != "utf-8":
             raise UnreadableData(f"{name} is marked as {encoding.upper()}, but byte {problem.start} is not") from None
+        is_table = PurePath(name).suffix.lower() in TABLES - JSON_LINES
         raise UnreadableData(
             f"{name} is not UTF-8 text (byte {problem.start} is {data[problem.start]:#04x}), but probably in an older "
-            "encoding such as Windows-1252: save it as CSV UTF-8"
+            f"encoding such as Windows-1252: save it as {'CSV ' if is_table else ''}UTF-8"
         ) from None
     if "\0" in text:
         raise UnreadableData(f"{name} is no text: there is a zero at character {text.index(chr(0))}")

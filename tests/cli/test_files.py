@@ -246,6 +246,16 @@ def test_a_reward_that_may_be_two_numbers_is_a_bad_row():
 # Commands
 
 
+def test_a_place_that_is_no_column_is_refused_with_what_may_have_been_meant():
+    write("arms.csv", GERMAN)
+    assert "can be filled in: did you mean '{rate}'?" in refusal("arms.csv", command="echo {raet}")
+    write("arms.csv", "ann;1,5\nbob;2,25\n")
+    said = refusal("arms.csv", "--no-header", command="echo {1}")
+    assert "can be filled in: the first column of a table without a header is {arm}" in said
+    write("arms.dat", GERMAN)
+    assert "arms have columns only in a file that is named .csv, .tsv or .jsonl" in refusal("arms.dat")
+
+
 def test_a_pipe_runs_by_the_shell_and_is_refused_without():
     write("arms.csv", GERMAN)
     command = "echo {rate} | sed s/2.25/9/"

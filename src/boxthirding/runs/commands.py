@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from boxthirding._text import did_you_mean
 from boxthirding.errors import InvalidInput
 
 _PLACEHOLDER = re.compile(r"(?<!\$)\{(\w[\w .-]*)\}")  # ${name} is the shell's own
@@ -64,13 +65,25 @@ class Command:
             raise InvalidInput("command has {example}, but there are no examples: give --examples FILE")
         for name in sorted(self.names - known):
             text = f"; if it is for the shell, write {{ {name} }}" if self._shell is not None else ""
-            raise InvalidInput(f"command has {{{name}}}, but only {_listed(known)} can be filled in{text}")
+            rule = f"command has {{{name}}}, but only {_listed(known)} can be filled in"
+            raise InvalidInput(f"{rule}{_meant(name, columns)}{text}")
         if not self.names & columns:
             raise InvalidInput(
                 f"command has none of {_listed(columns)}, so every arm would get the same number: put {{arm}} into it"
             )
         if examples and "example" not in self.names:
             raise InvalidInput("there are --examples, but the command has no {example}: put it in, or leave them out")
+
+
+def _meant(name: str, columns: frozenset[str]) -> str:
+    """Say what may have been meant by a name that is no column of the arms."""
+    if name == "1":
+        return ": the first column of a table without a header is {arm}"
+    close = did_you_mean(f"{{{name}}}", [f"{{{column}}}" for column in columns])
+    if close:
+        return f": {close}"
+    is_lines = columns == {"arm"}
+    return ": arms have columns only in a file that is named .csv, .tsv or .jsonl" if is_lines else ""
 
 
 def _words(command: str) -> list[str]:
