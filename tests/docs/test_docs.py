@@ -141,6 +141,10 @@ def test_every_extra_is_in_the_table_of_the_install_page():
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     table = re.findall(r"^\| `(\w+)` \|", (ROOT / "docs" / "install.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert sorted(table) == sorted(extras)
+    (every,) = extras["all"]
+    assert sorted(table[: table.index("all")]) == sorted(
+        re.search(r"\[(.*)\]", every)[1].split(",")
+    )  # "the four above"
 
 
 def test_the_reference_names_only_what_exists():
