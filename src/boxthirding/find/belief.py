@@ -66,5 +66,5 @@ def _untried(view: View) -> str:
         return " An arm that was not tried yet could be better."
     if not view.untried:
         return ""
-    left = counted(view.untried, "arm was", "arms were")
-    return f" {left} not tried yet, and could be better."
+    were = "was" if view.untried == 1 else "were"
+    return f" {counted(view.untried, 'arm')} {were} not tried yet, and could be better."
