@@ -181,6 +181,20 @@ def test_arms_that_were_withdrawn_are_not_among_those_tried():
     assert Page(study_page(study)).says("4; 1 tried; 2 more withdrawn")
 
 
+def test_arms_that_are_not_in_the_order_of_their_means_say_why():
+    known = {"many": [0.8, 0.9, 1.0] * 20, "few": [0.95], "bad": [0.0, 0.1, 0.2] * 9}
+    study = Study("trusted", MemoryJournal(), Settings(arms=list(known), known=known))
+    assert [arm.label for arm in study.top(3)] == ["many", "few", "bad"]
+    assert Page(study_page(study)).says("a mean of few ratings is trusted less")
+    study.withdraw("few")
+    assert "trusted less" not in study_page(study)
+
+
+def test_a_dropped_arm_is_said_to_have_a_chance_where_there_is_a_final(page):
+    assert page.says("A dropped arm can still win")
+    assert "can still win" not in study_page(made(policy="b3"))
+
+
 def test_results_left_out_are_named():
     study = made(pulls=60)
     study.exclude("rater 1")

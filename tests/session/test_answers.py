@@ -135,7 +135,7 @@ class TestWhy:
             (15, "lifted", 1, 0, [5, 2]),
         ]
         story = session.why(self.label[8])
-        assert (story.pulls, story.mean, story.place) == (6, 0.5, "in box (2, 0)")
+        assert (story.pulls, story.mean, story.place) == (6, 0.5, "at level 2, new here")
         assert [(step.mean, step.own_pulls) for step in story.steps] == [(0.0, 0), (0.5, 1), (0.5, 2)]
         assert story.steps[2].rivals == ((self.label[5], 5 / 16, 2), (self.label[2], 2 / 16, 2))
 
@@ -150,17 +150,17 @@ class TestWhy:
             1: "discarded at level 0",
             2: "discarded at level 1",
             3: "discarded at level 0",
-            4: "in box (0, 2)",
-            5: "in box (1, 1)",
+            4: "at level 0, waited 2 times",
+            5: "at level 1, waited 1 time",
             6: "discarded at level 0",
-            7: "in box (1, 0)",
-            8: "in box (2, 0)",
+            7: "at level 1, new here",
+            8: "at level 2, new here",
         }
 
     def test_it_reads_as_a_story(self, session):
         arm = self.label
         assert str(session.why(arm[7])) == (
-            f"{arm[7]}: 3 pulls, mean 0.4375; in box (1, 0)\n"
+            f"{arm[7]}: 3 pulls, mean 0.4375; at level 1, new here\n"
             "  after 11 pulls: introduced at level 0\n"
             f"  after 13 pulls: shifted from box (0, 0) with mean 0.4375; rivals: {arm[8]} (0.5), {arm[6]} (0.375)\n"
             f"  after 18 pulls: lifted from box (0, 1) with mean 0.4375; rivals: {arm[4]} (0.25), {arm[1]} (0.0625)"

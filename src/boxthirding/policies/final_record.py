@@ -19,10 +19,10 @@ class FinalRecord(BoxRecord):
         """Say where an arm stands now, and how it does in the final."""
         words = [super().place(state, number) + self._since(state, number)]
         if state.scalars[ALL_MET] == 1 and self.level(state, number) is not None:
-            words.append("the boxes are closed, as every arm has been tried")
+            words.append("the boxes closed when every arm had been tried")
         if number < state.scalars[KNOWN] and state.finalist[number]:
             finalists = self._finalists(state)
-            words.append(f"in the final, {finalists.index(number) + 1} of {len(finalists)} by lower bound")
+            words.append(f"place {finalists.index(number) + 1} of {len(finalists)} in the final")
         if recommend(state) == number:  # also after it has left the final, whose floor rises
             words.append("the answer")
         return "; ".join(words)

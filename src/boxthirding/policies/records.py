@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Final, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from boxthirding._text import counted
 from boxthirding.policies.boxes import BASE, KNOWN, LIVE, MET, NEW, PILE, SEEN, WIDTH, WITHDRAWN, State, highest
 from boxthirding.types import NONE, Policy
 
@@ -198,7 +199,8 @@ class BoxRecord:
         level, deferment = divmod(place, WIDTH)
         if deferment == PILE:
             return f"discarded at level {level}"
-        return f"in box ({level}, {deferment})" + (", which is being arranged" if lifter != NONE else "")
+        waited = "new here" if deferment == 0 else f"waited {counted(deferment, 'time')}"
+        return f"at level {level}, {waited}" + ("; its box is being arranged" if lifter != NONE else "")
 
     def level(self, state: State, number: int) -> int | None:
         """Return the level of the box or pile an arm stands in."""

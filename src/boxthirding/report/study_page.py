@@ -38,6 +38,10 @@ _LATEST: Final = 253402300799  # seconds: the year 9999, beyond which no calenda
 _BOXES: Final = (
     "Three options meet in a box. The best is lifted and rated more, the middle one waits, the worst is dropped."
 )
+_FINAL: Final = (
+    " A dropped arm can still win: those of the top five levels are in the final, and once every arm has been tried, "
+    "all arms are."
+)
 
 
 class _Collected(NamedTuple):
@@ -227,9 +231,13 @@ def _top(view: View, arms: _Arms, noise: Noise, ends: tuple[float, float] | None
     title = f"The best {len(found)} of {counted(view.tried, 'arm')} tried"
     if len(found) == view.tried:
         title = "The only arm tried" if view.tried == 1 else f"All {view.tried} arms tried, the best first"
-    return _part(title, f'<div class="wide">{table}</div>')
+    sign = 1 if view.direction == "maximize" else -1
+    means = [sign * arm.mean for arm in view.top]
+    why = "" if means == sorted(means, reverse=True) else f'<p class="soft">{_TRUSTED}</p>'
+    return _part(title, f'{why}<div class="wide">{table}</div>')
 
 
+_TRUSTED: Final = "Best first, and not simply by mean: a mean of few ratings is trusted less."
 _NUMBERS: Final = ("no.", "mean", "ratings", "level")
 
 
@@ -240,7 +248,8 @@ def _climbed(study: Study, best: Recommendation) -> str:
         why = "It has met no other arm in a box yet." if study.has_boxes else "This policy has no boxes to climb."
         return f"<p>{why}</p>"
     place = f"<p>It is {escape(story.place)}.</p>" if story.place else ""
-    return f"<p>{_BOXES}</p>{said}{place}"
+    final = _FINAL if any(box.level is None for box in study.view().boxes) else ""
+    return f"<p>{_BOXES}{final}</p>{said}{place}"
 
 
 def _curves(view: View, history: Sequence[Moment], collected: _Collected) -> str:

@@ -4,6 +4,7 @@ import { API, element } from "/static/api.js";
 import { whisker } from "/static/chart.js";
 import { bounds, writer } from "/static/colours.js";
 import { count, counted, duration, localized, percent } from "/static/numbers.js";
+import { orderText } from "/static/ranking.js";
 
 const INTERVAL = `${percent(0.95)} interval`;
 const LONG = 120; // letters, from which on a text is set smaller
@@ -71,6 +72,7 @@ export function start(section, study) {
       "div",
       { class: "card" },
       element("h3", {}, next ? `The answer and the next ${next === 5 ? "five" : count(next)}` : "No other arm has been rated yet"),
+      element("p", { class: "quiet" }, orderText(rows, study.view.direction)),
       next === 0
         ? null
         : element(

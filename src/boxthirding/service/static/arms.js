@@ -4,6 +4,7 @@ import { API, element, query } from "/static/api.js";
 import { climb, story } from "/static/climb.js";
 import { ask, note, said } from "/static/dialogs.js";
 import { count, counted, localized, mean } from "/static/numbers.js";
+import { orderText } from "/static/ranking.js";
 import { ratings } from "/static/ratings.js";
 import { follow, pager, table } from "/static/tables.js";
 
@@ -45,6 +46,7 @@ export function start(section, study) {
   const more = study.isOperator ? element("button", { type: "button", onclick: add }, "Add arms") : null;
   const wrong = element("div");
   const none = element("p", { class: "quiet", hidden: true });
+  const why = element("p", { class: "quiet" });
   const rows = table("Arms", columns(), (arm) => arm.key, sort);
   const pages = pager("arms", PAGE, refresh);
   section.replaceChildren(
@@ -55,7 +57,7 @@ export function start(section, study) {
       element("div", { class: "tools" }, search, order, more),
     ),
     wrong,
-    element("div", { class: "card" }, none, rows.element, pages.element),
+    element("div", { class: "card" }, why, none, rows.element, pages.element),
   );
 
   function columns() {
@@ -106,6 +108,7 @@ export function start(section, study) {
       const found = await study.call("GET", `/arms${query({ first: pages.first, count: PAGE, order: order.value, search: search.value.trim(), brief: true })}`);
       if (mine !== asked) return; // another search is under way
       levelled(found.arms);
+      why.textContent = order.value === "best" ? orderText(found.arms, study.view.direction) : "";
       rows.show(found.arms);
       rows.element.hidden = !found.arms.length;
       if (more) more.hidden = study.view.status === "finished";

@@ -11,6 +11,7 @@ import { follow } from "/static/tables.js";
 import { Tip } from "/static/tip.js";
 
 const CAPTION = "Three options meet in a box. The best is lifted and rated more, the middle one waits, the worst is dropped.";
+const FINAL = " A dropped arm can still win: those of the top five levels are in the final, and once every arm has been tried, all arms are.";
 const ANEW = " The number on a card is the mean of the ratings at its level; the answer and the table of arms have that of all ratings.";
 const PAGE = 50;
 const MOVES = 3; // that are named
@@ -63,7 +64,7 @@ export function start(section, study) {
     plain.figure.hidden = !isPlain;
     board.hidden = isPlain;
     named(isPlain ? "The race" : "The boxes");
-    caption.textContent = isPlain ? plainly(isLowBetter) : CAPTION + (grid.anew ? ANEW : "");
+    caption.textContent = isPlain ? plainly(isLowBetter) : CAPTION + (grid.final ? FINAL : "") + (grid.anew ? ANEW : "");
     const arms = [...grid.levels.flatMap((level) => level.boxes.flatMap((box) => box.arms)), ...(grid.final?.arms ?? []), ...grid.best];
     const paint = painter(arms, isLowBetter);
     if (isPlain) {

@@ -1,0 +1,9 @@
+// Why arms stand in the order that they do.
+
+/** Say why arms, best first, are not in the order of their means; empty, where they are. */
+export function orderText(arms, direction) {
+  const sign = direction === "minimize" ? -1 : 1;
+  const means = arms.filter((arm) => !arm.withdrawn && arm.mean !== null).map((arm) => sign * arm.mean);
+  const isByMean = means.every((mean, place) => place === 0 || mean <= means[place - 1]);
+  return isByMean ? "" : "Best first, and not simply by mean: a mean of few ratings is trusted less.";
+}
