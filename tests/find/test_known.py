@@ -72,6 +72,57 @@ def test_a_study_takes_known_results_once(place):
                                [("ann", 0.1), ("ann", 0.2), ("ann", 0.3), ("bob", 0.9), ("cid", 0.5)]]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ({"known": {"zoe": 1.0}}, {"known": {"ann": 1.0}}),
+        ({"known": {"ann": 1.0}, "policy": "sh:budget=10"}, {"known": {"ann": 1.0}, "policy": "b3auto"}),
+        ({"known": {"ann": float("nan")}}, {"known": {"ann": 1.0}}),
+        ({"known": {"ann": 1.0}, "examples": [1, 2]}, {"known": {"ann": 1.0}}),
+        ({"known": {"ann": {5: 1.0}}, "examples": [1, 2]}, {"known": {"ann": {1: 1.0}}, "examples": [1, 2], "seed": 4}),
+    ],
+)
+def test_known_results_that_are_refused_make_no_study(wrong, right):
+    def call(**options):
+        return find_best(list(MEANS), lambda arm, *_: MEANS[arm], budget=3, study="run.db", **options, **QUIET)
+
+    with pytest.raises(InvalidInput):
+        call(**wrong)
+    assert call(**right).session.pulls == 4
+
+
+@pytest.mark.parametrize("study", [None, "run.db"])
+def test_a_policy_that_cannot_take_them_is_to_be_another_one(study):
+    with pytest.raises(CannotAmend) as refused:
+        find_best(list(MEANS), MEANS.get, budget=10, known={"ann": 1.0}, policy="sh", study=study, **QUIET)
+    assert str(refused.value).endswith("results of its own jobs: choose another policy, such as b3auto")
+
+
+@pytest.mark.parametrize("study", [None, "run.db"])
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        (5, "known results are 5, but must be a mapping"),
+        ([5], "a known result is 5, but must be a pair"),
+        ("ab", "known results are 'ab', but must be a mapping"),
+        ([(1, 2, 3)], r"a known result is \(1, 2, 3\), but must be a pair"),
+        ([([1], {0: 1.0})], r"a known result is of \[1\], but a label must be"),
+        ([("ann", {0: 1.0}), ("ann", {0: 2.0})], "example 0 of 'ann' stands in the known results twice"),
+    ],
+)
+def test_known_results_with_examples_are_checked(study, known, said):
+    with pytest.raises(InvalidInput, match=said):
+        find_best(list(MEANS), score, budget=3, examples=[1, 2], known=known, study=study, **QUIET)
+
+
+def test_pairs_of_the_same_label_are_taken_together():
+    known = [("ann", {0: 1.0}), ("bob", {1: 3.0}), ("ann", {1: 5.0})]
+    found = find_best(list(MEANS), lambda arm, _: MEANS[arm], budget=1, examples=[1, 2, 3], known=known, **QUIET)
+    arms = {arm.label: (arm.pulls, arm.mean) for arm in found.session.arms()}
+    assert (arms["ann"][0], found.session.pulls) == (2 + (arms["ann"][0] - 2), 4)
+    assert arms["ann"][1] == pytest.approx(3.0 if arms["ann"][0] == 2 else (6.0 + MEANS["ann"]) / 3)
+
+
 @pytest.mark.parametrize("study", [None, "run.db"])
 def test_with_examples_a_known_result_names_its_example_by_its_index(study):
     examples = [f"example {i}" for i in range(10)]

@@ -13,6 +13,7 @@ from boxthirding.find import Examples, find_best, find_best_async
 from boxthirding.session import AskTell, Session
 from boxthirding.storage.memory import MemoryJournal
 from boxthirding.storage.sqlite import SqliteJournal
+from boxthirding.study import Study
 
 VERBS = [name for name in vars(AskTell) if not name.startswith("_")]
 
@@ -187,6 +188,31 @@ def test_a_study_in_a_database_knows_its_arms():
     assert (found.best, found.spending.pulls) == ({"x": 9}, 10)
     with pytest.raises(InvalidInput, match="there is no study 'other' here"):
         find_best(None, score, budget=20, study=("run.db", "other"), **QUIET)
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+def test_arms_of_which_a_study_has_a_digest_alone_must_be_given_again(is_open):
+    arms, seen = [(k, 9 - k) for k in range(10)], []
+    find_best(arms, lambda arm: arm[0], budget=20, policy="us", study="run.db", **QUIET)
+    with open_study("run.db") as study:
+        given = study if is_open else "run.db"
+        with pytest.raises(InvalidInput, match=r"arm 0 and 9 more of the study cannot be evaluated.*give the same"):
+            find_best(None, lambda _: pytest.fail("evaluated"), budget=60, study=given, **QUIET)
+        for label in range(1, 10):
+            study.withdraw(label)
+        study.add({"json": {"v": 1}})
+        assert study.not_here() == [0]
+    with open_study("run.db", arms=arms) as study:
+        assert study.not_here() == []
+        find_best(None, lambda arm: seen.append(arm) or 1.0, budget=60, study=study, **QUIET)
+    assert (0, 9) in seen
+    assert all(arm in ((0, 9), {"v": 1}) for arm in seen)
+
+
+@pytest.mark.parametrize("kind", [Session, Study])
+def test_a_class_is_no_open_study(kind):
+    with pytest.raises(InvalidInput, match=r"study is <class .*, but must be a path or URL"):
+        find_best(None, score, budget=6, study=kind, **QUIET)
 
 
 # Other arms under the same labels

@@ -51,6 +51,7 @@ class TestHeld:
     def test_a_name_that_is_none_is_refused(self, holder):
         session = Session(3)
         refused(session, lambda: session.ask(holder=holder), "the holder is .*1 to 200 printable characters")
+        refused(session, lambda: session.held(holder), "the holder is .*1 to 200 printable characters")
 
     @pytest.mark.parametrize("limit", [-1, 1.5, "3", True])
     def test_a_limit_that_is_none_is_refused(self, limit):
@@ -87,6 +88,7 @@ class TestRelease:
         session.ask(holder="ann")
         refused(session, lambda: session.release(holder="bob"), "'bob' has no open tickets: .* are 'ann'")
         refused(session, lambda: session.release(holder="x" * 10_000), "has no open tickets")
+        refused(session, lambda: session.release(holder=["ann"]), r"\['ann'\] has no open tickets")
         refused(session, session.release, "neither tickets nor a holder is given, but must be one of them")
         refused(session, lambda: session.release(0, holder="ann"), "tickets and the holder .ann. are given")
         session.release(0)
@@ -214,6 +216,12 @@ class TestDetails:
         (ticket,) = session.ask()
         words = "details .*must be a small JSON object, such as"
         refused(session, lambda: session.tell(ticket, 0.5, details=details), words)
+
+    def test_one_that_is_too_long_says_how_long_it_may_be(self):
+        session = Session(3)
+        (ticket,) = session.ask()
+        words = "details has 20,009 characters, but must be a small JSON object, such as .*, of at most 10,000$"
+        refused(session, lambda: session.tell(ticket, 0.5, details={"a": "x" * 20_000}), words)
 
     def test_one_that_holds_itself(self):
         details = {}

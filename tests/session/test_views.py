@@ -166,6 +166,11 @@ class TestArms:
         assert len(session.arms(0, 4, order=order, search="arm 1")) == 4
         assert session.arms(order=order, search="nobody") == []
 
+    def test_what_is_searched_for_is_a_text(self):
+        for order in ("best", "given"):
+            with pytest.raises(InvalidInput, match="search is 5, but must be a text"):
+                Session(3).arms(order=order, search=5)
+
     def test_numbers_are_searched_as_text(self):
         session = Session(30, "us")
         pull(session, 30)

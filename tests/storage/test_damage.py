@@ -75,7 +75,16 @@ def test_what_is_before_and_after_a_gap_can_be_read(source):
     change(source, "DELETE FROM boxthirding_events WHERE seq BETWEEN 50 AND 52")
     read = entries(source)
     assert [entry.seq for entry in read] == list(range(1, EVENTS + 1))
-    assert [entry.seq for entry in read if isinstance(entry, Damaged)] == [50, 51, 52, 53]
+    *_, after = damaged = [entry for entry in read if isinstance(entry, Damaged)]
+    assert [entry.seq for entry in damaged] == [50, 51, 52, 53]
+    assert after.problem == "event 53 cannot be checked, as the event before it is missing"
+    assert after.text.startswith('{"event":')
+
+
+def test_an_event_that_is_damaged_after_one_that_cannot_be_checked(source):
+    change(source, "DELETE FROM boxthirding_events WHERE seq = 50")
+    change(source, "UPDATE boxthirding_events SET event = replace(event, '\"at\":', '\"at\": ') WHERE seq = 52")
+    assert [entry.seq for entry in entries(source) if isinstance(entry, Damaged)] == [50, 51, 52]
 
 
 @pytest.mark.parametrize("damage", ["UPDATE boxthirding_schema SET version = 'x'", "DELETE FROM boxthirding_schema"])

@@ -54,6 +54,22 @@ def test_a_study_resumes_where_it_was(url):
         open_study(url, "s", seed=5)
 
 
+def test_what_is_no_json_goes_with_its_pickle(url):
+    arms = {"a": (1, 2), "b": (3, 4), "c": {"v": 1}}
+    with open_study(url, "tuples", arms=arms) as study, pickle.loads(pickle.dumps(study)) as again:  # noqa: S301  # ours
+        assert again.not_here() == []
+        assert {ticket.label: ticket.payload for ticket in again.ask(3)} == arms
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"seed": -1}, {"details": {"a": object()}}, {"known": {"a": float("nan")}}, {"direction": "up"}]
+)
+def test_settings_that_are_refused_make_no_file(tmp_path, wrong):
+    with pytest.raises(InvalidInput):
+        open_study(tmp_path / "new.db", arms=["a"], **wrong)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_it_can_be_pickled_by_its_place(url):
     with open_study(url, "s", arms=[{"v": 1}, {"v": 2}], holder="me", durability="full") as study:
         (ticket,) = study.ask()

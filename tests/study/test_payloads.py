@@ -25,7 +25,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from keeping import Place, kinds, play
 
-from boxthirding import InvalidInput, StudyDiffers
+from boxthirding import InvalidInput, StudyDiffers, UnknownLabel
 from boxthirding.session.labels import labelled
 from boxthirding.study import Redefined
 from boxthirding.study.payloads import digest, is_json, is_same, kept, kept_all
@@ -239,6 +239,8 @@ class TestOpening:
         payloads = {ticket.label: ticket.payload for ticket in again.ask(3)}
         assert payloads == {"a": {"rate": 0.1, "layers": [1, 2]}, "b": None, "c": "c"}
         assert again.payload("a") == {"rate": 0.1, "layers": [1, 2]}
+        with pytest.raises(UnknownLabel, match=r"label \[\] does not exist"):
+            again.payload([])
 
     @pytest.mark.parametrize(
         ("arms", "said"),
@@ -342,6 +344,25 @@ class TestKnown:
         more = place.open(known={"a": [0.5, 0.25, 0.75], "c": 0.125})
         assert (more.pulls, kinds(more)) == (5, ["Observed", "Observed"])
         assert place.open(known=[("a", 0.5), ("c", 0.125)]).pulls == 5
+        assert place.open(known={"a": [0.75, 0.25, 0.5]}).pulls == 5
+
+    @pytest.mark.parametrize(
+        "known", [{"a": -50.0}, {"a": [0.5, -50.0]}, {"a": [0.5, 0.5]}, [("b", 1.0), ("a", -50.0)]]
+    )
+    def test_others_than_those_that_are_there_are_refused(self, place, known):
+        place.open(arms=["a", "b"], known={"a": [0.5, 0.25]})
+        before = place.texts()
+        with pytest.raises(StudyDiffers, match=r"has 0\.2?5 as a known result of 'a', where (-50\.0|0\.5) is given"):
+            place.open(known=known)
+        assert place.texts() == before
+
+    def test_others_of_a_pull_are_refused_unless_it_was_told(self, place):
+        study = place.open(arms=["a"], examples=3, policy="us", known={"a": {2: 0.5}})
+        (ticket,) = study.ask()
+        study.tell(ticket, 0.25)
+        assert place.open(known={"a": {2: 0.5, ticket.pull: 0.75}}).pulls == 2
+        with pytest.raises(StudyDiffers, match=r"has 0\.5 as a known result of 'a', where 0\.75 is given"):
+            place.open(known={"a": {2: 0.75}})
 
     def test_with_examples_by_pull(self, place):
         known = {"a": {2: 0.5}, "b": {0: 1.0}}

@@ -184,6 +184,13 @@ class TestPoliciesThatCannotBeAmended:
         assert study.pulls == place.open().pulls == 15
         assert [entry.event.why for entry in taken_over(study)] == ["use b3auto instead of sh:budget=60"]
 
+    def test_a_policy_that_is_not_here_has_no_boxes(self, place):
+        study = place.open("me")
+        assert study.has_boxes
+        study.use("us")
+        rewritten(place, len(place.texts()) - 1, place.texts()[-1].replace('"policy":"us"', '"policy":"nonsense"'))
+        assert not place.open("me").has_boxes
+
     def test_a_policy_that_is_not_here_is_named_and_the_journal_can_be_read(self, place):
         rewritten(place, 0, place.texts()[0].replace('"policy":"b3"', '"policy":"nonsense"'))
         study = place.open("me")

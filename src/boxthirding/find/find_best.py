@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from boxthirding._text import counted
-from boxthirding.errors import ArmsUnavailable, InvalidInput, StudyDiffers
+from boxthirding.errors import ArmsUnavailable, InvalidInput, StudyDiffers, UnknownStudy
 from boxthirding.find.budget import Limits
 from boxthirding.find.callbacks import Callback, checked
 from boxthirding.find.engine import engine
@@ -20,6 +20,8 @@ from boxthirding.find.search import unavailable
 from boxthirding.find.task import Examples, Task
 from boxthirding.policies.spec import as_policy
 from boxthirding.session import AskTell, Known, Session
+from boxthirding.session.known import pairs_of
+from boxthirding.session.labels import is_label
 from boxthirding.types import Label, Policy, Progress
 
 if TYPE_CHECKING:
@@ -196,7 +198,7 @@ def _opened(  # what find_best was given
             settings = {"seed": seed, "direction": direction, "known": given}
             kept = {name: value for name, value in settings.items() if value is not None}
             return Opened(Session(_breakable(arms), chosen, examples=most, **kept), None, is_shared=False)  # type: ignore[arg-type]  # each has its own type
-        if hasattr(study, "ask"):
+        if hasattr(study, "ask") and not isinstance(study, type):
             return _given_open(study, arms, chosen, seed, direction, known, examples)
         return _in_database(stack, study, arms, chosen, seed, direction, known, examples)
     except ArmsUnavailable as error:  # from the first arm
@@ -214,19 +216,32 @@ def _in_database(  # the same
     examples: Examples | None,
 ) -> Opened:
     url, name = _parts(place)
+    if known is not None and examples is not None:
+        known = _by_pull(known, examples, _seed_of(url, name) if seed is None else seed)
     settings: dict[str, Any] = {
         "arms": None if arms is None else _breakable(arms),
         "policy": policy,
         "seed": seed,
         "direction": direction,
         "examples": None if examples is None else examples.most,
+        "known": known,
         "timeout": _SHORT,
     }
     opened = _open(url, name, settings)
     stack.callback(opened.close)
     _check_examples(opened, examples)
-    opened.add_known(_by_pull(known, examples, opened.seed))
+    _check_arms(opened)
     return Opened(opened, opened.place, is_shared=True, is_ours=True)
+
+
+def _seed_of(url: str, name: str | None) -> int:
+    """Return the seed of a study; that of a new one, if it is not there."""
+    try:
+        there = _open(url, name, {"timeout": _SHORT})
+    except UnknownStudy:
+        return 0
+    with there:
+        return there.seed
 
 
 def _open(url: str, name: str | None, settings: dict[str, Any]) -> "Study | RemoteStudy":
@@ -260,7 +275,19 @@ def _given_open(
     if known is not None:  # the same call may be made again, and nothing tells which of them are there already
         raise InvalidInput("known results were given beside an open study: call its observe_all() with them, once")
     _check_examples(study, examples)
+    _check_arms(study)
     return Opened(study, getattr(study, "place", None), is_shared=True)
+
+
+def _check_arms(study: Any) -> None:
+    """Refuse a study that knows arms by their digest alone: `evaluate` would be called with their labels."""
+    missing = study.not_here() if hasattr(study, "not_here") else []
+    if missing:
+        more = f" and {len(missing) - 1:,} more" if len(missing) > 1 else ""
+        raise InvalidInput(
+            f"arm {missing[0]!r}{more} of the study cannot be evaluated here, as an arm that is no JSON is not stored",
+            advice="give the same arms again, here or to open_study()",
+        )
 
 
 def _check_examples(study: AskTell, examples: Examples | None) -> None:
@@ -281,10 +308,18 @@ def _by_pull(known: Known | None, examples: Examples | None, seed: int) -> Known
         return known
     order = examples.seeded(seed)
     by_pull: dict[Label, Any] = {}
-    for label, rewards in known.items() if isinstance(known, Mapping) else known:
+    for label, rewards in pairs_of(known):
+        if not is_label(label):
+            raise InvalidInput(f"a known result is of {label!r}, but a label must be a string or an integer")
         if isinstance(rewards, Mapping):
-            pulls = {order.pull_of(example): reward for example, reward in rewards.items()}
-            by_pull[label] = list(pulls.values()) if examples.repeat else pulls
+            pulls = by_pull.setdefault(label, {})
+            for example, reward in rewards.items():
+                pull = order.pull_of(example)
+                if pull in pulls:
+                    raise InvalidInput(
+                        f"example {example} of {label!r} stands in the known results twice, but counts once"
+                    )
+                pulls[pull] = reward
         elif examples.repeat:
             by_pull[label] = rewards
         else:
@@ -292,6 +327,8 @@ def _by_pull(known: Known | None, examples: Examples | None, seed: int) -> Known
                 f"the known result of {label!r} is {rewards!r} and names no example, but must: give known={{label: "
                 "{index of the example: reward}}"
             )
+    if examples.repeat:  # a mapping was given, so each label is there once
+        return {label: [*known.values()] if isinstance(known, dict) else known for label, known in by_pull.items()}
     return by_pull
 
 

@@ -3,10 +3,11 @@
 They happen to a core, like what is in core.py; what can be read is in answers.py.
 """
 
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 
 from boxthirding._checks import whole
-from boxthirding.errors import CannotAmend, InvalidInput
+from boxthirding.errors import CannotAmend, InvalidInput, StudyDiffers
 from boxthirding.session import examples
 from boxthirding.session.core import Core
 from boxthirding.session.known import KnownResult
@@ -63,18 +64,39 @@ def check_all_known(core: Core, rows: Iterable[KnownResult]) -> None:
 
 
 def not_there(core: Core, rows: Iterable[KnownResult]) -> list[KnownResult]:
-    """Return the known results that are not in the ledger: of each arm, those beyond as many as it has there."""
-    there = core.ledger.known_of(core.labels.numbered)
+    """Return the known results that are not in the ledger; refuse others instead of those that are.
+
+    A pull that was told through a ticket is there, whatever its reward.
+    """
+    there = core.ledger.known_by_arm()
+    left = defaultdict(Counter[float], {arm: Counter(rewards.values()) for arm, rewards in there.items()})
     missing = []
     for row in rows:
         arm = core.labels.find(row.label)
-        if row.pull is not None and has_pull(core, row.label, row.pull):
-            continue
-        if row.pull is None and arm is not None and there[arm] > 0:
-            there[arm] -= 1
-            continue
-        missing.append(row)
+        if arm is None:
+            missing.append(row)
+        elif row.pull is not None:
+            if not core.pulls.has(arm, row.pull):
+                missing.append(row)
+            elif there.get(arm, {}).get(row.pull, row.reward) != row.reward:
+                raise _other_known(row, there[arm][row.pull])
+        elif left[arm][row.reward] > 0:
+            left[arm][row.reward] -= 1
+        else:
+            missing.append(row)
+    others = {arm: next(rewards.elements()) for arm, rewards in left.items() if rewards.total() > 0}
+    for row in missing if others else ():
+        arm = core.labels.find(row.label)
+        if row.pull is None and arm in others:
+            raise _other_known(row, others[arm])
     return missing
+
+
+def _other_known(row: KnownResult, there: float) -> StudyDiffers:
+    return StudyDiffers(
+        f"the study has {there!r} as a known result of {row.label!r}, where {row.reward!r} is given",
+        advice="give what was known before, alone or with more, or leave it out: observe() takes further results",
+    )
 
 
 def has_pull(core: Core, label: Label, pull: int) -> bool:
@@ -146,6 +168,15 @@ def check_can_amend(core: Core, what: str) -> None:
         raise CannotAmend(
             f"policy {core.policy.name} cannot {what}, as it only knows the results of its own jobs",
             advice="go on with one that can, by use('b3auto') for example",
+        )
+
+
+def check_can_begin(core: Core, rows: Sequence[KnownResult]) -> None:
+    """Refuse to begin with known results that the policy cannot take: there is nothing yet that another could use."""
+    if rows and not core.amends:
+        raise CannotAmend(
+            f"policy {core.policy.name} cannot take known results, as it only knows the results of its own jobs: "
+            "choose another policy, such as b3auto"
         )
 
 

@@ -131,6 +131,8 @@ def arms(core: Core, first: int, count: int, order: str, search: str | None) -> 
         raise InvalidInput(
             f"order is {order!r}, but must be one of {', '.join(ORDERS + COLUMNS)}, the last four also with a minus"
         )
+    if search is not None and not isinstance(search, str):
+        raise InvalidInput(f"search is {search!r}, but must be a text that labels contain")
     if order == "given":
         return _as_given(core, first, count, search)
     numbers = (

@@ -132,7 +132,7 @@ class Core:
 
     def stop(self) -> None:
         """Let no policy decide: from now on only the ledger and the tickets are kept."""
-        self.live = None
+        self.live, self.record = None, PlainRecord()
         self._let_go()
 
     def _let_go(self) -> None:

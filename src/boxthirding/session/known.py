@@ -2,7 +2,7 @@
 
 import json
 import reprlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -40,14 +40,20 @@ def listed(known: Known | Any) -> list[KnownResult]:
     """
     if isinstance(known, Mapping):
         return [row for label, rewards in known.items() for row in _of(plain(label), rewards)]
+    return [KnownResult(plain(label), as_reward(reward), None) for label, reward in pairs_of(known)]
+
+
+def pairs_of(known: Known | Any) -> Iterator[tuple[Any, Any]]:
+    """Return known results as pairs of a label and what is known of it."""
+    if isinstance(known, Mapping):
+        yield from known.items()
+        return
     if isinstance(known, str | bytes) or not isinstance(known, Iterable):
         raise InvalidInput(f"known results are {known!r}, but must be a mapping of labels to rewards, or pairs of them")
-    rows = []
     for pair in known:
         if not (isinstance(pair, tuple | list) and len(pair) == _PAIR):
             raise InvalidInput(f"a known result is {pair!r}, but must be a pair of a label and a reward")
-        rows.append(KnownResult(plain(pair[0]), as_reward(pair[1]), None))
-    return rows
+        yield pair[0], pair[1]
 
 
 def _of(label: Label, rewards: Any) -> list[KnownResult]:
@@ -68,6 +74,6 @@ def check_details(details: object) -> dict[str, Any]:
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(f"details is {reprlib.repr(details)}, but {rule} ({error})") from None
     if len(text) > LONGEST_DETAILS:
-        raise InvalidInput(f"details has {len(text):,} characters, but must have at most {LONGEST_DETAILS:,}: {rule}")
+        raise InvalidInput(f"details has {len(text):,} characters, but {rule}, of at most {LONGEST_DETAILS:,}")
     plain: dict[str, Any] = json.loads(text)
     return plain

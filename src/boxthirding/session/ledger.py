@@ -228,10 +228,13 @@ class Ledger:
         last[self._column(_ARM)[rows]] = rows
         return last
 
-    def known_of(self, arms: int) -> list[int]:
-        """Return how many results without a ticket each of the first `arms` arms has."""
-        known = np.bincount(self._column(_ARM)[self.rows_of("")], minlength=arms)
-        return [int(count) for count in known]
+    def known_by_arm(self) -> dict[int, dict[int, float]]:
+        """Return the results without a ticket: by arm and pull, their rewards."""
+        known: dict[int, dict[int, float]] = {}
+        for row in self.rows_of("").tolist():
+            result = self.result(row)
+            known.setdefault(result.arm, {})[result.pull] = result.reward
+        return known
 
     def arms_by_holder(self) -> dict[str, set[int]]:
         """Return the arms that each holder has told a result of, excluded holders too."""

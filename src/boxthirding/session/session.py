@@ -14,7 +14,7 @@ from boxthirding.session import amendments, answers, aside
 from boxthirding.session.core import Core
 from boxthirding.session.extra import hand_out
 from boxthirding.session.history import Moment
-from boxthirding.session.known import check_details, listed
+from boxthirding.session.known import KnownResult, check_details, listed
 from boxthirding.session.protocol import Plotted
 from boxthirding.session.tickets import WORKER, check_holder, to_release
 from boxthirding.session.values import (
@@ -96,7 +96,9 @@ class Session(Plotted):
         self._workers = 0
         self._eras = 0
         if known is not None:
-            self.observe_all(known)
+            rows = listed(known)
+            amendments.check_can_begin(self._core, rows)
+            self._observe(rows)
 
     def __repr__(self) -> str:
         view = self.view()
@@ -198,7 +200,7 @@ class Session(Plotted):
 
     def held(self, holder: str | None = None) -> list[Ticket]:
         with self._lock:
-            return self._core.tickets.held(HOLDER if holder is None else holder)
+            return self._core.tickets.held(HOLDER if holder is None else check_holder(holder))
 
     def release(self, *tickets: int | Ticket, holder: str | None = None) -> list[int]:
         with self._lock:
@@ -224,7 +226,9 @@ class Session(Plotted):
             amendments.end_batch(self._core)
 
     def observe_all(self, results: Known) -> None:
-        rows = listed(results)
+        self._observe(listed(results))
+
+    def _observe(self, rows: list[KnownResult]) -> None:
         with self._lock:
             amendments.check_all_known(self._core, rows)
             for label, reward, pull in rows:

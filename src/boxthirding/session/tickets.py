@@ -229,7 +229,7 @@ class Tickets:
         self.earlier = {ticket_id: list(holders) for ticket_id, holders in facts["earlier"]}
 
 
-def to_release(tickets: Tickets, wanted: Sequence[int | Ticket], holder: str | None) -> list[int]:
+def to_release(tickets: Tickets, wanted: Sequence[int | Ticket], holder: object) -> list[int]:
     """Return the ids of tickets that have a holder, or of all that one holder has; refuse anything else."""
     if bool(wanted) == (holder is not None):
         given = f"tickets and the holder {shortened(holder)} are" if wanted else "neither tickets nor a holder is"
@@ -240,7 +240,7 @@ def to_release(tickets: Tickets, wanted: Sequence[int | Ticket], holder: str | N
         if free is not None:
             raise TicketRefused(f"ticket {free} has no holder: the next to ask is given it, so leave it out")
         return ids
-    ids = list(tickets.by_holder.get(holder, ()))
+    ids = list(tickets.by_holder.get(holder, ())) if isinstance(holder, str) else []
     if not ids:
         holders = ", ".join(map(repr, sorted(tickets.held_by))) or "none"
         raise InvalidInput(f"holder {shortened(holder)} has no open tickets: holders who have some are {holders}")

@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -104,7 +104,9 @@ def open_study(  # noqa: PLR0913  # where it is, and an option for each thing th
     _check_name("the name of the study", name)
     if holder is not None:
         check_holder(holder)  # before a database is made
+    known = list(known) if isinstance(known, Iterator) else known
     settings = Settings(arms, policy, seed, direction, patience, lease, examples, details, known, force)
+    settings.check()
     place = shelf(url, durability, timeout)
     if arms is None and name not in (names := place.names()):  # asked first: a typing error makes no database
         close = did_you_mean(name, names)

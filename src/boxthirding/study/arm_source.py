@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 from boxthirding.errors import ArmsUnavailable, BoxThirdingError, InvalidInput, StudyDiffers
 from boxthirding.session.labels import Dry, is_label
 from boxthirding.session.values import Ticket
-from boxthirding.study.payloads import is_same
+from boxthirding.study.payloads import is_json, is_same
 from boxthirding.types import Label
 
 
@@ -161,6 +161,10 @@ class OwnArms:
     def __init__(self, payloads: dict[Label, Any], iterator: Iterator[Any] | None) -> None:
         self.payloads = payloads
         self.source = None if iterator is None else ArmSource(iterator, payloads)
+
+    def not_stored(self) -> dict[Label, Any]:
+        """Return what was given here and stands in the journal by a digest alone."""
+        return {label: payload for label, payload in self.payloads.items() if not is_json(payload)}
 
     def draw_ahead(self, n: int) -> None:
         """Let the iterator make arms; no one else waits for that."""

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from boxthirding.errors import JournalBroken
+from boxthirding.session import amendments
 from boxthirding.session.known import listed
 from boxthirding.study.arm_source import ArmSource, OwnArms
 from boxthirding.study.codec import START, check_of, decode, encode
@@ -37,6 +38,7 @@ def create(journal: Journal, settings: Settings, arms: GivenArms, own: OwnArms, 
         pairs = [(label, state.core.labels.payload_of(label)) for label in state.feed.drawn]
         events: list[Event] = [replace(created, drawn=tuple(state.feed.drawn), drawn_payloads=kept_all(pairs))]
         if known:
+            amendments.check_can_begin(state.core, known)
             events += decisions.observe(state, known).events
         texts, check = [], START
         for event in events:

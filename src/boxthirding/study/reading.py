@@ -49,7 +49,7 @@ def cut_off(seq: int) -> JournalBroken:
 
 
 def _entries(read: Read, seq: int, before: str, *, damaged: bool) -> Iterator[Entry | Damaged]:
-    befores = [before]  # after a damaged event there are two: the check that it has, and the one that it should have
+    befores = [before]  # after a damaged event: the check that it has, and those that it should have; after a gap none
     gap = 0  # events in a row that are missing
     while True:
         try:
@@ -60,12 +60,17 @@ def _entries(read: Read, seq: int, before: str, *, damaged: bool) -> Iterator[En
                 raise
             seq += 1
             yield Damaged(seq, "", broken.problem)
+            befores = []
             continue
         if not texts:
             return
         gap = 0
         for text in texts:
             seq += 1
+            if not befores:
+                yield Damaged(seq, text, f"event {seq} cannot be checked, as the event before it is missing")
+                befores = [check_of(text)]
+                continue
             right = befores[0]
             if len(befores) > 1:  # else `decode` looks at the only one
                 right = next((check for check in befores if check_of(text) == check_for(text, check)), right)

@@ -9,7 +9,8 @@ from boxthirding._checks import is_number, whole
 from boxthirding._text import cut
 from boxthirding.errors import StudyChanged, StudyDiffers
 from boxthirding.policies.spec import as_policy, written
-from boxthirding.session.known import check_details
+from boxthirding.session.core import Core
+from boxthirding.session.known import check_details, listed
 from boxthirding.session.labels import sort_out
 from boxthirding.session.session import check_lease
 from boxthirding.session.values import Known
@@ -38,6 +39,13 @@ class Settings:
     known: Known | None = None
     force: bool = False
     """Whether other arms under the same labels, and other details, replace those of the study."""
+
+    def check(self) -> None:
+        """Refuse what no study can be made with, whatever its arms are."""
+        created = created_from(self, GivenArms(), 0.0)
+        Core(1, direction=created.direction, examples=created.examples)
+        if self.known is not None:
+            listed(self.known)
 
 
 @dataclass

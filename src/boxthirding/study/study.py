@@ -30,7 +30,7 @@ from boxthirding.session import (
     aside,
 )
 from boxthirding.session.known import KnownResult, check_details, listed, plain
-from boxthirding.session.labels import rows_of
+from boxthirding.session.labels import is_label, rows_of
 from boxthirding.session.protocol import Plotted
 from boxthirding.session.tickets import check_holder, is_worker
 from boxthirding.study import opening
@@ -228,7 +228,7 @@ class Study(Plotted):
         self._do(lambda state: self._decisions.fail(state, ticket))
 
     def held(self, holder: str | None = None) -> list[Ticket]:
-        who = self.holder if holder is None else holder
+        who = self.holder if holder is None else check_holder(holder)
         return self._transactions.look(lambda state: [*map(self._arms.with_payload, state.core.tickets.held(who))])
 
     def reward_of(self, ticket: int | Ticket) -> float:
@@ -353,9 +353,23 @@ class Study(Plotted):
 
     def payload(self, label: Label) -> Any:
         """Return what was given as an arm; its label, where nothing else was, or where only its digest is stored."""
-        if label in self._arms.payloads:
+        if is_label(label) and label in self._arms.payloads:
             return self._arms.payloads[label]
         return self._transactions.look(lambda state: state.core.labels.payload_of(label))
+
+    def not_here(self) -> list[Label]:
+        """Return the arms in the race that are stored by a digest and were not given here: they go by their labels."""
+
+        def look(state: StudyState) -> list[Label]:
+            core, here = state.core, self._arms.payloads
+            labels = [label for label, kept in state.stored.items() if "json" not in kept and label not in here]
+            return [
+                label
+                for label in labels
+                if core.labels.find(label) not in core.withdrawn and not core.labels.is_gone(label)
+            ]
+
+        return self._transactions.look(look)
 
     def why(self, label: Label) -> Lineage:
         return self._transactions.look(lambda state: answers.why(state.core, label))
@@ -448,7 +462,7 @@ class Study(Plotted):
             raise InvalidInput(
                 f"study {self.name!r} was not opened by its place, so it cannot be pickled: open_study() it"
             )
-        return _reopened, (self._reopen, self.holder)
+        return _reopened, (self._reopen, self.holder, self._arms.not_stored())
 
     def __repr__(self) -> str:
         return f"<Study {self.name!r}>"
@@ -483,7 +497,8 @@ def _listed(arms: Any) -> Any:
     return list(arms) if isinstance(arms, Iterable) and not isinstance(arms, str | bytes) else arms
 
 
-def _reopened(reopen: Callable[[], Study], holder: str) -> Study:
+def _reopened(reopen: Callable[[], Study], holder: str, payloads: dict[Label, Any]) -> Study:
     study = reopen()
     study.holder = holder
+    study._arms.payloads.update(payloads)  # noqa: SLF001  # a study of our own making
     return study
