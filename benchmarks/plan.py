@@ -2,8 +2,8 @@
 
 A pilot is drawn at random from a set of arms, a plan is made from it, and what the plan says of mean regret is compared
 with runs on all arms. The first table has the embedded captions and, with `--data`, a folder that has 872.csv and
-830.csv, known by their SHA-256, two more contests; then arms with normal true means, and the paper's `poly`, `equal`
-and `square`. The second table checks the budgets that plans find for a wish.
+830.csv, known by their SHA-256, two more contests; then arms with normal and with uniform true means, and the
+paper's `poly`, `equal` and `square`. The second table checks the budgets that plans find for a wish.
 """
 
 import argparse
@@ -124,6 +124,11 @@ def normal(arms: int = 5_000) -> Instance:
     return Instance("normal", np.random.default_rng(SEED).standard_normal(arms))
 
 
+def uniform(arms: int = 5_000) -> Instance:
+    """Return arms whose true means are uniform on (0, 1), as those of the README."""
+    return Instance("uniform", np.random.default_rng(SEED).random(arms))
+
+
 def problems_of(data: Path | None, only: Sequence[str]) -> list[Problem]:
     """Return the problems: the captions, contests if they are there, and the paper's instances."""
     instances = {"captions": captions}
@@ -132,6 +137,7 @@ def problems_of(data: Path | None, only: Sequence[str]) -> list[Problem]:
     formulas = {"poly": poly, "equal": equal, "square": square}
     found = [Problem(name, make(), rewards) for name, make in instances.items() for rewards in REWARDS]
     found.append(Problem("normal", normal(), "gaussian:3"))
+    found += [Problem("uniform", uniform(), rewards) for rewards in ("gaussian:0.3", "gaussian:1")]
     found += [Problem(name, make(), "gaussian:1") for name, make in formulas.items()]
     return [problem for problem in found if not only or problem.name in only]
 

@@ -97,7 +97,7 @@ def test_a_picture_is_drawn(tmp_path, ending):
     ("arguments", "words"),
     [
         (("--arms", 1), "one arm needs no search"),
-        (("--arms", 0), "arms is 0, but must be at least 1"),
+        (("--arms", 0), "arms is 0, but must be at least 2"),
         (("--arms", 9, "--noise", 1), "noise is given without spread, but a plan needs both"),
         (("--arms", 9, "--noise", -1, "--spread", 1), "noise is -1.0, but must be a finite number of at least 0"),
         (("--arms", 9, "--noise", 1, "--spread", 0), "if all arms are alike, any one will do"),
@@ -160,5 +160,5 @@ def test_where_scores_do_not_vary_one_pull_of_each_arm_is_enough(tmp_path):
     file.write_text("arm,score\n" + "".join(f"{arm},{arm / 7}\n" * 2 for arm in range(20)), "utf-8")
     result = run("--arms", 40, "--pilot", file, "--budget", 60)
     assert result.exit_code == 0, result.output
-    assert "Note: repeated scores do not differ, so 40 pulls, one for each arm, find the best." in result.stdout
+    assert "Note: repeated scores do not differ, so one pull of each arm is enough to find the best; " in result.stdout
     assert "With 60 pulls, expect the best of 40" in result.stdout

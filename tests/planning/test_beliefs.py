@@ -18,9 +18,9 @@ def pilot(deviation, noise, arms, each, skew=0.0, seed=0):
 
 
 def test_guesses_are_kept_and_shapes_are_as_plausible_as_the_table_says():
-    beliefs = guessed(20.0, 10.0, 24)  # the sum of the weights
+    beliefs = guessed(20.0, 10.0, 28)  # the sum of the weights
     assert {belief.noise for belief in beliefs} == {20.0}
-    assert [belief.spread for belief in beliefs] == pytest.approx([10.0] * 24)
+    assert [belief.spread for belief in beliefs] == pytest.approx([10.0] * 28)
     assert Counter(belief.shape for belief in beliefs) == PLAUSIBLE
 
 
@@ -30,6 +30,12 @@ def test_a_large_pilot_tells_noise_deviation_and_centre(deviation, noise):
     assert np.mean([belief.deviation for belief in beliefs]) == pytest.approx(deviation, rel=0.12)
     assert np.mean([belief.noise for belief in beliefs]) == pytest.approx(noise, rel=0.03)
     assert beliefs[0].centre == pytest.approx(7, abs=0.2 * deviation)
+
+
+def test_a_large_pilot_tells_that_means_are_uniform():
+    random = np.random.default_rng(8)
+    scores = random.random((2_000, 1)) + 0.3 * random.standard_normal((2_000, 4))
+    assert {belief.shape.power for belief in learned(read_pilot(dict(enumerate(scores.tolist()))), 20)} == {1.0}
 
 
 @pytest.mark.parametrize("skew", [-1.0, 0.0, 1.0])
@@ -63,6 +69,18 @@ def test_a_pilot_of_0_and_1_gives_chances():
     means = beliefs[0].instance(10_000, random).means
     assert isinstance(beliefs[0].rewards, Bernoulli)
     assert 0 < means.min() < means.max() < 1
+
+
+def test_arms_of_0_and_1_that_never_differ_have_hardly_any_noise_and_differ_by_no_more_than_1():
+    (belief,) = learned(read_pilot({arm: [arm % 2] * 3 for arm in range(60)}), 1)
+    assert belief.noise < 0.3
+    assert 0 < belief.spread < 1
+
+
+def test_where_ordinary_arms_of_0_and_1_always_succeed_there_is_no_spread():
+    belief = Belief(0.999, 0.5, Shape(-1.0), 0.03, zero_one=True)
+    assert belief.spread == 0
+    assert belief.ratio == np.inf
 
 
 def test_rewards_of_other_scores_are_normal_around_the_means():

@@ -64,6 +64,18 @@ def test_threads_change_nothing_and_runs_differ():
     assert one.regret.tolist() != outcomes(beliefs, seed=4).regret.tolist()
 
 
+def test_more_runs_are_others_under_the_same_beliefs():
+    beliefs = guessed(1.0, 1.0, 3)
+    all_of_them = outcomes(beliefs, effort=Effort(3, 7, 0))
+    some = outcomes(beliefs, effort=Effort(3, 5, 0))
+    more = simulated(beliefs, 60, STOPS[:3], Effort(3, 2, 0), 3, None, None, first=some.runs)
+    joined = some.joined(more)
+    assert joined.runs == 7
+    for name in ("regret", "rank", "tried", "pulls"):
+        assert getattr(joined, name)[:, :, :3].tolist() == getattr(all_of_them, name)[:, :, :3].tolist()
+    assert np.isnan(joined.regret[:, 5:, 3]).all()
+
+
 def test_progress_ends_with_all_pulls():
     heard = []
     outcomes(guessed(1.0, 1.0, 3), tell=heard.append)

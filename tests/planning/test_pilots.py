@@ -68,6 +68,30 @@ def test_as_many_pulls_as_it_says_show_the_spread_in_9_of_10_pilots(deviation):
     assert seen >= 165  # 180 expected; fails by chance once in 1,000
 
 
+def test_more_arms_with_few_scores_each_do_not_show_as_much():
+    pilot = read_pilot(scattered(0.0))
+    arms = round((pilot.pulls + pilot.pulls_to_show(0.15)) / 3)
+    seen = sum(read_pilot(scattered(0.15, arms=arms, seed=seed)).shows_spread for seed in range(60))
+    assert seen < 48  # so the advice is to score the same arms again
+
+
+def test_scores_that_do_not_differ_have_no_noise_whatever_their_decimals():
+    assert read_pilot({arm: [arm / 100 + 0.07] * 3 for arm in range(50)}).noise == 0
+
+
+def test_a_score_that_is_wildly_off_is_named():
+    scores = scattered(1.0)
+    assert read_pilot(scores).wild is None
+    scores[7].append(100_000.0)
+    assert read_pilot(scores).wild == (7, 100_000.0)
+
+
+def test_a_noisy_arm_is_not_wild_and_neither_is_one_far_from_all_others():
+    random = np.random.default_rng(2)
+    scores = scattered(1.0) | {"noisy": random.normal(0, 5, 3).tolist(), "far": random.normal(1_000, 1, 3).tolist()}
+    assert read_pilot(scores).wild is None
+
+
 def test_without_noise_any_difference_is_seen():
     assert read_pilot({"a": [1.0, 1.0], "b": [2.0]}).shows_spread
 
@@ -81,6 +105,12 @@ def test_without_noise_any_difference_is_seen():
         ({k: float(k) for k in range(99)}, "at least 30 of them two more times, or give guesses"),
         ({"a": [3, 3], "b": [3]}, "every score of the pilot is 3, .* on a finer scale"),
         ({"a": [float("nan"), 3], "b": [3]}, "the reward is nan"),
+        (
+            {"a": [1e-162, 3e-162], "b": [2e-162]},
+            "differ by 2e-162 at most, but must differ by 1e-150: .* smaller unit",
+        ),
+        ([("a", 1, 2)], r"the pilot has \('a', 1, 2\), but must be a file"),
+        (5, "the pilot is 5, but must be a file"),
     ],
 )
 def test_a_pilot_that_nothing_can_be_learned_from_says_how_to_mend_it(scores, words):
@@ -93,6 +123,8 @@ def test_a_pilot_that_nothing_can_be_learned_from_says_how_to_mend_it(scores, wo
     [
         ("option,score\na,1\n", "has the columns option, score, but must have arm and score .or reward.: rename them"),
         ("arm,score\na,high\n", "score is 'high', but must be a finite number"),
+        ("arm,score\na,1\nb,2e155\na,2\n", r"row 2 .line 3.: score is 2e.155, but must be below 1e.150 in size"),
+        ("arm,score\na,1\n ,2\na,2\n", r"row 2 .line 3.: arm is empty, but must name the arm"),
         ("", "is empty"),
     ],
 )

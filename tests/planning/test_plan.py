@@ -120,6 +120,36 @@ def test_a_pilot_that_shows_no_spread_says_so_and_how_many_pulls_would():
     assert f"About {found.known.pulls_to_show:,} more pulls" in found.notes[0]
 
 
+def test_a_pilot_of_few_arms_is_told_how_many_to_score():
+    found = plan(500, pilot={"a": [1.0, 2.0, 1.5], "b": [1.2, 2.2, 1.7]}, budgets=[50])
+    each = round((6 + found.known.pulls_to_show) / 50)
+    assert found.notes[0].endswith(f"score 50 arms, {each} times each")
+
+
+def test_the_advice_is_to_score_the_same_arms_again():
+    found = plan(500, pilot=dict(enumerate(np.random.default_rng(1).standard_normal((100, 3)).tolist())), budgets=[50])
+    assert found.notes[0].endswith("more pulls would show it: score the same arms again")
+
+
+def test_a_wild_score_of_a_pilot_is_named_in_a_note():
+    _, pilot = normal(400, 0.5, 3)
+    arm = next(iter(pilot))
+    found = plan(400, pilot=pilot | {arm: [*pilot[arm], 1e5]}, budgets=[100])
+    assert found.notes[0].startswith(f"arm {arm} has the score 100000, which is further from its others than 20 times")
+
+
+def test_a_pilot_of_0_and_1_whose_arms_never_differ_says_so():
+    found = plan(500, pilot={arm: [arm % 2] * 3 for arm in range(60)}, budgets=[50])
+    assert found.known.spread < 1
+    assert found.known.noise < 0.3
+    assert "repeated scores do not differ" in found.notes[0]
+
+
+def test_a_pilot_of_0_and_1_in_which_nearly_all_succeed_has_a_plan():
+    found = plan(500, pilot={arm: [1, 1, 1] for arm in range(50)} | {50: [1, 1, 0]}, budgets=[50])
+    assert 0 <= found.known.spread < 0.1
+
+
 def test_where_spread_is_seen_only_the_upper_tail_is_warned_of():
     _, pilot = normal(400, 0.5, 3)
     found = plan(400, pilot=pilot, budgets=[100])
@@ -152,6 +182,34 @@ def test_a_wish_finds_the_budget_that_keeps_its_word():
     good = np.sort(instance.means)[-8]
     true = (instance.means[run.recommended[:, -1]] >= good).mean()
     assert one.found.chance_low - 0.03 <= true <= one.found.chance_high + 0.03
+
+
+def test_another_seed_finds_about_the_same_budget_and_rests_on_many_runs():
+    found = [plan(400, noise=2.0, spread=1.0, want="top 5 %", seed=seed).granted[0].found for seed in range(3)]
+    budgets = [one.budget for one in found]
+    assert max(budgets) <= 2 * min(budgets)
+    for one in found:
+        assert 0.9 <= one.chance < 0.95  # steps of a tenth, and 300 runs and more: no jumps
+        assert one.chance_high == 1
+        assert one.chance_low < 0.85
+
+
+def test_where_nothing_is_known_more_noise_takes_more_pulls():
+    budgets = [one.row.budget for one in plan(100, want="top 5 % in 4 of 5 runs").granted]
+    assert budgets == sorted(set(budgets))
+
+
+def test_a_wish_for_a_share_that_is_the_best_arm_says_so():
+    wish = "top 1 % in 1 of 2 runs"
+    assert f"Note: {wish!r} of 30 arms: that is the best arm." in str(plan(30, noise=1.0, spread=1.0, want=wish))
+
+
+def test_a_wish_for_more_than_the_runs_without_numba_can_tell_is_refused(monkeypatch):
+    monkeypatch.setattr(boxthirding._compile, "available", lambda: False)
+    with pytest.raises(
+        InvalidInput, match=r"without Numba cannot tell .*: wish for at most 9 of 10 runs, or pip install"
+    ):
+        plan(20, noise=1.0, spread=1.0, want="best in 95 % of runs")
 
 
 def test_a_wish_stands_after_the_budgets_that_were_asked_for():
@@ -220,6 +278,10 @@ def test_it_can_be_read_as_a_table():
     assert len({len(line) for line in text.splitlines()[3:6]}) == 1
 
 
+def test_one_pull_is_singular():
+    assert "With 1 pull, expect" in str(plan(50, noise=1.0, spread=1.0, budgets=[1]))
+
+
 def test_a_wish_can_be_read_as_a_sentence():
     text = str(plan(200, noise=1.0, spread=1.0, want="top 5 % in 4 of 5 runs", price=2.0))
     assert "top 5 % in 4 of 5 runs: " in text
@@ -230,7 +292,7 @@ def test_a_wish_can_be_read_as_a_sentence():
     ("arguments", "words"),
     [
         ({"arms": 1}, "one arm needs no search"),
-        ({"arms": 0}, "arms is 0"),
+        ({"arms": 0}, "arms is 0, but must be at least 2"),
         ({"arms": 10**7}, "plan for that many of yours"),
         ({"arms": 2.5}, "must be a whole number"),
         ({"noise": 1.0}, "noise is given without spread, but a plan needs both"),

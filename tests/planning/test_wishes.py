@@ -21,6 +21,12 @@ from boxthirding.planning.wishes import parse_wish, smallest, steps
         ("the best in 75 %", True, 1, 0.75),
         (" regret 0.05  in 19 of 20 runs ", False, 0.05, 0.95),
         ("regret .5", False, 0.5, 0.9),
+        ("regret 1e-05", False, 1e-5, 0.9),
+        ("regret at most 0.05.", False, 0.05, 0.9),
+        ("regret of 2 in 8/10 runs", False, 2, 0.8),
+        ("top 1,000 in 9 out of 10 runs", True, 1_000, 0.9),
+        ("top1%", True, 50, 0.9),
+        ("top-1 percent in 80 per cent of runs.", True, 50, 0.8),
     ],
 )
 def test_a_wish_is_read(text, of_rank, limit, share):
@@ -36,6 +42,9 @@ def test_a_wish_is_read(text, of_rank, limit, share):
         ("", "must be one that can be read"),
         (3, "must be one that can be read"),
         ("regret -1", "must be one that can be read"),
+        ("top -1 %", "must be one that can be read"),
+        ("top 1,0 %", "must be one that can be read"),
+        ("top " + "9" * 400 + " %", "9…', but has a number beyond all bounds"),
         ("top 0 %", "no arm is better than the best"),
         ("top 0", "no arm is better than the best"),
         ("top 1.5", "no whole number"),
@@ -51,6 +60,14 @@ def test_a_wish_is_read(text, of_rank, limit, share):
 def test_a_wish_that_cannot_be_granted_says_what_can(text, words):
     with pytest.raises(InvalidInput, match=words):
         parse_wish(text, 5_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "arms", "is_best"),
+    [("top 1 %", 3, True), ("top 1 %", 150, True), ("top 1 %", 200, False), ("best", 3, False)],
+)
+def test_a_share_that_comes_down_to_the_best_arm_is_recognised(text, arms, is_best):
+    assert parse_wish(text, arms).is_best == is_best
 
 
 def outcomes(chances, draws=20, runs=200):
@@ -96,6 +113,31 @@ def test_a_budget_that_only_the_optimist_finds_has_no_upper_end():
 
 def test_where_no_budget_grants_it_there_is_none():
     assert smallest(parse_wish("best in 99 of 100 runs", 9), outcomes([0.1, 0.2])) is None
+
+
+def test_few_runs_do_not_make_a_chance_certain():
+    found = smallest(parse_wish("best in 9 of 10 runs", 9), outcomes([0.2, 1.0, 1.0], draws=6, runs=2))
+    assert found.chance == 1
+    assert found.chance_low < 0.97
+
+
+def test_doubt_is_pooled_over_neighbouring_budgets():
+    chances = np.array([[0.4, 0.9, 0.99], [0.2, 0.6, 0.8]] * 4)
+    found = [
+        smallest(parse_wish("best in 7 of 10 runs", 9), lucky)
+        for lucky in (outcomes(chances, 8, 200), levelled(chances))
+    ]
+    widths = [one.chance_high - one.chance_low for one in found]
+    assert [one.budget for one in found] == [200, 200]
+    assert widths[1] > 0.5 * widths[0]  # though all beliefs agree at the budget that is found
+
+
+def levelled(chances):
+    """Outcomes in which every belief has, by luck, the same share of runs at the second budget."""
+    found = outcomes(chances, 8, 200)
+    rank = found.rank.copy()
+    rank[:, :, 1] = np.where(np.arange(200) < 150, 1.0, 9.0)
+    return Outcomes(found.budgets, rank - 1, rank, rank, rank)
 
 
 @pytest.mark.parametrize(("least", "most"), [(1, 20), (50, 50_000), (10, 100_000)])

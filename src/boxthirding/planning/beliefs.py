@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from boxthirding.planning.pilots import Pilot
-from boxthirding.planning.shapes import PLAUSIBLE, Shape, bent, good_above_ordinary, nodes
+from boxthirding.planning.shapes import ONE_IN_TEN, PLAUSIBLE, Shape, bent, good_above_ordinary, nodes
 from boxthirding.rewards import Bernoulli, Gaussian, Instance, RewardModel
 from boxthirding.types import Floats
 
@@ -39,13 +39,21 @@ class Belief:
     @property
     def spread(self) -> float:
         """How far one of the best in ten is above an ordinary one, the median."""
-        return self.deviation * good_above_ordinary(self.shape)
+        if not self.zero_one:
+            return self.deviation * good_above_ordinary(self.shape)
+        ordinary, good = _chances(self.centre, self.deviation * bent(np.array([0.0, ONE_IN_TEN]), self.shape)).tolist()
+        return float(good - ordinary)
+
+    @property
+    def ratio(self) -> float:
+        """Noise over spread; infinite where ordinary arms succeed as often as the best."""
+        return self.noise / self.spread if self.spread > 0 else math.inf
 
     def instance(self, arms: int, random: np.random.Generator) -> Instance:
         """Return true means for so many arms."""
         z = random.standard_normal(arms)
-        means = self.centre + self.deviation * bent(z, self.shape)
-        return Instance("believed", np.clip(means, _CLOSE, 1 - _CLOSE) if self.zero_one else means)
+        offsets = self.deviation * bent(z, self.shape)
+        return Instance("believed", _chances(self.centre, offsets) if self.zero_one else self.centre + offsets)
 
     @property
     def rewards(self) -> RewardModel:
@@ -73,10 +81,18 @@ def learned(pilot: Pilot, count: int) -> list[Belief]:
     evidence = _Evidence(pilot)
     heights = np.array([evidence.of(*place) + _before(*place) for place in grid])
     chosen = _systematic(np.exp(heights - heights.max()), count)
-    return [
-        Belief(pilot.centre, float(deviation), shape, float(noise), pilot.zero_one)
-        for deviation, noise, shape in (grid[place] for place in chosen.tolist())
-    ]
+    return [_belief(pilot, *grid[place]) for place in chosen.tolist()]
+
+
+def _belief(pilot: Pilot, deviation: float, noise: float, shape: Shape) -> Belief:
+    """Return a draw; what 0/1 scores of one arm differ by follows from its chance, and is said as it was seen."""
+    noise = pilot.noise if pilot.zero_one else noise
+    return Belief(pilot.centre, float(deviation), shape, float(noise), pilot.zero_one)
+
+
+def _chances(centre: float, offsets: Floats) -> Floats:
+    """Return how often arms of 0/1 scores succeed: true means that cannot leave 0 to 1."""
+    return np.clip(centre + offsets, _CLOSE, 1 - _CLOSE)
 
 
 class _Evidence:
@@ -97,7 +113,7 @@ class _Evidence:
         z, weights = nodes()
         places = deviation * bent(z, shape)
         if self._pilot.zero_one:
-            chance = np.clip(self._pilot.centre + places, _CLOSE, 1 - _CLOSE)
+            chance = _chances(self._pilot.centre, places)
             wins = self._counts * self._means
             logs = wins * np.log(chance) + (self._counts - wins) * np.log1p(-chance)
         else:

@@ -54,6 +54,26 @@ class Outcomes:
     tried: Floats  # [D, R, S]
     pulls: Floats  # [D, R, S] of the arm that is the answer
 
+    def joined(self, other: "Outcomes") -> "Outcomes":
+        """Return these runs and others under the same beliefs, which were read at the first of these budgets."""
+        rest = len(self.budgets) - len(other.budgets)
+        wider = [np.pad(part, ((0, 0), (0, 0), (0, rest)), constant_values=np.nan) for part in other.parts]
+        return Outcomes(self.budgets, *map(_side_by_side, self.parts, wider))
+
+    @property
+    def runs(self) -> int:
+        """How many there are under each belief."""
+        return int(self.regret.shape[1])
+
+    @property
+    def parts(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """All but the budgets."""
+        return self.regret, self.rank, self.tried, self.pulls
+
+
+def _side_by_side(some: Floats, others: Floats) -> Floats:
+    return np.concatenate([some, others], axis=1)
+
 
 class _Leg(NamedTuple):
     """Runs `first` … `first + runs - 1` under one belief, to one horizon."""
@@ -77,21 +97,23 @@ def simulated(
     seed: int,
     threads: int | None,
     tell: Callable[[Progress], None] | None,
+    first: int = 0,
 ) -> Outcomes:
-    """Run `b3auto` under every belief, and read its answer at every budget."""
+    """Run `b3auto` under every belief, and read its answer at every budget; runs are numbered from `first`."""
     stops = np.array(sorted(set(budgets)), np.int64)
     near = stops[stops <= max(stops[0], stops[-1] // _SHORT)]
     room = np.full((4, len(beliefs), effort.replicates + effort.short, len(stops)), np.nan)
     draws = range(len(beliefs))
     legs = [leg for draw in draws for leg in _legs(draw, 0, effort.replicates, stops)]
     legs += [leg for draw in draws for leg in _legs(draw, effort.replicates, effort.short, near)]
+    streams = [draw * _MOST_RUNS + first for draw in draws]
     began, done, total = time.monotonic(), 0, sum(leg.pulls for leg in legs)
     random = [np.random.default_rng([seed, draw]) for draw in draws]
     sources = [beliefs[draw].rewards.source(beliefs[draw].instance(arms, random[draw])) for draw in draws]
     if tell:
         note = "compiling (first run only)" if _compile.available() else "simulating"
         tell(Progress(0, total, "pulls", 0.0, None, note))
-    _play(sources[0], _Leg(0, 0, 1, np.array([1])), seed)  # compiles once, before the others wait for it
+    _play(sources[0], _Leg(0, 0, 1, np.array([1])), seed, 0)  # compiles once, before the others wait for it
     ready = time.monotonic()
     if tell:
         tell(Progress(0, total, "pulls", ready - began, None, "simulating"))
@@ -99,7 +121,7 @@ def simulated(
     with ThreadPoolExecutor(
         cores if _compile.available() else 1
     ) as pool:  # interpreted, they only get in each other's way
-        futures = {pool.submit(_play, sources[leg.draw], leg, seed): leg for leg in legs}
+        futures = {pool.submit(_play, sources[leg.draw], leg, seed, streams[leg.draw]): leg for leg in legs}
         try:
             for future in as_completed(futures):
                 leg = futures[future]
@@ -121,8 +143,8 @@ def _legs(draw: int, first: int, runs: int, stops: Ints) -> Iterator[_Leg]:
         yield _Leg(draw, first + start, min(size, runs - start), stops)
 
 
-def _play(source: Source, leg: _Leg, seed: int) -> Floats:
-    """Return regret, rank, arms tried and pulls of the answer at every stop, [4, R, S].
+def _play(source: Source, leg: _Leg, seed: int, stream: int) -> Floats:
+    """Return regret, rank, arms tried and pulls of the answer at every stop, [4, R, S]; run k has stream + k.
 
     A run is driven from stop to stop, and its state is looked at between two of them.
     """
@@ -135,7 +157,7 @@ def _play(source: Source, leg: _Leg, seed: int) -> Floats:
     state = policy.new(arms, seed, min(arms, int(leg.stops[-1])))
     found = np.zeros((4, leg.runs, len(leg.stops)))
     for run in range(leg.runs):
-        streams = spawn(seed, leg.draw * _MOST_RUNS + leg.first + run, 1)
+        streams = spawn(seed, stream + leg.first + run, 1)
         at = np.zeros(POSITIONS, np.int64)
         for stop, pulls in enumerate(leg.stops.tolist()):
             at[REPLICATE], at[BEGUN], at[CHECKED] = 0, stop > 0, 0

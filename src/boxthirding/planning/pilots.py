@@ -8,8 +8,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from boxthirding._checks import LARGEST_REWARD
+from boxthirding._sheets import Sheet
 from boxthirding._tables import read_sheet
-from boxthirding.errors import InvalidInput
+from boxthirding.errors import InvalidInput, UnreadableData
 from boxthirding.session.known import listed
 from boxthirding.session.labels import rows_of, unlabelled
 from boxthirding.types import Floats, Ints
@@ -20,8 +22,14 @@ Scores = str | PathLike[str] | Mapping[Any, Any] | Iterable[tuple[Any, Any]]
 SURE: Final = 1.2815515594457831
 """Standard deviations that chance exceeds once in ten."""
 
+FEWEST_ARMS: Final = 50
+"""Of a pilot that is to show spread."""
+
+_SMALLEST: Final = 1 / LARGEST_REWARD  # difference between scores: the square of a smaller one is 0
 _REPEATED = 30  # arms with a second score tell the noise within 15 %
-_FEWEST_ARMS = 50  # of a pilot that is to show spread
+_FEWEST_JUDGED = 8  # arms with repeats, before one of their scores is called wild; one arm in as many may be noisier
+_WILD = 20.0  # times the noise that a wild score is off
+_WILD_EACH = 10.0  # noise that scores of an arm may add to its squares
 
 
 @dataclass(frozen=True)
@@ -36,6 +44,8 @@ class Pilot:
     """Scores that are repeats: what the noise is estimated from."""
     zero_one: bool
     """Whether every score is 0 or 1, so that the noise follows from the mean."""
+    wild: tuple[Any, float] | None = None
+    """An arm with a score that is wildly off, and the score, if there is one."""
 
     @property
     def arms(self) -> int:
@@ -71,7 +81,7 @@ class Pilot:
 
     def pulls_to_show(self, deviation: float) -> int:
         """Return how many more pulls would show, in 9 of 10 pilots, true means of this standard deviation."""
-        arms = max(self.arms, _FEWEST_ARMS)
+        arms = max(self.arms, FEWEST_ARMS)
         room = 1 / (2 * SURE * math.sqrt(2 / (arms - 1))) - 1
         each = math.ceil(max(2.0, (self.noise / deviation) ** 2 / room))
         return max(arms * each - self.pulls, self.arms)
@@ -89,22 +99,71 @@ def read_pilot(scores: Scores, *, minimize: bool = False) -> Pilot:
         values = 1.0 - values if zero_one else -values
     counts = np.array([len(rows) for rows in by_arm.values()], np.int64)
     owner = np.repeat(np.arange(len(counts)), counts)
-    means = np.bincount(owner, values) / counts
+    firsts = values[np.cumsum(counts) - counts]
+    offsets = values - firsts[owner]  # exactly 0 where scores do not differ, whatever their decimals
+    means = np.bincount(owner, offsets) / counts
+    squares: Floats = np.bincount(owner, (offsets - means[owner]) ** 2).astype(float)
     freedom = int(counts.sum()) - len(counts)
-    noise = math.sqrt(float(((values - means[owner]) ** 2).sum()) / freedom)
-    return Pilot(counts, means, noise, freedom, zero_one)
+    noise = math.sqrt(float(squares.sum()) / freedom)
+    wild = None if zero_one else _wild(by_arm, counts, squares)
+    return Pilot(counts, firsts + means, noise, freedom, zero_one, wild)
+
+
+def _wild(by_arm: Mapping[Any, list[float]], counts: Ints, squares: Floats) -> tuple[Any, float] | None:
+    """Return the arm and the score that is wildly off, by the rule of `b3auto` (11); None, if there is none."""
+    repeated = np.flatnonzero(counts > 1)
+    variances = squares[repeated] / (counts[repeated] - 1)
+    if len(repeated) < _FEWEST_JUDGED:
+        return None
+    usual = float(np.quantile(variances, 1 - 1 / _FEWEST_JUDGED, method="lower"))
+    worst = int(np.argmax(squares))
+    if usual == 0 or squares[worst] <= (_WILD**2 + _WILD_EACH * counts[worst]) * usual:
+        return None
+    arm, scores = list(by_arm.items())[worst]
+    middle = float(np.median(scores))
+    return arm, max(scores, key=lambda score: abs(score - middle))
 
 
 def _rows(scores: Scores) -> list[tuple[Any, float]]:
     if not isinstance(scores, str | PathLike):
-        return [(row.label, row.reward) for row in listed(_pairs(scores))]
+        return [(row.label, row.reward) for row in listed(_checked_pairs(_pairs(scores)))]
     sheet = read_sheet(scores)
     score = "score" if sheet.has(["score"]) else "reward"
     if not sheet.has(["arm", score]):
         raise sheet.without("arm and score (or reward): rename them")
-    arms = sheet.column("arm")
     filled = [row for row, cells in enumerate(sheet.rows) if any(map(str.strip, cells))]  # spreadsheets add empty rows
-    return [(arms[row].strip(), sheet.number(row, score)) for row in filled]
+    return [(_arm(sheet, row), _score(sheet, row, score)) for row in filled]
+
+
+def _arm(sheet: Sheet, row: int) -> str:
+    label = sheet.cell(row, "arm").strip()
+    if not label:
+        raise UnreadableData(f"{sheet.place(row)}: arm is empty, but must name the arm that was scored")
+    return label
+
+
+def _score(sheet: Sheet, row: int, column: str) -> float:
+    score = sheet.number(row, column)
+    if abs(score) >= LARGEST_REWARD:
+        raise UnreadableData(
+            f"{sheet.place(row)}: {column} is {score:g}, but must be below {LARGEST_REWARD:g} in size: give scores in "
+            "a larger unit"
+        )
+    return score
+
+
+def _checked_pairs(scores: Any) -> Any:
+    """Refuse what is neither a mapping nor pairs, in the words of a pilot."""
+    shape = "must be a file, a DataFrame, {arm: [score, …]} or (arm, score) pairs"
+    if isinstance(scores, Mapping):
+        return scores
+    if isinstance(scores, bytes) or not isinstance(scores, Iterable):
+        raise InvalidInput(f"the pilot is {scores!r}, but {shape}")
+    pairs = list(scores)
+    for pair in pairs:
+        if not (isinstance(pair, tuple | list) and len(pair) == 2):  # noqa: PLR2004  # an arm and a score
+            raise InvalidInput(f"the pilot has {pair!r}, but {shape}")
+    return pairs
 
 
 def _pairs(scores: Any) -> Any:
@@ -141,4 +200,9 @@ def _check(by_arm: Mapping[Any, list[float]]) -> None:
         raise InvalidInput(
             f"every score of the pilot is {values.pop():g}, so it shows neither noise nor differences: score other "
             "arms, or on a finer scale"
+        )
+    if max(values) - min(values) < _SMALLEST:
+        raise InvalidInput(
+            f"the scores of the pilot differ by {max(values) - min(values):g} at most, but must differ by "
+            f"{_SMALLEST:g}: give them in a smaller unit"
         )

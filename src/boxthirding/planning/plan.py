@@ -13,9 +13,9 @@ from boxthirding.errors import InvalidInput
 from boxthirding.planning.answers import Granted, Known, Plan, Row
 from boxthirding.planning.beliefs import Belief, guessed, learned
 from boxthirding.planning.outcomes import Effort, Outcomes, simulated
-from boxthirding.planning.pilots import Pilot, Scores, read_pilot
+from boxthirding.planning.pilots import FEWEST_ARMS, Pilot, Scores, read_pilot
 from boxthirding.planning.summaries import NINE_IN_TEN, band_of_size, mean_and_doubt, sizes
-from boxthirding.planning.wishes import Wish, parse_wish, smallest, steps
+from boxthirding.planning.wishes import Chance, Wish, parse_wish, runs_to_tell, smallest, steps
 from boxthirding.types import Progress
 
 RATIOS: Final = (0.5, 1.0, 2.0, 4.0, 8.0)
@@ -31,10 +31,13 @@ _FAR: Final = (10, 100)  # pulls for each arm up to which a budget for a wish is
 _FAR_ENOUGH: Final = 20_000  # pulls, where arms are few
 _TOO_FAR: Final = 5_000_000  # pulls, where arms are many
 _PATIENCE: Final = 6  # times the usual effort, to look that far
+_BEYOND: Final = 1.4  # times the budget that grants a wish, as far as it was seen: runs that decide end there
+_FEWEST_TO_DECIDE: Final = 10  # runs under each belief that decide, where more would take too long
+_MOST_TO_DECIDE: Final = (12_000_000, 400_000_000)  # pulls of all runs that decide: with more than the fewest, ever
 
 # Under three seconds on two cores, or up to 45 without Numba: draws and runs, draws for each ratio where nothing is
 # known, and the most pulls of all runs together.
-_COMPILED: Final = (Effort(24, 8, 16), 6, 3_600_000)
+_COMPILED: Final = (Effort(28, 7, 14), 14, 3_600_000)
 _INTERPRETED: Final = (Effort(5, 10, 10), 2, 250_000)
 
 
@@ -72,7 +75,7 @@ def plan(  # noqa: PLR0913  # all but one have a default
         Pulls. Default: from a tenth of the number of arms to ten times as many; none where there is a wish.
     want : str, optional
         A wish, such as "top 1 % in 9 of 10 runs", "top 20 in 80 % of runs", "best in 1 of 2 runs" or "regret 0.05": the
-        smallest budget that grants it is found. Default: 9 of 10 runs.
+        smallest budget that grants it is found. Default: 9 of 10 runs; at most 99 of 100, without Numba 9 of 10.
     price : float, optional
         What a pull costs.
     seconds : float, optional
@@ -130,7 +133,7 @@ def plan(  # noqa: PLR0913  # all but one have a default
     if refused and not granted:
         raise refused[0]
     known = _known(given, scenes)
-    notes = [*map(str, refused), *_notes(asked.arms, known, given)]
+    notes = [*map(str, refused), *_notes(asked.arms, asked.wish, known, given)]
     return Plan(asked.arms, known, tuple(rows), tuple(granted), tuple(notes))
 
 
@@ -156,7 +159,7 @@ class _Asked:
         workers: int,
     ) -> None:
         self.arms = _checked_arms(arms)
-        self.wish = None if want is None else parse_wish(want, self.arms)
+        self.wish = None if want is None else _checked_wish(parse_wish(want, self.arms))
         self.budgets = self._budgets(budgets)
         for name, value in (("price", price), ("seconds", seconds)):
             if value is not None:
@@ -207,7 +210,7 @@ class _Asked:
             top1_chance=float((ranks <= self._top).mean()),
             arms_tried=float(np.nanmean(outcomes.tried[:, :, place])),
             winner_pulls=float(np.nanmean(outcomes.pulls[:, :, place])),
-            ratio=float(np.median([belief.noise / belief.spread for belief in beliefs])),
+            ratio=float(np.median([belief.ratio for belief in beliefs])),
             cost=None if self._price is None else budget * self._price,
             seconds=None if self._seconds is None else -(-budget // self._workers) * self._seconds,
         )
@@ -244,6 +247,16 @@ class _Simulation:
         effort = self._effort.fitted(max(budgets), _PATIENCE * self._most)
         return simulated(beliefs, self._arms, budgets, effort, self._seed, self._threads, self._tell)
 
+    def surer(self, beliefs: Sequence[Belief], outcomes: Outcomes, top: int, runs: int) -> Outcomes:
+        """Return outcomes with more runs, so many under all beliefs together, at budgets up to `top`."""
+        usual, ever = _MOST_TO_DECIDE
+        draws, each = len(beliefs), -(-runs // len(beliefs))
+        each = max(min(each, _FEWEST_TO_DECIDE), Effort(draws, each, 0).fitted(top, usual).replicates)
+        effort = Effort(draws, each, 0).fitted(top, ever)
+        budgets = outcomes.budgets[outcomes.budgets <= top].tolist()
+        rest = (self._seed, self._threads, self._tell, outcomes.runs)
+        return outcomes.joined(simulated(beliefs, self._arms, budgets, effort, *rest))
+
     def _tell_of_all(self, scene: Progress) -> None:
         """Tell how far all scenes together are; they are equally long."""
         if self._tell and scene.total:
@@ -263,6 +276,8 @@ def _granted(
     if found is None and _compile.available():
         outcomes = simulate.further(beliefs, asked.grid(far=True))
         found = smallest(wish, outcomes)
+    if found is not None and _compile.available():
+        found, outcomes = _decided(wish, found, beliefs, outcomes, simulate)
     if found is None:
         last = asked.row(outcomes, len(outcomes.budgets) - 1, beliefs)
         share, _ = mean_and_doubt(wish.granted(outcomes)[:, :, -1])
@@ -273,6 +288,18 @@ def _granted(
         )
     place = int(np.searchsorted(outcomes.budgets, found.budget))
     return Granted(wish.text, asked.row(outcomes, place, beliefs), found)
+
+
+def _decided(
+    wish: Wish, found: Chance | None, beliefs: Sequence[Belief], outcomes: Outcomes, simulate: _Simulation
+) -> tuple[Chance | None, Outcomes]:
+    """Look again near the budget that a few runs found, with as many as the wish takes, until they agree on one."""
+    top, last = 0, int(outcomes.budgets[-1])
+    while found is not None and found.budget > top:
+        top = min(last, max(found.budget, round(_BEYOND * found.budget)))
+        outcomes = simulate.surer(beliefs, outcomes, top, runs_to_tell(wish.share))
+        found = smallest(wish, outcomes)
+    return found, outcomes
 
 
 def _scenes(given: Pilot | tuple[float, float] | None, draws: int, few: int) -> list[list[Belief]]:
@@ -302,16 +329,27 @@ def _known(given: Pilot | tuple[float, float] | None, scenes: Sequence[Sequence[
     )
 
 
-def _notes(arms: int, known: Known, given: Pilot | tuple[float, float] | None) -> list[str]:
+def _notes(arms: int, wish: Wish | None, known: Known, given: Pilot | tuple[float, float] | None) -> list[str]:
     notes = []
-    if known.noise == 0:
-        notes.append(f"repeated scores do not differ, so {arms:,} pulls, one for each arm, find the best")
+    if wish is not None and wish.is_best:
+        notes.append(f"{wish.text!r} of {arms:,} arms: that is the best arm")
+    if (given.noise if isinstance(given, Pilot) else known.noise) == 0:
+        notes.append(
+            "repeated scores do not differ, so one pull of each arm is enough to find the best; the search takes a few "
+            "more, to see that there is no noise"
+        )
+    if isinstance(given, Pilot) and given.wild is not None:
+        arm, score = given.wild
+        notes.append(
+            f"arm {arm} has the score {score:g}, which is further from its others than 20 times the noise of most arms "
+            "explains, and makes noise and spread seem larger than they are: correct it, or leave it out"
+        )
     if isinstance(given, Pilot) and not known.shows_spread:
         notes.append(
             f"the {given.pulls:,} scores of the pilot cannot tell its arms apart: they differ no more than noise of "
             f"{known.noise:.3g} would make them. A good arm is at most about {known.spread_high:.2g} better than an "
             f"ordinary one; this plan takes {known.spread:.2g}, which is a guess. About {known.pulls_to_show:,} more "
-            "pulls would show it: score the same arms again, or more of them"
+            f"pulls would show it: {_how_to_score(given, known.pulls_to_show or 0)}"
         )
     if isinstance(given, Pilot):
         notes.append(
@@ -320,6 +358,13 @@ def _notes(arms: int, known: Known, given: Pilot | tuple[float, float] | None) -
     if not _compile.available():
         notes.append("without Numba fewer runs are simulated, and figures are coarser: pip install 'boxthirding[sim]'")
     return notes
+
+
+def _how_to_score(pilot: Pilot, more: int) -> str:
+    """Say which arms to score, so that so many more pulls show the spread."""
+    if pilot.arms >= FEWEST_ARMS:
+        return "score the same arms again"
+    return f"score {FEWEST_ARMS} arms, {round((pilot.pulls + more) / FEWEST_ARMS)} times each"
 
 
 def _given(
@@ -347,11 +392,22 @@ def _given(
 
 
 def _checked_arms(arms: int) -> int:
-    if whole("arms", arms, least=1) == 1:
+    if arms == 1:
         raise InvalidInput("arms is 1, but a choice is between two at least: one arm needs no search, and no plan")
+    whole("arms", arms, least=2)
     if arms > MOST_ARMS:
         raise InvalidInput(f"arms is {arms}, but a plan simulates at most {MOST_ARMS:,}: plan for that many of yours")
     return arms
+
+
+def _checked_wish(wish: Wish) -> Wish:
+    """Refuse a wish that the few runs without Numba cannot tell from certainty."""
+    if wish.share > NINE_IN_TEN and not _compile.available():
+        raise InvalidInput(
+            f"the wish is {wish.text!r}, but the few runs that are simulated without Numba cannot tell that from "
+            "certainty: wish for at most 9 of 10 runs, or pip install 'boxthirding[sim]'"
+        )
+    return wish
 
 
 def _minimizes(direction: str) -> bool:

@@ -3,7 +3,8 @@
 A shape is a normal number z, bent: `bent(z, shape)` has mean 0, standard deviation 1 and about the shape's skewness. It
 is the cube by which Wilson and Hilferty (1931) come close to a gamma distribution: its tail is that of a normal for
 skew 0 and of an exponential for skew 2. A negative skew is the mirror image, whose upper end is bounded. A long upper
-tail may also be a crowd below an end, as on a scale that has one: then the best are close together.
+tail may also be a crowd below an end, as on a scale that has one: then the best are close together. Or all means lie
+below an end, and their distance from it is a power of a uniform number: power 1 is the uniform distribution.
 """
 
 import math
@@ -23,6 +24,8 @@ class Shape(NamedTuple):
     skew: float
     crowd: float = math.inf
     """Where the upper tail begins to be a crowd, in standard deviations above the average; infinite: nowhere."""
+    power: float = 0.0
+    """By which means approach an end, the share of better arms to this power; 0: there is none."""
 
 
 PLAUSIBLE: Final = {
@@ -32,6 +35,9 @@ PLAUSIBLE: Final = {
     **{Shape(0.5, crowd): 2 for crowd in _CROWDS},
     **{Shape(1.0, crowd): 2 for crowd in _CROWDS},
     **{Shape(1.5, crowd): 1 for crowd in _CROWDS},
+    Shape(0.57, power=0.5): 1,
+    Shape(0.0, power=1.0): 2,
+    Shape(-0.64, power=2.0): 1,
 }
 """Each shape that is thought possible, and how plausible it is before anything is known."""
 
@@ -41,6 +47,7 @@ ONE_IN_TEN: Final = 1.2815515594457831
 _ROOM: Final = 1.5  # how far a crowd reaches, in units of how far above the average it begins
 _REACH: Final = 4.5  # |z| of the outermost node
 _NODES: Final = 91
+_erfc: Final = np.vectorize(math.erfc, otypes=[float])
 
 
 @lru_cache(maxsize=1)
@@ -77,6 +84,9 @@ def _standard(shape: Shape) -> tuple[float, float]:
 
 
 def _raw(z: Floats, shape: Shape) -> Floats:
+    if shape.power:
+        ended: Floats = -((_erfc(z / math.sqrt(2)) / 2) ** shape.power)
+        return ended
     if math.isinf(shape.crowd):
         return _cube(z, shape.skew)
     values, room = bent(z, Shape(shape.skew)), _ROOM * shape.crowd

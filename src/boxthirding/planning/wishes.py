@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from boxthirding._text import cut
 from boxthirding.errors import InvalidInput
 from boxthirding.planning.outcomes import Outcomes
 from boxthirding.planning.summaries import NINE_IN_TEN, band_of_chance, mean_and_doubt, rising
@@ -14,12 +15,21 @@ from boxthirding.types import Floats, Ints
 
 _EXAMPLES: Final = "write 'top 1 % in 9 of 10 runs', 'top 20 in 80 % of runs', 'best in 1 of 2 runs' or 'regret 0.05'"
 _MOST_SHARE: Final = 0.99
+_SHOWN: Final = 60  # letters of a wish with a number that is too long
 _STEPS_A_DECADE: Final = 24
+_NEAR: Final = 1.5  # times as large or as small: budgets whose doubts are pooled
+_FEWEST_RUNS: Final = 300
+_FAILURES: Final = 6  # expected, of all runs
 
-_NUMBER = r"\d+(?:\.\d+)?|\.\d+"
+_NUMBER = r"(?:\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?|\.\d+)(?:e[+-]?\d+)?"
+_PERCENT = r"(?:%|per\s?cent)"
+_AT_MOST = r"(?:(?:of\s+)?at\s+most\s+|of\s+|[<≤]=?\s*)?"
+_OF_RUNS = (
+    rf"(?P<some>{_NUMBER})\s*(?:/|(?:out\s+)?of)\s*(?P<all>{_NUMBER})|(?P<share>{_NUMBER})\s*{_PERCENT}(?:\s+of)?"
+)
 _GRAMMAR: Final = re.compile(
-    rf"(?:the\s+)?(?:(?P<best>best)|top\s+(?P<top>{_NUMBER})\s*(?P<percent>%)?|regret\s+(?P<regret>{_NUMBER}))"
-    rf"(?:\s+in\s+(?:(?P<some>{_NUMBER})\s+of\s+(?P<all>{_NUMBER})|(?P<share>{_NUMBER})\s*%(?:\s+of)?)(?:\s+runs?)?)?",
+    rf"(?:the\s+)?(?:(?P<best>best)|top(?:\s*|-)(?P<top>{_NUMBER})\s*(?P<percent>{_PERCENT})?"
+    rf"|regret\s+{_AT_MOST}(?P<regret>{_NUMBER}))(?:\s+in\s+(?:{_OF_RUNS})(?:\s+runs?)?)?\s*\.?",
     re.IGNORECASE,
 )
 
@@ -33,6 +43,8 @@ class Wish:
     of_rank: bool
     """Whether it is about the rank of the answer, or about its regret."""
     limit: float
+    is_best: bool = False
+    """Whether it is for a share of arms that comes down to the best one."""
 
     def granted(self, outcomes: Outcomes) -> Floats:
         """Return where runs grant it: 1, 0, or NaN where a run has ended before, [D, R, S]."""
@@ -64,17 +76,25 @@ def parse_wish(text: Any, arms: int) -> Wish:
         raise InvalidInput(f"the wish is {text!r}, but must be one that can be read: {_EXAMPLES}")
     share = _share(found, text)
     if found["regret"] is not None:
-        return Wish(text, share, of_rank=False, limit=float(found["regret"]))
-    return Wish(text, share, of_rank=True, limit=_rank(found, text, arms))
+        return Wish(text, share, of_rank=False, limit=_number(found["regret"], text))
+    rank = _rank(found, text, arms)
+    return Wish(text, share, of_rank=True, limit=rank, is_best=rank == 1 and found["percent"] is not None)
+
+
+def _number(digits: str, text: str) -> float:
+    number = float(digits.replace(",", ""))
+    if math.isinf(number):
+        raise InvalidInput(f"the wish is {cut(text, _SHOWN)!r}, but has a number beyond all bounds: {_EXAMPLES}")
+    return number
 
 
 def _share(found: re.Match[str], text: str) -> float:
     share = NINE_IN_TEN
     if found["some"] is not None:
-        runs = float(found["all"])
-        share = float(found["some"]) / runs if runs else math.inf
+        runs = _number(found["all"], text)
+        share = _number(found["some"], text) / runs if runs else math.inf
     elif found["share"] is not None:
-        share = float(found["share"]) / 100
+        share = _number(found["share"], text) / 100
     if not 0 < share < 1:
         raise InvalidInput(
             f"the wish is {text!r}, but runs are noisy and no budget makes them all end alike: wish for more than "
@@ -89,7 +109,7 @@ def _share(found: re.Match[str], text: str) -> float:
 
 
 def _rank(found: re.Match[str], text: str, arms: int) -> int:
-    size = 1.0 if found["best"] else float(found["top"])
+    size = 1.0 if found["best"] else _number(found["top"], text)
     if found["percent"]:
         rank = max(1, math.floor(size * arms / 100 + 1e-9)) if size > 0 else 0
     elif size.is_integer():
@@ -115,12 +135,19 @@ def steps(least: int, most: int) -> list[int]:
     return sorted({int(float(f"{budget:.1e}")) for budget in np.geomspace(least, most, count).tolist()})
 
 
+def runs_to_tell(share: float) -> int:
+    """Return how many runs tell a share from certainty: enough for several that do not grant the wish.
+
+    >>> runs_to_tell(0.9), runs_to_tell(0.99)
+    (300, 600)
+    """
+    return max(_FEWEST_RUNS, round(_FAILURES / (1 - share)))
+
+
 def smallest(wish: Wish, outcomes: Outcomes) -> Chance | None:
     """Return the smallest budget that grants a wish; None, if none does."""
-    granted = wish.granted(outcomes)
-    pairs = [mean_and_doubt(granted[:, :, place]) for place in range(len(outcomes.budgets))]
-    chances = rising(np.array([chance for chance, _ in pairs]))
-    bands = [band_of_chance(chance, doubt) for chance, (_, doubt) in zip(chances.tolist(), pairs, strict=True)]
+    chances, doubts = _chances(wish.granted(outcomes), outcomes.budgets)
+    bands = [band_of_chance(*pair) for pair in zip(chances.tolist(), doubts.tolist(), strict=True)]
     place = _first(chances, wish.share)
     if place is None:
         return None
@@ -132,6 +159,27 @@ def smallest(wish: Wish, outcomes: Outcomes) -> Chance | None:
         _budget_at(outcomes.budgets, _first(high, wish.share)) or int(outcomes.budgets[place]),
         _budget_at(outcomes.budgets, _first(low, wish.share)),
     )
+
+
+def _chances(granted: Floats, budgets: Ints) -> tuple[Floats, Floats]:
+    """Return the chance at each budget and its doubt, from what runs granted, [D, R, S].
+
+    Chances rise with the budget, but for luck, and are made to. How far beliefs differ, in units of how far runs do, is
+    pooled over budgets up to half as large again, or that much smaller: alone, each of them is uncertain.
+    """
+    runs = (~np.isnan(granted)).sum(axis=(0, 1))
+    pairs = np.array([mean_and_doubt(granted[:, :, place]) for place in range(len(budgets))])
+    chances = rising(pairs[:, 0])
+    scatter = _scatter(pairs[:, 0], runs)
+    near = np.abs(np.log(budgets[:, None] / budgets)) <= math.log(_NEAR) + 1e-9
+    pooled = near @ (runs * pairs[:, 1] ** 2 / scatter) / (near @ runs)
+    return chances, np.sqrt(np.maximum(pooled, 1 / runs) * _scatter(chances, runs))
+
+
+def _scatter(chances: Floats, runs: Ints) -> Floats:
+    """Return the variance of a run that is granted or not; never 0, since what all runs do another one may not."""
+    likely = (runs * chances + 1) / (runs + 2)
+    return likely * (1 - likely)
 
 
 def _first(values: Floats, least: float) -> int | None:

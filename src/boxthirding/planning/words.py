@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from boxthirding._text import counted
 from boxthirding.planning.answers import Granted, Plan, Row
 
 _MINUTE: Final = 60
@@ -72,7 +73,7 @@ def _table(rows: Sequence[Row], *, by_ratio: bool) -> str:
 def in_a_sentence(plan: Plan) -> str:
     """Say what the middle budget gives, as one would tell a colleague."""
     row = plan.rows[len(plan.rows) // 2]
-    return f"With {row.budget:,} pulls, expect {standing(row.rank)} of {plan.arms:,}"
+    return f"With {counted(row.budget, 'pull')}, expect {standing(row.rank)} of {plan.arms:,}"
 
 
 def _sentence(one: Granted, plan: Plan) -> str:
@@ -82,7 +83,7 @@ def _sentence(one: Granted, plan: Plan) -> str:
     costs = [f"{row.cost:,.2f}"] if row.cost is not None else []
     costs += [duration(row.seconds)] if row.seconds is not None else []
     return (
-        f"{ratio}{one.want}: {row.budget:,} pulls{' (' + ', '.join(costs) + ')' if costs else ''}; between "
+        f"{ratio}{one.want}: {counted(row.budget, 'pull')}{' (' + ', '.join(costs) + ')' if costs else ''}; between "
         f"{found.budget_low:,} and {high} for what is not known.\n  Expected there: {share(found.chance)} of runs "
         f"({share(found.chance_low)} to {share(found.chance_high)}), mean regret {row.regret:.3g} "
         f"({row.regret_low:.2g} to {row.regret_high:.2g}), {standing(row.rank)}."
