@@ -95,6 +95,20 @@ def test_ucb_e_over_rows_stands_beside_the_policies_and_knows_all_in_the_end(mat
     ] * 2
 
 
+def test_ucb_e_over_rows_tells_how_far_it_is(matrix):
+    heard = []
+    Replay(matrix, ["ucbe-rows"], [0.25], replicates=5).run(progress=heard.append)
+    assert [(one.done, one.total) for one in heard] == [(done, 5) for done in range(6)]
+    assert {one.note for one in heard} == {"ucbe-rows"}
+
+
+def test_a_seed_or_a_number_of_threads_that_is_none_is_refused(matrix):
+    with pytest.raises(InvalidInput, match="seed is -1, but must be at least 0"):
+        Replay(matrix, ["ucbe-rows"], [0.1], seed=-1)
+    with pytest.raises(InvalidInput, match="threads is 0, but must be at least 1"):
+        Replay(matrix, ["ucbe-rows"], [0.1]).run(threads=0, progress=False)
+
+
 def test_ties_between_rows_are_not_broken_by_their_number():
     firsts = {next(RowsUCBE().evaluated(np.ones((5, 40)), np.random.default_rng(seed)))[0] for seed in range(60)}
     assert firsts == set(range(5))
@@ -107,6 +121,9 @@ def test_ties_between_rows_are_not_broken_by_their_number():
         ("ucbe-rows:batch=many", "batch=many, but batch must be a number"),
         ("ucbe-rows:batch=0", "batch is 0"),
         ("ucbe-rows:exploration=-1", "exploration is -1.0"),
+        ("ucbe-rows:batch=2.5", "batch is 2.5, but must be a whole number"),
+        ("ucbe-rows:batch=4,batch=8", "gives batch twice, but each key counts once"),
+        ("UCBE-rows", "but is written in small letters: did you mean 'ucbe-rows'"),
     ],
 )
 def test_a_wrong_ucb_e_is_refused(matrix, policy, message):

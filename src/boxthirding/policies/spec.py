@@ -95,18 +95,7 @@ def parse_policy(
     """
     name, cls, rest = _chosen(spec)
     known = {field.name: field for field in fields(cls) if field.init}
-    values: dict[str, Any] = {}
-    for pair in filter(None, rest.split(",")):
-        key, equals, text = pair.partition("=")
-        if not equals:
-            raise InvalidInput(f"policy {spec!r} has {pair!r}, but after the colon come key=value pairs")
-        if key not in known:
-            exist = f"its keys are {', '.join(known)}" if known else "it has none"
-            close = did_you_mean(key, known)
-            raise InvalidInput(f"policy {name} has no key {key!r}: {exist}{f'; {close}' if close else ''}")
-        if key in values:
-            raise InvalidInput(f"policy {spec!r} gives {key} twice, but each key counts once")
-        values[key] = _value(name, known[key], text)
+    values = values_of(spec, name, cls, rest)
     if values.get("exploration") != "oracle":
         hardness = None  # no other policy is told
     for key, value in {"budget": budget, "sigma": sigma, "hardness": hardness}.items():
@@ -121,6 +110,24 @@ def parse_policy(
         raise InvalidInput(f"policy {name} must be told {' and '.join(missing)}: write {name}:{missing[0]}=…")
     policy: Policy = cls(**values)
     return policy
+
+
+def values_of(spec: str, name: str, cls: type[Any], rest: str) -> dict[str, Any]:
+    """Return the values that the key=value pairs of a SPEC give the fields of a dataclass."""
+    known = {field.name: field for field in fields(cls) if field.init}
+    values: dict[str, Any] = {}
+    for pair in filter(None, rest.split(",")):
+        key, equals, text = pair.partition("=")
+        if not equals:
+            raise InvalidInput(f"policy {spec!r} has {pair!r}, but after the colon come key=value pairs")
+        if key not in known:
+            exist = f"its keys are {', '.join(known)}" if known else "it has none"
+            close = did_you_mean(key, known)
+            raise InvalidInput(f"policy {name} has no key {key!r}: {exist}{f'; {close}' if close else ''}")
+        if key in values:
+            raise InvalidInput(f"policy {spec!r} gives {key} twice, but each key counts once")
+        values[key] = _value(name, known[key], text)
+    return values
 
 
 def to_be_told(spec: str) -> frozenset[str]:

@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from boxthirding._checks import whole
+from boxthirding._progress import listener
 from boxthirding.errors import InvalidInput
 from boxthirding.policies.spec import as_policy, to_be_told, written
 from boxthirding.runs.matrices import Matrix
@@ -88,24 +89,28 @@ class Replay:
                     f"policy {policy} is given {policies.count(policy)} times, but counts once: leave one out"
                 )
         self.matrix = matrix
-        self.replicates, self.seed = whole("the number of replicates", replicates, least=1), seed
+        self.replicates = whole("the number of replicates", replicates, least=1)
+        self.seed = whole("seed", seed, least=0)
         self.left_out: list[str] = []
         """Which policies are left out at which share, and why."""
         self._parts = self._planned(policies, tuple(sorted(set(shares))))
 
     def run(self, *, threads: int | None = None, progress: bool | Callable[[Progress], None] = True) -> list[Pick]:
         """Run all of it; return a row for each share and policy, share by share, policies as they were given."""
+        if threads is not None:
+            whole("threads", threads, least=1)
+        tell = listener(progress=progress)
         settings = [part.setting for part in self._parts if isinstance(part.setting, Setting)]
         simulated = iter(sweep(settings, threads=threads, progress=progress) if settings else ())
         runs = [
-            next(simulated) if isinstance(part.setting, Setting) else self._over_rows(part.setting, part.shares)
+            next(simulated) if isinstance(part.setting, Setting) else self._over_rows(part.setting, part.shares, tell)
             for part in self._parts
         ]
         return _picks(self.matrix, self._parts, runs)
 
-    def _over_rows(self, policy: RowsUCBE, shares: tuple[float, ...]) -> Run:
+    def _over_rows(self, policy: RowsUCBE, shares: tuple[float, ...], tell: Callable[[Progress], None] | None) -> Run:
         pulls = sorted({_pulls(self.matrix, share) for share in shares})
-        return policy.run(self.matrix.scores, pulls, self.replicates, self.seed)
+        return policy.run(self.matrix.scores, pulls, self.replicates, self.seed, tell)
 
     def _planned(self, policies: Sequence[str], shares: tuple[float, ...]) -> list[_Part]:
         """Return what to run: once for all shares, or once for each, where the policy must know the budget."""

@@ -7,8 +7,8 @@ row; here they go by luck. Their other algorithm, which fills in the matrix by a
 """
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from time import perf_counter
 from typing import ClassVar
 
@@ -16,8 +16,9 @@ import numpy as np
 
 from boxthirding._checks import not_negative, whole
 from boxthirding.errors import InvalidInput
+from boxthirding.policies.spec import values_of
 from boxthirding.sim import Run
-from boxthirding.types import Floats, Ints
+from boxthirding.types import Floats, Ints, Progress
 
 
 @dataclass(frozen=True)
@@ -41,18 +42,11 @@ class RowsUCBE:
         (RowsUCBE(exploration=1.0, batch=8), None)
         """
         name, _, rest = spec.partition(":")
-        if name != cls.name:
-            return None
-        values: dict[str, float] = {}
-        for pair in filter(None, rest.split(",")):
-            key, _, text = pair.partition("=")
-            if key not in {part.name for part in fields(cls)}:
-                raise InvalidInput(f"policy {name} has no key {key!r}: its keys are exploration, batch")
-            try:
-                values[key] = int(text) if key == "batch" else float(text)
-            except ValueError:
-                raise InvalidInput(f"policy {name} has {key}={text}, but {key} must be a number") from None
-        return cls(**values)  # type: ignore[arg-type]  # a batch is an int
+        if name == cls.name:
+            return cls(**values_of(spec, name, cls, rest))
+        if name.lower() == cls.name:
+            raise InvalidInput(f"policy is {name!r}, but is written in small letters: did you mean {cls.name!r}?")
+        return None
 
     def evaluated(self, scores: Floats, rng: np.random.Generator) -> Iterator[tuple[int, Ints]]:
         """Yield rows with the examples on which they are evaluated, batch by batch, until all are complete."""
@@ -91,12 +85,26 @@ class RowsUCBE:
             totals[row] += batch.sum()
         return found
 
-    def run(self, scores: Floats, checkpoints: Sequence[int], replicates: int, seed: int) -> Run:
+    def run(
+        self,
+        scores: Floats,
+        checkpoints: Sequence[int],
+        replicates: int,
+        seed: int,
+        tell: Callable[[Progress], None] | None = None,
+    ) -> Run:
         """Run replicates, each in a random order of its own."""
         began = perf_counter()
-        picked = np.array(
-            [self.recommended(scores, checkpoints, np.random.default_rng((seed, one))) for one in range(replicates)]
-        )
+        rows = []
+        for done in range(replicates):
+            if tell:
+                spent = perf_counter() - began
+                left = spent * (replicates - done) / done if done else None
+                tell(Progress(done, replicates, "replicates", spent, left, self.name))
+            rows.append(self.recommended(scores, checkpoints, np.random.default_rng((seed, done))))
+        if tell:
+            tell(Progress(replicates, replicates, "replicates", perf_counter() - began, 0.0, self.name))
+        picked = np.array(rows)
         means = np.nanmean(scores, axis=1)
         regret = means.max() - means[picked]
         idle = np.zeros(replicates, np.int64)
