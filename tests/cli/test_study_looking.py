@@ -103,7 +103,7 @@ def test_the_story_of_an_arm_is_told(monkeypatch, width):
     text = " ".join(map(str.strip, lines))
     number = int(best.label.split()[1])
     assert lines[0] == best.label
-    assert f"mean {best.mean:.4g} of {best.pulls} pulls; in box" in text
+    assert f"mean {best.mean:.4g} of {best.pulls} pulls; at level" in text
     assert f"mass {100 + number}.5, supplier S{number % 3} after" in text
     assert text.count("after ") == len(story.steps)
     last = story.steps[-1]

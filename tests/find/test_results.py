@@ -223,7 +223,7 @@ def test_one_arm_in_the_race_is_not_said_to_be_several():
         "1 of 100,000 arms could still be returned; it is a top-1 % arm with probability 1 %"
     )
     assert str(found.session.why(found.label)).splitlines() == [
-        f"{found.label}: 1 pull, mean {found.label:,}; in box (0, 0); in the final, 1 of 1 by lower bound; the answer",
+        f"{found.label}: 1 pull, mean {found.label:,}; at level 0, new here; place 1 of 1 in the final; the answer",
         "  after 0 pulls: introduced at level 0",
     ]
 
