@@ -15,7 +15,6 @@ import boxthirding as b3
 from boxthirding.errors import InvalidInput
 from boxthirding.policies import Chase
 from boxthirding.policies.boxes import SEEN
-from boxthirding.policies.chase import LEAD
 from boxthirding.policies.final import CENTRE, CREDIT, RATIO, SIGMA
 from boxthirding.rewards import Gaussian, captions
 from boxthirding.testing import PolicyContract
@@ -39,7 +38,7 @@ class Chasing(Jobs):
 
 def pair(n_arms, seed, capacity):
     live = Chasing(n_arms, seed, capacity)
-    return live, ChaseReference(n_arms, Stream(live.ties()), LEAD)
+    return live, ChaseReference(n_arms, Stream(live.ties()), lead=0.3)
 
 
 def follow_the_reference(n_arms, pulls, rewards, seed, capacity=1):

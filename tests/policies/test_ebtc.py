@@ -31,6 +31,10 @@ def pair(policy, n_arms, seed, capacity=1):
     return live, EbtcReference(n_arms, policy.epsilon, policy.beta, policy.subset, Stream(live.ties()))
 
 
+def test_defaults_are_those_that_are_documented():
+    assert (EBTC().epsilon, EBTC().beta) == (0.1, 0.5)
+
+
 @EXAMPLES
 @given(
     policy=POLICIES,

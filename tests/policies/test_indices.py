@@ -48,6 +48,11 @@ def pair(policy, n_arms, seed, capacity=1):
     return live, ListReference(n_arms, bound, policy.batch, policy.subset, Stream(live.ties()))
 
 
+def test_defaults_are_those_that_are_documented():
+    assert (KLUCB().low, KLUCB().high, KLUCB().delta) == (0, 1, 0.05)
+    assert LilUCB(1.0).delta == 0.05
+
+
 @EXAMPLES
 @given(
     policy=POLICIES,

@@ -1,7 +1,7 @@
 """Adaptive Box Thirding (b3auto): boxes of three and a final among the best, told neither the budget nor the noise.
 
     1. Boxes. Arms meet in boxes of three; the best is lifted, the middle one shifted, the worst discarded (S6). The
-       highest level comes first, and on it the most deferred box; when none holds three, a new arm is met. [Growth 2
+       highest level comes first, and on it the most deferred box; when none holds three, a new arm is tried. [Growth 2
        instead of r₀: .982, quiet .361]
     2. Nothing is thrown away. An arm's mean is that of all its pulls, and a lift to level l only tops them up to
        max(1, ⌈t₀ r₀^l⌉). [Every lift afresh: 1.345; pooled, not topped up: 1.062]
@@ -17,11 +17,11 @@
        levels: bounded top 1.048]
     6. Its turns. Among the k finalists with the largest mean - 2σ/√n, the one with the largest mean + σ/√n is pulled;
        k = 1, 2, 4, … until it covers the final, then 1 again. A pull in flight counts in the latter n. Equals are told
-       apart by a number drawn when an arm is met. [k covers the final at once: .985, 128 arms 1.064]
+       apart by a number drawn when an arm is tried. [k covers the final at once: .985, 128 arms 1.064]
     7. When it is clear. If no finalist's upper bound exceeds the largest lower bound by more than half the standard
        deviation of the finalists' means, what the final had earned is forgone, and the boxes go on. [Never clear:
        .981, quiet .594]
-    8. When every arm has been met, the boxes close; all arms are in the final, which needs no earning, and the upper
+    8. When every arm has been tried, the boxes close; all arms are in the final, which needs no earning, and the upper
        bound is mean + 2σ/√n. Arms that are added open the boxes again. [Boxes stay open: 128 arms 1.079, 1,024 arms
        1.522]
     9. The answer, over all arms: the largest m + (mean - m) n/(n + ρ²) - σ/√(n + ρ²); without noise, the largest mean.

@@ -3,7 +3,7 @@
     1. New arms are pulled once.
     2. The chase. An arm keeps up while its mean - 0.3 σ/√n is at least the leader's mean (9). The one with the largest
        such value gets half as many pulls as it has had, rounded up. Only the final pulls the leader. When no arm keeps
-       up, a new one is met.
+       up, a new one is tried.
     3. Noise. σ² is the pooled variance within arms. While arms are unseen and repeats of the final, those in flight
        included, number at most log₂(t) - 2 after t results, the leader is pulled again, before all else.
     4. Spread. ρ, the noise in units of what sets arms apart, is that of b3auto (its rule 4).
@@ -11,7 +11,7 @@
     6. Its turns are those of b3auto.
     7. When no arm's upper bound exceeds the largest lower bound by more than σ/3, it is clear: what the final had
        earned is forgone, and the chase goes on.
-    8. When every arm has been met, the chase ends; the final needs no earning, and the upper bound is mean + 2σ/√n.
+    8. When every arm has been tried, the chase ends; the final needs no earning, and the upper bound is mean + 2σ/√n.
        Arms that are added open the chase again.
     9. The leader, which is also the answer, has the largest m + (mean - m) n/(n + k) - 2σ/√(n + k), k = (ρ/1.8)², over
        all arms; without noise, the largest mean.
