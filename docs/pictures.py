@@ -23,6 +23,7 @@ from rich.text import Text
 
 import boxthirding as b3
 from boxthirding.report import log_spaced, plot_regret
+from boxthirding.report.leaderboard.suites import SUITES
 from boxthirding.rewards import Gaussian, captions
 from boxthirding.sim import Setting, sweep
 
@@ -122,8 +123,9 @@ def comparison() -> None:
 
 
 def leaderboard() -> None:
-    """Draw the leaderboard with few replicates."""
-    _run("leaderboard", "--replicates", "20", "--out", "leaderboard")
+    """Draw the leaderboard of every suite with few replicates; its page shows the standings, too."""
+    for suite in SUITES:
+        _run("leaderboard", "--suite", suite, "--replicates", "20", "--out", f"leaderboard-{suite}")
 
 
 def reproduction() -> None:

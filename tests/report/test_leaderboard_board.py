@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from itertools import pairwise
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -147,6 +148,16 @@ def test_the_legend_looks_as_what_is_drawn():
     }
     assert list(looks) == ["told nothing", "told the budget (T) or the noise (σ)", "cannot run in every cell"]
     assert set(looks.values()) == points
+
+
+def test_names_beside_a_small_panel_do_not_overlap():
+    specs = ("ash:subset=doubling", "lilucb:subset=doubling", "ebtc:subset=doubling", "sh:growth=1.7,mode=paper", "b3")
+    regrets = {(cell, spec): 0.1 + SPREAD for cell in (SMALL, SILENT) for spec in specs}
+    figure = draw(Board((SMALL, SILENT), tuple(map(Entrant.of, specs)), regrets), FACTS)
+    figure.draw_without_rendering()
+    panel = figure.axes[1]
+    boxes = sorted((label.get_window_extent() for label in panel.get_yticklabels()), key=lambda box: box.y0)
+    assert all(lower.y1 <= upper.y0 for lower, upper in pairwise(boxes))
 
 
 def test_the_mark_of_a_tie_goes_by_the_interval_that_is_printed():

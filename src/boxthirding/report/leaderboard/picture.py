@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 _WIDTH: Final = 5.4  # inches: letters of 10 points can be read on a phone
 _ROW: Final = 0.44  # inches of a policy over all cells, its name above its interval
-_SMALL_ROW: Final = 0.25  # in a panel of a group
+_LINE: Final = 0.17  # of a line of a name beside a panel of a group
+_SMALL_ROW: Final = 0.25  # of a policy in such a panel, at least
 _BESIDE: Final = 0.75  # of a panel's title and axis
 _ABROAD: Final = 1.75  # of the title above everything and the legend below
 _ACROSS: Final = 2  # groups side by side
@@ -33,7 +34,8 @@ def draw(board: Board, facts: Facts) -> "Figure":
     """Draw the standings, best first."""
     groups = [group for group in board.groups if group is not None]
     rows, down = len(board.ranking), ceil(len(groups) / _ACROSS)
-    heights = (_BESIDE + _ROW * rows, (_BESIDE + _SMALL_ROW * rows) * down)
+    lines = max(len(_broken(entrant.spec).splitlines()) for entrant in board.ranking)
+    heights = (_BESIDE + _ROW * rows, (_BESIDE + max(_SMALL_ROW, _LINE * lines) * rows) * down)
     figure = canvas(_WIDTH, _ABROAD + sum(heights))
     above, below = figure.subfigures(2, 1, squeeze=False, height_ratios=heights).flat
     _draw_all(above.add_subplot(), board)
