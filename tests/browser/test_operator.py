@@ -101,6 +101,7 @@ def test_a_newcomer_gets_from_an_empty_server_to_a_rated_contest_and_its_export(
     page.get_by_label("Name of the study").fill("my contest")
     page.get_by_role("button", name="Make the study").click()
     url = page.get_by_label("Rating link", exact=True).input_value()
+    page.get_by_text("It works on this computer only.").wait_for()
     assert page.get_by_alt_text("The rating link as a QR code").evaluate(DECODED) > 100
     page.get_by_role("link", name="Go to the study").click()
     page.get_by_text("No one has rated yet.").wait_for()
@@ -302,7 +303,31 @@ def test_what_is_missing_or_wrong_in_the_form_is_said_in_words(operator, server)
     page.get_by_label("Question").fill("How good?")
     page.get_by_label("Name of the study").fill("a/b")
     make.click()
-    page.get_by_text('Name is "a/b", but must be text in one line without a slash').wait_for()
+    page.get_by_text("The name is “a/b”: write one without a slash.").wait_for()
+    expect(page.get_by_label("Name of the study")).to_be_focused()
+    page.get_by_label("Name of the study").fill("good")
+    for label, wrong, said in (
+        ("Ratings of one rater, at most", "2.5", "write a whole number, 1 or more."),
+        ("Ratings of one rater, at most", "0", "The number of ratings of one rater is “0”"),
+        ("Ratings of one rater, at most", "200000", "write at most 100,000."),
+        ("Where raters go at the end", "nonsense", "write an address that begins with https://, or nothing."),
+    ):
+        field = page.locator("details").get_by_label(label)
+        field.evaluate("(one, text) => { one.value = text; }", wrong)  # also in a part that is closed
+        make.click()
+        page.locator("#problem").get_by_text(said).wait_for()
+        expect(field).to_be_focused()
+        field.fill("")
+    page.get_by_role("radio", name="Pictures").check()
+    page.locator("#pictures").set_input_files({"name": "fake.png", "mimeType": "image/png", "buffer": b"no picture"})
+    make.click()
+    page.get_by_text("The picture fake.png cannot be used: the upload of 10 bytes is no PNG").wait_for()
+    page.get_by_role("radio", name="A CSV file").check()
+    page.locator("#sheet").set_input_files({"name": "twice.csv", "mimeType": "text/csv", "buffer": b"caption\na\na\n"})
+    page.locator("#sheet-shown table").wait_for()
+    assert page.get_by_text("The other columns are kept").count() == 0
+    make.click()
+    page.get_by_text("delete one of the two rows, or choose another column as the label.").wait_for()
     assert [text for text in page.wrong if LOADED not in text] == []
 
 
@@ -358,9 +383,16 @@ def test_an_arm_tells_its_climb_and_its_ratings_are_corrected_and_it_is_withdraw
     before = server.call("GET", "/studies/captions/arm?label=good")["mean"]
     dialog.get_by_role("button", name="Correct").first.click()
     dialog.get_by_label("The right answer").select_option(label="unfunny")
+    page.keyboard.press("Escape")  # which leaves the rating as it is, and the dialog open
+    expect(dialog.get_by_role("button", name="Correct").first).to_be_focused()
+    dialog.get_by_role("button", name="Correct").first.click()
+    dialog.get_by_label("The right answer").select_option(label="unfunny")
     dialog.get_by_role("button", name="Save").click()
     page.get_by_text("Corrected.").wait_for()
-    assert server.call("GET", "/studies/captions/arm?label=good")["mean"] < before == 1
+    arm = server.call("GET", "/studies/captions/arm?label=good")
+    assert arm["mean"] < before == 1
+    expect(dialog).to_contain_text(f"Mean {arm['mean']:.3f} of {arm['pulls']} ratings.")
+    expect(dialog.locator("details")).to_contain_text(f"Now: {arm['place']}.")
     dialog.get_by_role("button", name="Withdraw this arm").click()
     page.get_by_role("dialog").last.get_by_role("button", name="Withdraw", exact=True).click()
     page.get_by_role("dialog").first.wait_for(state="detached")

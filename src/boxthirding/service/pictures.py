@@ -31,7 +31,7 @@ def keep(records: Records, data: bytes) -> Picture:
         raise Refusal(
             415,
             f"the upload of {len(data):,} bytes is no PNG, JPEG, WebP or GIF by its first bytes",
-            "save the picture as one of these, and send that file",
+            "save the picture as one of these, and upload that file",
         )
     picture = Picture(hashlib.sha256(data).hexdigest()[:_DIGITS], kind, data)
     records.put_new(KIND, Record(picture.id, time.time(), data))

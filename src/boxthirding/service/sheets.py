@@ -34,7 +34,8 @@ def arms_of(sheet: Sheet, label: str | None, known: str | None) -> tuple[dict[La
             way = "fill it in, delete the row, or choose another column as the label"
             raise UnreadableData(f"{sheet.place(row)}: {of_label} is empty, so raters would see nothing: {way}")
         if name in arms:
-            raise UnreadableData(f"{sheet.place(row)}: the label {name!r} is there already, but must be unique")
+            way = "delete one of the two rows, or choose another column as the label"
+            raise UnreadableData(f"{sheet.place(row)}: the label {name!r} is there already, but must be unique: {way}")
         others = {column: cell for column, cell in sheet.texts(row).items() if column not in (of_label, of_known)}
         arms[name] = others or name
         if of_known is not None and sheet.cell(row, of_known).strip():

@@ -125,10 +125,7 @@ export function start(section, study) {
   async function open(key) {
     let arm, results;
     try {
-      [arm, { results }] = await Promise.all([
-        study.call("GET", `/arm${query({ key, brief: true })}`),
-        resultsOf(key),
-      ]);
+      [arm, { results }] = await read(key);
     } catch (problem) {
       note(problem.message);
       return;
@@ -136,19 +133,25 @@ export function start(section, study) {
     const picture = climb(arm.steps);
     const text = named(arm);
     const isLong = text.length > TITLE;
-    const now = arm.place ? element("p", {}, `Now: ${localized(arm.place)}.`) : "";
+    const facts = element("p");
+    const now = element("p");
+    function tell({ mean: average, pulls, skipped, place }) {
+      facts.textContent = `${average === null ? "Not tried yet." : `Mean ${mean(average)} of ${counted(pulls, "rating")}.`}${skipped ? ` Skipped by ${counted(skipped, "rater")}.` : ""}`;
+      now.textContent = place ? `Now: ${localized(place)}.` : "";
+    }
+    tell(arm);
     const isOut = arm.place === "withdrawn";
     const dialog = ask({
       title: isLong ? `${text.slice(0, TITLE)}…` : text,
       content: [
         isLong ? element("p", {}, text) : null,
         arm.picture ? element("img", { class: "arm-shown", src: `${API}/pictures/${arm.picture}`, alt: text }) : null,
-        element("p", {}, arm.mean === null ? "Not tried yet." : `Mean ${mean(arm.mean)} of ${counted(arm.pulls, "rating")}. `, arm.skipped ? `Skipped by ${counted(arm.skipped, "rater")}.` : null),
+        facts,
         picture ? element("h3", {}, "Its climb") : null,
         picture,
         arm.steps.length ? element("details", {}, element("summary", {}, "In words"), story(arm.steps), now) : now,
         results.length ? element("h3", {}, results.length < RATINGS ? "Its ratings" : `Its last ${count(RATINGS)} ratings`) : null,
-        ratingsOf(key, results),
+        ratingsOf(key, results, tell),
         study.isOperator && !isOut && study.view.status !== "finished"
           ? element("p", {}, element("button", { type: "button", class: "danger", onclick: () => withdraw(arm, dialog) }, "Withdraw this arm"))
           : null,
@@ -156,17 +159,23 @@ export function start(section, study) {
     });
   }
 
-  function resultsOf(key) {
-    return study.call("GET", `/arm/results${query({ key, count: RATINGS })}`);
+  /** Read an arm and its ratings. */
+  function read(key) {
+    return Promise.all([
+      study.call("GET", `/arm${query({ key, brief: true })}`),
+      study.call("GET", `/arm/results${query({ key, count: RATINGS })}`),
+    ]);
   }
 
-  /** The ratings of an arm, read again when one was corrected. */
-  function ratingsOf(key, results) {
+  /** The ratings of an arm; when one was corrected, all is read again, and tell(arm) is called. */
+  function ratingsOf(key, results, tell) {
     const list = (rows) => ratings(study, rows, again);
     const place = element("div", {}, list(results));
     async function again({ ticket }) {
       refresh();
-      place.replaceChildren(list((await resultsOf(key)).results));
+      const [arm, found] = await read(key);
+      tell(arm);
+      place.replaceChildren(list(found.results));
       place.querySelector(`[data-ticket="${ticket}"] button`)?.focus();
     }
     return place;

@@ -15,6 +15,7 @@ export function linkCard(link) {
     "div",
     { class: "card link-card" },
     element("p", {}, "Send this rating link to your raters. ", element("strong", {}, "It is shown this once"), "; you can make more links at any time."),
+    isHere(link.url) ? element("p", { class: "here" }, "It works on this computer only. For raters elsewhere, start the server with ", element("code", {}, "--public-url"), ", and make another link.") : null,
     secretField("Rating link", link.url),
     element("img", { class: "qr", src: link.qr, alt: "The rating link as a QR code", width: 220, height: 220 }),
     element(
@@ -24,6 +25,11 @@ export function linkCard(link) {
       element("a", { class: "button", href: link.qr, download: "rating-link.svg" }, "Save the QR code"),
     ),
   );
+}
+
+/** Whether an address leads to the computer on which it is opened, whichever that is. */
+function isHere(url) {
+  return /^(localhost|127\.[\d.]+|\[::1\])$/.test(new URL(url).hostname);
 }
 
 /** Select all of a field, and leave its beginning in sight. */

@@ -1,6 +1,6 @@
 // The arms of a new study: lines of text, a CSV file or pictures.
 
-import { call, element } from "/static/api.js";
+import { Problem, call, element } from "/static/api.js";
 import { said } from "/static/dialogs.js";
 import { count as number, counted } from "/static/numbers.js";
 
@@ -141,7 +141,7 @@ function sheet(changed, wrong) {
         show();
         changed();
       }),
-      element("p", { class: "quiet" }, "The other columns are kept with each arm, and are not shown."),
+      read.columns.length > 1 ? element("p", { class: "quiet" }, "The other columns are kept with each arm, and are not shown.") : "",
       element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "The first rows" }, element("table", { class: "sheet" }, element("thead", {}, element("tr", {}, heads)), element("tbody", {}, rows))),
       element("label", { for: "sheet-known" }, "A column of ratings that are known already ", element("span", { class: "quiet" }, "(optional)")),
       column("sheet-known", known, read.columns, "none", (value) => {
@@ -184,6 +184,16 @@ function base64(file) {
     reader.onerror = () => reject({ detail: `${file.name} cannot be read`, advice: "choose it again" });
     reader.readAsDataURL(file);
   });
+}
+
+/** Upload a picture and return its id; what is wrong with it is said of that file. */
+export async function uploaded(file) {
+  try {
+    return (await call("POST", "/pictures", file)).id;
+  } catch (problem) {
+    if (problem.status !== 413 && problem.status !== 415) throw problem;
+    throw new Problem(problem.status, `the picture ${file.name} cannot be used: ${problem.detail}`, problem.advice);
+  }
 }
 
 function pictures(changed, wrong) {
@@ -252,8 +262,7 @@ function pictures(changed, wrong) {
       const made = [];
       for (const [label, { file }] of chosen) {
         progress(`Uploading picture ${number(made.length + 1)} of ${number(chosen.size)} …`);
-        const { id } = await call("POST", "/pictures", file);
-        made.push({ label, text: named.checked ? label : "", picture: id });
+        made.push({ label, text: named.checked ? label : "", picture: await uploaded(file) });
       }
       return { arms: made };
     },

@@ -1,9 +1,10 @@
 // The page on which a study is made, and what an operator needs then: the rating link.
 
 import { call, element, studyPath } from "/static/api.js";
+import { address, studyName, wholeOrNone } from "/static/checks.js";
 import { said } from "/static/dialogs.js";
 import { linkCard } from "/static/link-card.js";
-import { arms as armsOf } from "/static/new-arms.js";
+import { arms as armsOf, uploaded } from "/static/new-arms.js";
 import { plan as planOf } from "/static/new-plan.js";
 import { scaleEditor } from "/static/new-scale.js";
 import { renderArm } from "/static/rate-arm.js";
@@ -68,23 +69,21 @@ form.addEventListener("submit", async (event) => {
 });
 
 async function make() {
-  const name = field("name").value.trim();
   const about = { question: field("question").value.trim(), scale: scale.read(), repeats: field("repeats").checked };
-  for (const text of ["instructions", "consent", "thanks", "completion"]) about[text] = field(text).value.trim();
-  if (field("sitting").value) about.sitting = Number(field("sitting").value);
+  for (const text of ["instructions", "consent", "thanks"]) about[text] = field(text).value.trim();
   if (!about.question) {
     field("question").focus();
     throw { detail: "raters are asked nothing yet", advice: "write a question, such as “How funny is this caption?”" };
   }
-  if (!name) {
-    field("name").focus();
-    throw { detail: "the study has no name yet", advice: "write a short one, such as captions" };
-  }
+  const name = studyName(field("name"));
+  const sitting = wholeOrNone(field("sitting"), "the number of ratings of one rater", Number(field("sitting").max));
+  if (sitting !== null) about.sitting = sitting;
+  about.completion = address(field("completion"), "where raters go at the end");
   const chosen = await arms.read((text) => {
     progress.textContent = text;
   });
   const [file] = field("picture").files;
-  if (file) about.picture = (await call("POST", "/pictures", file)).id;
+  if (file) about.picture = await uploaded(file);
   progress.textContent = "Making the study …";
   await call("POST", "/studies?brief=true", { name, ...chosen, about, policy: field("policy").value });
   await finish(name);

@@ -99,9 +99,10 @@ export function start(section, study) {
   async function refresh() {
     try {
       const found = await study.call("GET", `/raters${query({ first: pages.first, count: PAGE, only: only.value })}`);
-      const now = study.view.status === "finished" ? "" : `, ${count(study.view.n_holders)} at work now`;
+      const now = study.view.status === "finished" ? null : `${count(study.view.n_holders)} at work now`;
+      const median = found.median_seconds === null ? null : `median ${seconds(found.median_seconds)} for a rating`;
       summary.textContent = found.n_raters
-        ? `${counted(found.n_raters, "rater")}${now}; median ${seconds(found.median_seconds)} for a rating.`
+        ? `${[`Ratings by ${counted(found.n_raters, "rater")}`, now, median].filter(Boolean).join("; ")}.`
         : "No one has rated yet.";
       rows.show(found.raters);
       card.hidden = !found.n_raters;

@@ -41,6 +41,13 @@ export function ratings(study, rows, changed, before = () => null) {
       }
     });
     row.replaceChildren(element("div", {}, before(rating), field, wrong), save);
+    row.onkeydown = (event) => {
+      if (event.key !== "Escape") return;
+      event.preventDefault(); // the dialog stays open
+      row.onkeydown = null;
+      row.replaceChildren(...told(rating, row));
+      row.querySelector("button").focus();
+    };
     field.focus();
   }
 

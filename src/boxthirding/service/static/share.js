@@ -1,12 +1,15 @@
 // Who gets in: rating links for people, keys for programs; and what raters see.
 
 import { call, element } from "/static/api.js";
+import { address, whole, wholeOrNone } from "/static/checks.js";
 import { ask, note, said } from "/static/dialogs.js";
 import { linkCard, secretField } from "/static/link-card.js";
 import { ago, count, counted, date } from "/static/numbers.js";
 import { table } from "/static/tables.js";
 
 const DAY = 86_400;
+const DAYS = 36_000; // at most
+const RATINGS = 100_000; // of one rater, at most
 const SCOPES = { reader: "read only", worker: "ask and tell: a program that rates", operator: "everything, as you can" };
 
 export function start(section, study) {
@@ -56,7 +59,7 @@ export function start(section, study) {
   function newLink() {
     const name = field("link-name", "What it is for", { maxlength: 200, placeholder: "mailing list" });
     const raters = field("link-raters", "How many raters may start with it (1: for one person)", { type: "number", min: 1, value: 10000 });
-    const days = field("link-days", "Days until it expires (empty: never)", { type: "number", min: 1, max: 36000 });
+    const days = field("link-days", "Days until it expires (empty: never)", { type: "number", min: 1, max: DAYS });
     const signed = element("input", { type: "checkbox", id: "link-signed" });
     ask({
       title: "New rating link",
@@ -64,7 +67,8 @@ export function start(section, study) {
       yes: "Make the link",
       act: async () => {
         const body = { name: name[1].value.trim(), raters: whole(raters[1], "the number of raters"), signed: signed.checked };
-        if (days[1].value) body.seconds = whole(days[1], "the number of days") * DAY;
+        const until = wholeOrNone(days[1], "the number of days", DAYS);
+        if (until !== null) body.seconds = until * DAY;
         const link = await study.call("POST", "/links", body);
         await refresh();
         ask({ title: "The new rating link", content: [linkCard(link), link.signed ? signing(link) : null] });
@@ -95,14 +99,15 @@ export function start(section, study) {
     const scope = element("select", { id: "key-scope" }, Object.entries(SCOPES).map(([value, text]) => element("option", { value }, `${value}: ${text}`)));
     const isOwner = study.key.study === null;
     const of = element("select", { id: "key-of" }, element("option", { value: study.name }, `this study, ${study.name}`), isOwner ? element("option", { value: "" }, "all studies") : null);
-    const days = field("key-days", "Days until it expires (empty: never)", { type: "number", min: 1, max: 36000 });
+    const days = field("key-days", "Days until it expires (empty: never)", { type: "number", min: 1, max: DAYS });
     ask({
       title: "New key",
       content: [...name, element("label", { for: "key-scope" }, "What it may do"), scope, element("label", { for: "key-of" }, "Of which studies"), of, ...days],
       yes: "Make the key",
       act: async () => {
         const body = { name: name[1].value.trim(), scope: scope.value, study: of.value || null };
-        if (days[1].value) body.seconds = whole(days[1], "the number of days") * DAY;
+        const until = wholeOrNone(days[1], "the number of days", DAYS);
+        if (until !== null) body.seconds = until * DAY;
         const { secret } = await call("POST", "/keys", body);
         await refresh();
         ask({
@@ -152,7 +157,7 @@ export function start(section, study) {
       thanks: field("edit-thanks", "Thanks at the end", { maxlength: 1000, value: about.thanks }),
       completion: field("edit-completion", "Where raters go at the end", { type: "url", maxlength: 500, placeholder: "https://…", value: about.completion ?? "" }),
     };
-    const sitting = field("edit-sitting", "Ratings of one rater, at most (empty: no limit)", { type: "number", min: 1, max: 100000, value: about.sitting ?? "" });
+    const sitting = field("edit-sitting", "Ratings of one rater, at most (empty: no limit)", { type: "number", min: 1, max: RATINGS, value: about.sitting ?? "" });
     const repeats = element("input", { type: "checkbox", checked: about.repeats });
     ask({
       title: "What raters see",
@@ -160,7 +165,8 @@ export function start(section, study) {
       yes: "Save",
       act: async () => {
         const body = Object.fromEntries(Object.entries(fields).map(([name, [, input]]) => [name, input.value.trim()]));
-        body.sitting = sitting[1].value ? whole(sitting[1], "the number of ratings") : 0;
+        body.completion = address(fields.completion[1], "where raters go at the end");
+        body.sitting = wholeOrNone(sitting[1], "the number of ratings of one rater", RATINGS) ?? 0;
         body.repeats = repeats.checked;
         await study.call("PATCH", "?brief=true", body);
         await study.refresh();
@@ -202,10 +208,4 @@ function expiry({ expires }) {
 
 function field(id, label, attributes, tag = "input") {
   return [element("label", { for: id }, label), element(tag, { id, ...(tag === "input" ? { type: "text" } : {}), ...attributes })];
-}
-
-function whole(input, what) {
-  const value = Number(input.value);
-  if (!Number.isInteger(value) || value < 1) throw { detail: `${what} is “${input.value}”`, advice: "write a whole number, 1 or more" };
-  return value;
 }
