@@ -78,7 +78,7 @@ async function make() {
   const name = studyName(field("name"));
   const sitting = wholeOrNone(field("sitting"), "the number of ratings of one rater", Number(field("sitting").max));
   if (sitting !== null) about.sitting = sitting;
-  about.completion = address(field("completion"), "where raters go at the end");
+  about.completion = address(field("completion"), "the address where raters go at the end");
   const chosen = await arms.read((text) => {
     progress.textContent = text;
   });

@@ -165,7 +165,7 @@ export function start(section, study) {
       yes: "Save",
       act: async () => {
         const body = Object.fromEntries(Object.entries(fields).map(([name, [, input]]) => [name, input.value.trim()]));
-        body.completion = address(fields.completion[1], "where raters go at the end");
+        body.completion = address(fields.completion[1], "the address where raters go at the end");
         body.sitting = wholeOrNone(sitting[1], "the number of ratings of one rater", RATINGS) ?? 0;
         body.repeats = repeats.checked;
         await study.call("PATCH", "?brief=true", body);
