@@ -167,6 +167,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options.add_argument("--policy", default=OURS, help="the policy to measure, if not b3auto")
     given = options.parse_args(arguments)
     lab = Lab(given.data, given.replicates, given.seed, given.results, given.policy)
+    print(f"{given.policy}, {given.replicates:,} replicates, seed {given.seed}\n")
     try:
         for contest in CONTESTS:  # before anything is simulated
             lab.setting(contest, QUIET[0], lab.ours)
@@ -206,6 +207,7 @@ def report_below(lab: Lab) -> None:
     means = {words: np.append(rng.random(arms - few), np.full(few, low)) for words, (few, low) in BELOW.items()}
     means["all means −lognormal(0, 2)"] = -np.exp(2 * rng.standard_normal(arms))
     policies = (OURS, PAPER, TOLD) if lab.ours == OURS else (lab.ours, OURS, PAPER, TOLD)
+    print("\nMean regret ± half of the 95 % interval")
     print(f"\n| arms far below | {' | '.join(policies)} |\n|---{'|---' * len(policies)}|")
     model = parse_rewards("gaussian:0.3")
     for words, of_arms in means.items():

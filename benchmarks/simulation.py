@@ -14,6 +14,7 @@ REPLICATES = 1_000
 LIMITS = {
     "b3": 4,
     "b3auto": 20,
+    "chase": 45,
     "us": 12,
     "bsh": 12,
     "ucbe": 20,
@@ -22,6 +23,10 @@ LIMITS = {
     "prose": 60,
     "sh": None,
     "dsh": None,
+    "klucb:subset=doubling": None,
+    "lilucb:subset=doubling": None,
+    "ebtc:subset=doubling": None,
+    "ash:subset=doubling": None,
 }
 AIMS = {"b3auto": 5, "us": 5, "bsh": 5, "ucbe": 12}
 
