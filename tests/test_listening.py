@@ -76,7 +76,7 @@ def test_elsewhere_what_is_short_says_nothing_and_what_is_long_a_line_now_and_th
     tell(far(4, left=0))
     assert capsys.readouterr() == (
         "",
-        "25 % done, 1 s elapsed, about 2.5 h left\n100 % done, 1 s elapsed, about 1 s left\n",
+        "25 % done, 1 s elapsed, about 2.5 h left\n100 % done, 1 s elapsed\n",
     )
 
 

@@ -68,7 +68,7 @@ def text_of(data: bytes, name: str) -> str:
     except UnicodeDecodeError as problem:
         if encoding != "utf-8":
             raise UnreadableData(f"{name} is marked as {encoding.upper()}, but byte {problem.start} is not") from None
-        is_table = PurePath(name).suffix.lower() in TABLES - JSON_LINES
+        is_table = PurePath(name).suffix.lower() in {*TABLES - JSON_LINES, ""}  # what is uploaded has no name
         raise UnreadableData(
             f"{name} is not UTF-8 text (byte {problem.start} is {data[problem.start]:#04x}), but probably in an older "
             f"encoding such as Windows-1252: save it as {'CSV ' if is_table else ''}UTF-8"

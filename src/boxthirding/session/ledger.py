@@ -137,7 +137,10 @@ class Ledger:
 
     def dwarfs(self, arm: int, reward: float) -> bool:
         """Tell whether sums that a reward was taken out of may be rounded: what counts of the arm is tiny beside it."""
-        return self.counts[arm] > 0 and abs(reward) * self.counts[arm] > _TINY * abs(self.totals[arm])
+        if self.counts[arm] == 0 or abs(reward) * self.counts[arm] <= _TINY * abs(self.totals[arm]):
+            return False
+        largest = float(np.max(np.abs(self._rewards[self.counting_of(arm)])))
+        return 0 < _TINY * largest < abs(reward)  # sums of zeros are exact
 
     def rows_of(self, holder: str) -> Ints:
         """Return the rows of a holder, earliest first."""
