@@ -167,10 +167,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options.add_argument("--policy", default=OURS, help="the policy to measure, if not b3auto")
     given = options.parse_args(arguments)
     lab = Lab(given.data, given.replicates, given.seed, given.results, given.policy)
-    print(f"{given.policy}, {given.replicates:,} replicates, seed {given.seed}\n")
     try:
         for contest in CONTESTS:  # before anything is simulated
             lab.setting(contest, QUIET[0], lab.ours)
+        print(f"{given.policy}, {given.replicates:,} replicates, seed {given.seed}\n")
         for part in PARTS if given.only is None else [given.only]:
             PARTS[part](lab)
     except BoxThirdingError as problem:
