@@ -92,7 +92,7 @@ def wait_for(look, process):
 
 
 def gone(pid):
-    """Wait until a process has ended, be it that nobody has collected it yet; return whether it has."""
+    """Wait until a process has ended, also one whose parent has not collected it yet; return whether it has."""
     for _ in range(6000):
         try:
             state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]

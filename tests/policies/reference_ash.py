@@ -18,7 +18,7 @@ class AshReference(SubsetReference):
         self.pulls_each, self.arms, self.turns = 1, self.live(), self.live()
 
     def ask(self):
-        """Give (job, arm, 1), or None when the phase waits for its last results, or nobody is left."""
+        """Give (job, arm, 1), or None when the phase waits for its last results, or no arm is left."""
         while True:
             self.turns = [arm for arm in self.turns if arm not in self.withdrawn]
             if not self.turns and self.pulls_each == 1 and self.has_new():

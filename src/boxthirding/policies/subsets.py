@@ -4,7 +4,7 @@ With more arms than pulls such a rule is `us` under another name; on a subset it
 arms. Numbers are exchangeable, so the first of them are a random subset, and a withdrawn arm makes room for another.
 When n log₂n results are told, n becomes 2n: after 2, 8, 24, 64, … results, when Katz-Samuels and Jamieson (2020) open
 their brackets. Unlike a bracket, and unlike the doubling trick of an unknown horizon (Besson, Kaufmann 2018, "What
-doubling tricks can and can't do for multi-armed bandits"), nothing starts afresh: the arms that are there keep their
+doubling tricks can and can't do for multi-armed bandits"), nothing starts again: the arms that are there keep their
 results.
 
 What is recommended is the largest mean of the arms that were in play before the last doubling, as `dsh` recommends the
