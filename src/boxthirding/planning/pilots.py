@@ -12,6 +12,7 @@ from boxthirding._checks import LARGEST_REWARD
 from boxthirding._sheets import Sheet
 from boxthirding._tables import read_sheet
 from boxthirding.errors import InvalidInput, UnreadableData
+from boxthirding.policies.wild import ENOUGH, SHARE, is_wild
 from boxthirding.session.known import listed
 from boxthirding.session.labels import rows_of, unlabelled
 from boxthirding.types import Floats, Ints
@@ -27,9 +28,6 @@ FEWEST_ARMS: Final = 50
 
 _SMALLEST: Final = 1 / LARGEST_REWARD  # difference between scores: the square of a smaller one is 0
 _REPEATED = 30  # arms with a second score tell the noise within 15 %
-_FEWEST_JUDGED = 8  # arms with repeats, before one of their scores is called wild; one arm in as many may be noisier
-_WILD = 20.0  # times the noise that a wild score is off
-_WILD_EACH = 10.0  # noise that scores of an arm may add to its squares
 
 
 @dataclass(frozen=True)
@@ -113,11 +111,11 @@ def _wild(by_arm: Mapping[Any, list[float]], counts: Ints, squares: Floats) -> t
     """Return the arm and the score that is wildly off, by the rule of `b3auto` (11); None, if there is none."""
     repeated = np.flatnonzero(counts > 1)
     variances = squares[repeated] / (counts[repeated] - 1)
-    if len(repeated) < _FEWEST_JUDGED:
+    if len(repeated) < ENOUGH:
         return None
-    usual = float(np.quantile(variances, 1 - 1 / _FEWEST_JUDGED, method="lower"))
+    usual = float(np.quantile(variances, 1 - 1 / SHARE, method="lower"))
     worst = int(np.argmax(squares))
-    if usual == 0 or squares[worst] <= (_WILD**2 + _WILD_EACH * counts[worst]) * usual:
+    if usual == 0 or not is_wild(float(squares[worst]), int(counts[worst]), usual):
         return None
     arm, scores = list(by_arm.items())[worst]
     middle = float(np.median(scores))

@@ -32,16 +32,13 @@ def hand_out(core: Core, n: int, holder: str, at: float, tickets: list[Ticket], 
     Should an iterator of arms raise, the tickets before are in the list.
     """
     end, short = len(tickets) + n, False
-    if not (unseen and core.amends):
+    if unseen and core.amends:
+        while len(tickets) < end and not short and not _enough_waits(core, holder):
+            short = core.cut(1, holder, at, tickets, unseen=True)
+    else:
         short = core.cut(n, holder, at, tickets, unseen=unseen)
-        jobs = len(tickets)
-        while core.is_known and len(tickets) < end and (arm := examples.rival(core)) != NONE:
-            tickets.append(core.cut_extra(arm, holder, at))
-        return HandedOut(short, len(tickets) - jobs)
-    while len(tickets) < end and not short and not _enough_waits(core, holder):
-        short = core.cut(1, holder, at, tickets, unseen=True)
     jobs = len(tickets)
-    while len(tickets) < end and (arm := _best_unseen(core, holder)) != NONE:
+    while len(tickets) < end and (arm := _next_extra(core, holder, unseen=unseen)) != NONE:
         tickets.append(core.cut_extra(arm, holder, at))
     return HandedOut(short, len(tickets) - jobs)
 
@@ -57,6 +54,15 @@ def _enough_waits(core: Core, holder: str) -> bool:
     if core.wanted.jobs < MOST_WAITING or core.labels.open_ended:
         return False
     return core.wanted.first_but(core.seen.by(holder)) is None
+
+
+def _next_extra(core: Core, holder: str, *, unseen: bool) -> int:
+    """Return the arm of a ticket that no job asked for; NONE, if there is none, or its result could not be amended."""
+    if not core.amends:
+        return NONE
+    if unseen:
+        return _best_unseen(core, holder)
+    return examples.rival(core) if core.is_known else NONE
 
 
 def _best_unseen(core: Core, holder: str) -> int:
