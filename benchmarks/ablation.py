@@ -1,9 +1,9 @@
-"""What each rule of b3auto, or of chase, is worth: the policy beside variants of it that lack or change one rule.
+"""What each rule of chase is worth: the policy beside variants of it that lack or change one rule.
 
-`python -m benchmarks.ablation --data DIR`, or with `--policy chase`, prints a Markdown table: regret relative to
-`prose`, which is told σ, as geometric means over groups of cells, with the half width of the 95 % interval. Only the
-problems that the rules were chosen on are looked at. A variant is the text of the policy's file and of final.py with
-some lines replaced, so that it is compiled like any policy; a line that is no longer there is an error.
+`python -m benchmarks.ablation --data DIR` prints a Markdown table: regret relative to `prose`, which is told σ, as
+geometric means over groups of cells, with the half width of the 95 % interval. Only the problems that the rules were
+chosen on are looked at. A variant is the text of chase.py and of final.py with some lines replaced, so that it is
+compiled like any policy; a line that is no longer there is an error.
 """
 
 import argparse
@@ -15,40 +15,22 @@ from types import ModuleType
 
 import numpy as np
 
-from boxthirding.policies import adaptive_box_thirding, chase, final, parse_policy
-from boxthirding.policies.box_thirding import FRESH, POOL
+from boxthirding.policies import chase, final, parse_policy
 from boxthirding.report.leaderboard.comparing import Ratio, paired
 from boxthirding.report.leaderboard.suites import Cell, Group, Problem, problems_of, suite_named
 from boxthirding.sim import simulate
 from boxthirding.types import Floats, Policy
 
-SOURCES = {
-    "b3auto": (adaptive_box_thirding, "AdaptiveBoxThirding"),
-    "chase": (chase, "Chase"),
-}
-"""By name of a policy: its file, and its class."""
-
 Regrets = dict[Cell, Floats]
 
 _NUMBER = "{}: Final = {}"
+_BAR = "state.merit[arm] >= mean(state, best)"
+_MERIT = "LEAD * deviation / math.sqrt(n)"
 _SHRUNK = """\
-        known = n + facts[RATIO] * facts[RATIO]
-        shrunk = facts[CENTRE] + (score - facts[CENTRE]) * (n / known)
-        score = shrunk - CAUTION * facts[SIGMA] / math.sqrt(known)
+            known = n + prior_pulls(state)
+            shrunk = facts[CENTRE] + (score - facts[CENTRE]) * (n / known)
+            score = shrunk - CAUTION * facts[SIGMA] / math.sqrt(known)
 """
-_NEVER_CLEAR = (("        if is_clear(state):\n            scalars[CREDIT] = 0\n            return NONE\n", ""),)
-_BASE_UPDATES = (
-    ("arrange, commit, introduce", "arrange, commit, introduce, raise_base"),
-    ("    TOP,\n", "    TOP,\n    WAITING,\n"),
-    # Without noise every cost is 1, and boxes would go on for ever without a pull.
-    ("if scalars[ALL_MET] == 0:\n", "if scalars[ALL_MET] == 0 or state.facts[SIGMA] > 0.0:\n"),
-    ("        if all_met == 1:\n", "        if all_met == 1 and scalars[READY] + scalars[WAITING] == 0:\n"),
-    ("            return WAIT, NONE, 0\n", "            raise_base(state)\n            continue\n"),
-    (
-        "if state.scalars[SEEN] == state.scalars[KNOWN]:\n",
-        "if state.scalars[SEEN] == state.scalars[KNOWN] < state.scalars[N_ARMS]:\n",
-    ),
-)
 
 
 @dataclass(frozen=True)
@@ -59,7 +41,6 @@ class Variant:
     """The number of the rule in the policy's docstring."""
     name: str
     replaced: tuple[tuple[str, str], ...] = ()
-    policy: str = "b3auto"
 
 
 def constant(name: str, before: str, after: str) -> tuple[str, str]:
@@ -69,97 +50,52 @@ def constant(name: str, before: str, after: str) -> tuple[str, str]:
 
 VARIANTS = (
     Variant("", "full"),
-    Variant("1", "growth 2", (("GEOMETRIC_GROWTH ** np.arange", "2.0 ** np.arange"),)),
-    Variant("2", "every lift pulls afresh", (("scalars[REUSE] = TOPUP", f"scalars[REUSE] = {FRESH}"),)),
-    Variant("2", "pooled, not topped up", (("scalars[REUSE] = TOPUP", f"scalars[REUSE] = {POOL}"),)),
+    Variant("2", "keeping up with the leader's score", ((_BAR, "state.merit[arm] >= state.score[best]"),)),
+    Variant("2", "keeping up with the leader's lower bound", ((_BAR, "state.merit[arm] >= state.lower[best]"),)),
+    Variant("2", "no lead: mean against mean", (constant("LEAD", "0.3", "0.0"),)),
+    Variant("2", "a lead of 0.15 σ ln(n)/√n", ((_MERIT, "0.15 * math.log(n) * deviation / math.sqrt(n)"),)),
+    Variant("2", "twice the lead", (constant("LEAD", "0.3", "0.6"),)),
+    Variant("2", "as many pulls again as it has had", (("(state.pulls[arm] + 1) // 2", "state.pulls[arm]"),)),
     Variant(
         "3",
         "no pulls for the sake of σ",
         (("too_few_repeats(scalars[REPEATS], scalars[TOLD], scalars[OUT])", "False"),),
     ),
-    Variant(
-        "4",
-        "t₀ = 0.3 if there is noise",
-        (constant("EFFORT_AT_ONE", "0.22", "0.3"), constant("EFFORT_POWER", "0.6", "0.0")),
-    ),
-    Variant(
-        "4",
-        "t₀ = 0.6 if there is noise",
-        (constant("EFFORT_AT_ONE", "0.22", "0.6"), constant("EFFORT_POWER", "0.6", "0.0")),
-    ),
     Variant("4", "ρ = 5 if there is noise", (("        set_ratio(state)\n", "        facts[RATIO] = 5.0\n"),)),
     Variant("4", "ρ as low as 0.25", (constant("LEAST_RATIO", "2.0", "0.25"),)),
-    Variant("5", "no final", (constant("EARNED", "1", "0"),)),
-    Variant("5", "final of all levels", (constant("DEPTH", "4", "1_000"),)),
+    Variant("5", "no final", (constant("EARNED", "2", "0"),)),
+    Variant("5", "a pull of the chase earns one", (constant("EARNED", "2", "3"),)),
     Variant("6", "no rotation", (("min(1 << scalars[TURN], finalists)", "finalists"),)),
     Variant(
         "7",
         "never clear",
-        _NEVER_CLEAR,
-    ),
-    Variant("8", "boxes stay open: base updates", _BASE_UPDATES),
-    Variant(
-        "8",
-        "never all arms in the final",
-        (("    if state.scalars[ALL_MET] == 0:\n        return state", "    if True:\n        return state"),),
+        (("        if is_clear(state):\n            scalars[CREDIT] = 0\n            return NONE\n", ""),),
     ),
     Variant("8", "upper bound + 1σ/√n for all", (constant("UPPER_OF_ALL", "2.0", "1.0"),)),
-    Variant(
-        "9",
-        "answer by lower bound - 1σ/√n",
-        ((_SHRUNK, "        score -= 1.0 * facts[SIGMA] / math.sqrt(n)\n"),),
-    ),
+    Variant("9", "ρ as it is", (constant("FARTHER", "1.8", "1.0"),)),
+    Variant("9", "ρ / 3", (constant("FARTHER", "1.8", "3.0"),)),
+    Variant("9", "answer by shrunk mean - 1", (constant("CAUTION", "2.0", "1.0"),)),
     Variant(
         "9",
         "answer by lower bound - 2σ/√n",
-        ((_SHRUNK, "        score -= 2.0 * facts[SIGMA] / math.sqrt(n)\n"),),
+        ((_SHRUNK, "            score -= 2.0 * facts[SIGMA] / math.sqrt(n)\n"),),
     ),
-    Variant("9", "answer by posterior mean", (constant("CAUTION", "1.0", "0.0"),)),
-    Variant("9", "answer by plain mean", ((_SHRUNK, "        score = mean(state, arm)\n"),)),
+    Variant("9", "answer by plain mean", ((_SHRUNK, ""),)),
     Variant(
         "10",
         "fits at every quarter",
         (("scalars[TOLD] + max(1, scalars[OWN])", "scalars[TOLD] + max(1, scalars[TOLD] // 4)"),),
     ),
-    Variant(
-        "11",
-        "nothing set aside",
-        (("usual = usual_variance(state, scalars[KNOWN])", "usual = 0.0"),),
-    ),
-)
-_BAR = "state.merit[arm] >= mean(state, best)"
-_MERIT = "LEAD * deviation / math.sqrt(n)"
-CHASE = tuple(
-    Variant(rule, name, replaced, policy="chase")
-    for rule, name, replaced in (
-        ("", "full", ()),
-        ("2", "keeping up with the leader's score", ((_BAR, "state.merit[arm] >= state.score[best]"),)),
-        ("2", "keeping up with the leader's lower bound", ((_BAR, "state.merit[arm] >= state.lower[best]"),)),
-        ("2", "no lead: mean against mean", (constant("LEAD", "0.3", "0.0"),)),
-        ("2", "a lead of 0.15 σ ln(n)/√n", ((_MERIT, "0.15 * math.log(n) * deviation / math.sqrt(n)"),)),
-        ("2", "twice the lead", (constant("LEAD", "0.3", "0.6"),)),
-        ("2", "as many pulls again as it has had", (("(state.pulls[arm] + 1) // 2", "state.pulls[arm]"),)),
-        ("5", "no final", (constant("EARNED", "2", "0"),)),
-        ("5", "a pull of the chase earns one", (constant("EARNED", "2", "3"),)),
-        (
-            "7",
-            "never clear",
-            _NEVER_CLEAR,
-        ),
-        ("9", "ρ as it is", (constant("FARTHER", "1.8", "1.0"),)),
-        ("9", "ρ / 3", (constant("FARTHER", "1.8", "3.0"),)),
-        ("9", "answer by shrunk mean - 1", (constant("CAUTION", "2.0", "1.0"),)),
-    )
+    Variant("11", "no result excluded", (("usual = usual_variance(state, scalars[KNOWN])", "usual = 0.0"),)),
 )
 
 
 def main(arguments: Sequence[str]) -> str | None:
     """Print the table, a row when it is measured; return what is wrong, or None."""
     asked = _options(arguments)
-    variants = [one for one in (*VARIANTS, *CHASE) if one.policy == asked.policy]
-    chosen = [one for one in variants if asked.only in one.name]
+    chosen = [one for one in VARIANTS if asked.only in one.name]
     if not chosen:
-        return f"no variant is named like {asked.only}: there are {', '.join(one.name for one in variants)}"
+        return f"no variant is named like {asked.only}: there are {', '.join(one.name for one in VARIANTS)}"
     problems = problems_of(suite_named("selection"), asked.data)
     reference = measured(problems, asked, None)
     columns: dict[str, list[Cell]] = {}
@@ -179,32 +115,30 @@ def main(arguments: Sequence[str]) -> str | None:
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.ablation", description="What each rule of a policy is worth."
+        prog="python -m benchmarks.ablation", description="What each rule of chase is worth."
     )
     parser.add_argument("--data", type=Path, metavar="DIR", help="a folder with 893.csv; else the embedded captions")
     parser.add_argument("--replicates", type=int, default=1_000, metavar="R")
     parser.add_argument("--seed", type=int, default=0, metavar="S")
-    parser.add_argument("--policy", choices=[*SOURCES], default="b3auto")
     parser.add_argument("--only", default="", metavar="WORD", help="only variants whose name contains this")
     return parser.parse_args(arguments)
 
 
 def policy_of(variant: Variant) -> Policy:
     """Return the policy of a variant, from the text of the file with its replacements."""
-    source, kind = SOURCES[variant.policy]
-    texts = {one: Path(str(one.__file__)).read_text(encoding="utf-8") for one in (final, source)}
+    texts = {one: Path(str(one.__file__)).read_text(encoding="utf-8") for one in (final, chase)}
     for old, new in variant.replaced:
         places = [one for one, text in texts.items() for _ in range(text.count(old))]
         if len(places) != 1:
             raise ValueError(f"{variant.name!r} replaces {old!r}, which the policy's files have {len(places)} times")
         texts[places[0]] = texts[places[0]].replace(old, new)
-    name = f"{__name__}: {variant.policy}: {variant.name}".replace(".", ",")  # a dot would make it a package's
+    name = f"{__name__}: {variant.name}".replace(".", ",")  # a dot would make it a package's
     sys.modules[final.__name__] = _module(f"{name}, final", texts[final])  # for the policy's import, and no other
     try:
-        module = _module(name, texts[source])
+        module = _module(name, texts[chase])
     finally:
         sys.modules[final.__name__] = final
-    policy: Policy = getattr(module, kind)()
+    policy: Policy = module.Chase()
     return policy
 
 

@@ -59,7 +59,7 @@ class Problem:
         """Return runs on all arms."""
         last = max(budgets)
         rewards = parse_rewards(self.rewards)
-        return simulate(self.instance, rewards, "b3auto", budget=last, checkpoints=budgets, replicates=replicates)
+        return simulate(self.instance, rewards, "chase", budget=last, checkpoints=budgets, replicates=replicates)
 
 
 @cache

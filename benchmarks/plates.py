@@ -19,7 +19,7 @@ from boxthirding.session import Session
 WELLS, BUDGET = 96, 1_920
 MEANS = captions().means
 NOISES = (0.25, 0.5)
-POLICIES = ("b3auto", "b3", "b3:reuse=topup", f"sh:budget={BUDGET}", "us")
+POLICIES = ("chase", "b3", "b3:reuse=topup", f"sh:budget={BUDGET}", "us")
 
 
 def screened(policy: str, noise: float, seed: int) -> tuple[float, int]:

@@ -125,7 +125,7 @@ def over(seed: int) -> tuple[float, float]:
         coins, session = Coins(seed), Session(len(MEANS), seed=seed)
         for pull in range(5_230):
             if takes_over and pull == 4_000:  # noqa: PLR2004  # as in the docstring
-                session.use("b3auto")
+                session.use("chase")
             (ticket,) = session.ask()
             session.tell(ticket, coins.rate(ticket.label))
         regrets.append(regret(session))

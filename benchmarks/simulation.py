@@ -13,7 +13,6 @@ PULLS = 10_000
 REPLICATES = 1_000
 LIMITS = {
     "b3": 4,
-    "b3auto": 20,
     "chase": 45,
     "us": 12,
     "bsh": 12,
@@ -28,7 +27,7 @@ LIMITS = {
     "ebtc:subset=doubling": None,
     "ash:subset=doubling": None,
 }
-AIMS = {"b3auto": 5, "us": 5, "bsh": 5, "ucbe": 12}
+AIMS = {"chase": 5, "us": 5, "bsh": 5, "ucbe": 12}
 
 
 def measure() -> Iterator[dict[str, Any]]:

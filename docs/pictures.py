@@ -36,7 +36,7 @@ DOCS = Path(__file__).parent
 FOLDER = DOCS / "_pictures"
 STAMP = FOLDER / "drawn-by.txt"
 SCREENS = DOCS.parent / "tests" / "browser" / "test_screens.py"
-SIX = ("b3auto", "b3", "us", "sh", "prose", "asha")
+SIX = ("chase", "b3", "us", "sh", "prose", "asha")
 
 
 def draw_all() -> None:
@@ -92,7 +92,7 @@ def readme() -> None:
 
 def quiet() -> None:
     """Draw what the default policy does without noise."""
-    policies = [word for spec in ("b3auto", "b3", "us") for word in ("--policy", spec)]
+    policies = [word for spec in ("chase", "b3", "us") for word in ("--policy", spec)]
     problem = ["--instance", "captions", "--rewards", "none", "--budget", "5000"]
     _run("simulate", *problem, *policies, "--replicates", "100", "--seed", "1", "--plot", "quiet.png")
 
@@ -101,10 +101,10 @@ def crowd() -> None:
     """Draw regret with 1, 8, 64 and 256 workers."""
     workers = (1, 8, 64, 256)
     settings = [
-        Setting(captions(), Gaussian(0.25), "b3auto", 2_000, tuple(log_spaced(2_000)), 100, seed=1, workers=count)
+        Setting(captions(), Gaussian(0.25), "chase", 2_000, tuple(log_spaced(2_000)), 100, seed=1, workers=count)
         for count in workers
     ]
-    names = [f"b3auto, {count} worker{'s' if count > 1 else ''}" for count in workers]
+    names = [f"chase, {count} worker{'s' if count > 1 else ''}" for count in workers]
     runs = dict(zip(names, sweep(settings), strict=True))
     plot_regret(
         FOLDER / "workers.png",

@@ -38,9 +38,7 @@ def test_a_row_has_the_true_regret_and_counts_plans_that_are_near_and_that_cover
     problem = benchmark.Problem("sixty", ARMS, "gaussian:0.3")
     rows = [row.strip("| ").split(" | ") for row in benchmark.regret_rows(problem, 30, 3, 2, 50)]
     assert [len(row) for row in rows] == [len(benchmark.HEADING[0].strip("| ").split(" | "))] * 2
-    true = simulate(
-        ARMS, benchmark.parse_rewards("gaussian:0.3"), "b3auto", budget=300, checkpoints=[50], replicates=50
-    )
+    true = simulate(ARMS, benchmark.parse_rewards("gaussian:0.3"), "chase", budget=300, checkpoints=[50], replicates=50)
     plans = [plan(60, pilot=problem.pilot(30, 3, k), budgets=[50, 300], seed=k).rows for k in range(2)]
     for place, (row, regret) in enumerate(zip(rows, true.regret.mean(axis=0), strict=True)):
         assert row[5] == f"{regret:.4f}"

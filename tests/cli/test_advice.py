@@ -62,10 +62,10 @@ def test_options_and_commands_that_are_alike_are_asked_for():
 
 
 def test_a_policy_and_a_key_that_are_alike_are_asked_for():
-    assert refused("use", "screen.db", "b3atuo").endswith("did you mean 'b3auto'?\n")
+    assert refused("use", "screen.db", "b3atuo").endswith("did you mean 'chase'?\n")
     assert refused("use", "screen.db", "b3:reus=topup").endswith("did you mean 'reuse'?\n")
     said = invoke("run", "--arms", "arms.csv", "--command", "echo {rate}", "--budget", 3, "--policy", "b3autoo").stderr
-    assert said.endswith("did you mean 'b3auto'?\n")
+    assert said.endswith("did you mean 'chase'?\n")
 
 
 # No Python in messages
@@ -76,10 +76,10 @@ RUN = ["run", "--command", "echo {rate}", "--budget", 5, "--study", "screen.db"]
 REFUSALS = {
     "a policy that cannot be corrected": (
         ["study", "correct", "fixed.db", 0, 1],
-        "`boxthirding study use STUDY b3auto` lets a policy decide that can",
+        "`boxthirding study use STUDY chase` lets a policy decide that can",
     ),
     "known results it cannot take": (["study", "observe", "fixed.db", "known.csv"], "`boxthirding study use STUDY b3"),
-    "a policy that cannot go on": (["study", "use", "screen.db", "sh:budget=50"], "use STUDY b3auto` lets a policy"),
+    "a policy that cannot go on": (["study", "use", "screen.db", "sh:budget=50"], "use STUDY chase` lets a policy"),
     "a ticket told already": (["study", "release", "screen.db", 0], "`boxthirding study correct` changes it"),
     "a plate told already": (["study", "tell", "screen.db", "plate.csv"], "correct it"),
     "a ticket never issued": (

@@ -29,7 +29,7 @@ def test_it_shows_the_boxes_compares_four_policies_draws_and_says_what_to_try_ne
     assert result.stdout.count("Box Thirding, live") == 3
     assert "pull 500 of 500" in result.stdout
     table = result.stdout.partition("policy ")[2].splitlines()[2:6]
-    assert [line.split()[0] for line in table] == ["b3auto", "b3", "us", "sh"]
+    assert [line.split()[0] for line in table] == ["chase", "b3", "us", "sh"]
     assert "The picture, regret against pulls: boxthirding-demo.png" in result.stdout
     assert (tmp_path / "boxthirding-demo.png").read_bytes().startswith(b"\x89PNG")
 

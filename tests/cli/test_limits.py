@@ -41,9 +41,9 @@ def test_what_cannot_fit_into_memory_is_refused_before_it_begins(options, fragme
 def test_states_count_too(monkeypatch, tmp_path):
     monkeypatch.setattr(_memory, "available", lambda: 1_000_000.0)
     with pytest.raises(InvalidInput, match=r"a run of .* with 5,513 arms in 2 threads would need about"):
-        simulate(captions(), Gaussian(1.0), "b3auto", budget=10**6, replicates=2, threads=2)
+        simulate(captions(), Gaussian(1.0), "chase", budget=10**6, replicates=2, threads=2)
     with pytest.raises(InvalidInput, match="take fewer arms, a smaller budget or fewer threads"):
-        sweep([Setting(captions(), Gaussian(1.0), "b3auto", 10**6, replicates=2)], results=tmp_path / "r", threads=2)
+        sweep([Setting(captions(), Gaussian(1.0), "chase", 10**6, replicates=2)], results=tmp_path / "r", threads=2)
     assert not (tmp_path / "r").exists()
     assert simulate(captions(9), Gaussian(1.0), "us", budget=9, replicates=2, threads=2).replicates == 2
 

@@ -74,7 +74,7 @@ def test_it_is_looked_at_as_one_in_a_database_is(server, run, url):
         (["include", "ann"], "ann is included: 10 results count again."),
         (["release", "--holder", "bob"], "1 ticket released"),
         (["withdraw", "low"], "low is withdrawn."),
-        (["use", "us"], "Policy b3auto"),
+        (["use", "us"], "Policy chase"),
         (["pause"], "Paused"),
         (["resume"], "Resumed."),
         (["finish"], "Finished for good"),

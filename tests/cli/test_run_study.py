@@ -94,7 +94,7 @@ def test_two_runs_at_once_share_the_budget(kept):
 
 STUDIES = {
     "another seed": (["--seed", "3"], "study 'main' was made with seed 0, not 3"),
-    "another policy": (["--policy", "us"], "made with policy b3auto, not us"),
+    "another policy": (["--policy", "us"], "made with policy chase, not us"),
     "other arms": (["--arms", "arms.txt"], "not 'ann'"),
     "a file that is no database": (["--study", "score.py"], "score.py is not an SQLite database"),
     "a folder that is not there": (

@@ -17,7 +17,7 @@ from boxthirding.study.codec import START, encode, read
 pytestmark = pytest.mark.usefixtures("folder")
 
 
-def made(policy="b3auto", **settings):
+def made(policy="chase", **settings):
     """Make a study of ten arms, of which two raters have told five pulls each: ann rates 0.5, bob 0.9."""
     with open_study("run.db", arms=[f"C{number}" for number in range(10)], policy=policy, **settings) as opened:
         for holder, reward in (("ann", 0.5), ("bob", 0.9)):
@@ -117,13 +117,13 @@ def test_a_plate_is_excluded_by_its_path(folder):
 
 def test_another_policy_goes_on_from_the_results_that_are_there():
     made(policy="sh:budget=200")
-    changed, answer, counts = done("use", "run.db", "b3auto").splitlines()
-    assert (changed, counts) == ("Policy sh:budget=200 → b3auto.", "Study main: 10 pulls.")
+    changed, answer, counts = done("use", "run.db", "chase").splitlines()
+    assert (changed, counts) == ("Policy sh:budget=200 → chase.", "Study main: 10 pulls.")
     assert answer.startswith("Best")
-    assert done("show", "run.db").splitlines()[1] == "policy b3auto, seed 0, maximize; 10 arms"
+    assert done("show", "run.db").splitlines()[1] == "policy chase, seed 0, maximize; 10 arms"
     done("exclude", "run.db", "bob")
     printed = json.loads(done("use", "run.db", "b3:reuse=topup", "--json"))
-    assert (printed["policy_before"], printed["policy"]) == ("b3auto", "b3:reuse=topup")
+    assert (printed["policy_before"], printed["policy"]) == ("chase", "b3:reuse=topup")
 
 
 def test_a_holder_has_its_open_tickets_printed(folder):
@@ -184,10 +184,10 @@ BAD = {
         ["include", "run.db", "bob"],
         ["holder 'bob' is not excluded: excluded holders are 'ann'"],
     ),
-    "an unknown policy": (["use", "run.db", "best"], ["policy is 'best'", "b3auto", "module:Class"]),
+    "an unknown policy": (["use", "run.db", "best"], ["policy is 'best'", "chase", "module:Class"]),
     "a policy that cannot start from results": (
         ["use", "run.db", "sh:budget=100"],
-        ["policy sh cannot start from results and open tickets that are there", "boxthirding study use STUDY b3auto"],
+        ["policy sh cannot start from results and open tickets that are there", "boxthirding study use STUDY chase"],
     ),
 }
 
@@ -219,9 +219,9 @@ def test_a_policy_that_cannot_amend_names_the_way_out(arguments):
     command, *rest = arguments
     said = refused(command, "run.db", *rest)
     assert "policy bsh cannot " in said
-    assert said.endswith("; `boxthirding study use STUDY b3auto` lets a policy decide that can\n")
+    assert said.endswith("; `boxthirding study use STUDY chase` lets a policy decide that can\n")
     assert done("export", "run.db") == before
-    done("use", "run.db", "b3auto")
+    done("use", "run.db", "chase")
     done(command, "run.db", *rest)
 
 
@@ -258,7 +258,7 @@ def test_what_was_amended_is_exported():
     assert (by["observed"]["arm"], by["observed"]["reward"], by["observed"]["ticket"]) == ("C3", "5.0", "")
     assert (by["corrected"]["ticket"], by["corrected"]["reward"], by["corrected"]["holder"]) == ("0", "0.75", "ann")
     assert (by["excluded"]["holder"], by["included"]["holder"]) == ("ann", "ann")
-    assert json.loads(by["taken over"]["details"])["why"] == "use us instead of b3auto"
+    assert json.loads(by["taken over"]["details"])["why"] == "use us instead of chase"
     assert json.loads(by["created"]["details"])["seed"] == 0
     given = next(row for row in rows if row["event"] == "given")
     told = next(row for row in rows if row["event"] == "told" and row["holder"] == "dan")
@@ -318,7 +318,7 @@ def test_a_journal_is_exported_whatever_rule_wrote_it():
     shown = done("show", "run.db")
     assert "policy gone_module:Gone, seed 0" in shown
     assert "boxthirding study use" in refused("ask", "run.db")
-    assert done("use", "run.db", "b3auto").startswith("Policy gone_module:Gone → b3auto.\n")
+    assert done("use", "run.db", "chase").startswith("Policy gone_module:Gone → chase.\n")
     done("ask", "run.db")
 
 

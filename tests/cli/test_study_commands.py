@@ -53,7 +53,7 @@ def test_a_study_is_shown_with_its_boxes_its_best_arms_and_the_screening():
     assert " 300 arms could still be returned; a top-1 % arm is among them with" in done("show", "run.db")
 
 
-@pytest.mark.parametrize("policy", ["b3", "b3auto", "us"])
+@pytest.mark.parametrize("policy", ["b3", "chase", "us"])
 @pytest.mark.parametrize("labels", ["short", "long", "wide"])
 def test_a_study_of_thousands_of_arms_fits_the_screen(policy, labels):
     from rich.cells import cell_len
@@ -92,7 +92,7 @@ def test_an_only_arm_with_a_long_name_is_not_left_out():
 
 
 def test_the_final_of_b3auto_is_drawn_as_such():
-    made(policy="b3auto", arms=300, rounds=100)
+    made(policy="chase", arms=300, rounds=100)
     with open_study("run.db", "main") as opened:
         (final,) = [box for box in opened.boxes() if box.level is None]
         best = opened.recommend().label

@@ -241,7 +241,7 @@ BAD_ASKS = {
     "no arms": (["other.db"], ["other.db has no studies", "--arms FILE"]),
     "no such name": (["screen.db", "--name", "other"], ["no study 'other'", "'main'"]),
     "other arms": (["screen.db", "--arms", "few.txt"], ["arm 'C000' at position 0, not 'x'"]),
-    "another policy": (["screen.db", "--policy", "us"], ["policy b3auto, not us"]),
+    "another policy": (["screen.db", "--policy", "us"], ["policy chase, not us"]),
     "another seed": (["screen.db", "--seed", "5"], ["seed 0, not 5"]),
     "another direction": (["screen.db", "--direction", "minimize"], ["direction maximize, not minimize"]),
     "another lease": (["screen.db", "--lease", "60"], ["made with no lease, not 60"]),

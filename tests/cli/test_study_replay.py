@@ -44,7 +44,7 @@ def rows(*arguments):
 def test_every_policy_is_replayed_at_four_parts_of_the_cost(scores):
     found = rows("scores.csv", "--replicates", "40")
     assert [(row["share"], row["policy"]) for row in found] == [
-        (share, policy) for share in (0.01, 0.05, 0.1, 0.25) for policy in ("b3auto", "b3", "sh", "prose", "us")
+        (share, policy) for share in (0.01, 0.05, 0.1, 0.25) for policy in ("chase", "b3", "sh", "prose", "us")
     ]
     assert {row["share"]: row["pulls"] for row in found} == {0.01: 30, 0.05: 150, 0.1: 300, 0.25: 750}
     assert {row["policy"]: row["told"] for row in found}["sh"] == ["budget"]
@@ -55,7 +55,7 @@ def test_every_policy_is_replayed_at_four_parts_of_the_cost(scores):
         assert 1 <= row["rank_mean"] <= ARMS
         assert row["replicates"] == 40
     by = {(row["policy"], row["share"]): row for row in found}
-    for policy in ("b3auto", "sh", "prose"):
+    for policy in ("chase", "sh", "prose"):
         assert by[policy, 0.25]["regret_mean"] < by[policy, 0.01]["regret_mean"]
         assert by[policy, 0.25]["best_share"] > by[policy, 0.01]["best_share"]
 

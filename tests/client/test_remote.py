@@ -142,7 +142,7 @@ class TestSettings:
             with RemoteStudy(server.url(name), server.key, **settings) as one:
                 return one.view()
 
-        assert again(arms=["a", "b", "c", "d"], policy="b3auto", seed=0, direction="maximize") == study.view()
+        assert again(arms=["a", "b", "c", "d"], policy="chase", seed=0, direction="maximize") == study.view()
         assert again() == study.view()
         for settings in ({"seed": 3}, {"policy": "us"}, {"arms": ["a", "b"]}, {"examples": 5}, {"patience": 9}):
             with pytest.raises(StudyDiffers, match=f"study '{name}' was made with"):

@@ -41,7 +41,7 @@ def test_any_two_policies_can_be_told_apart_by_colour_and_by_mark(cones):
 
 def test_a_policy_keeps_its_colour_whatever_is_drawn_beside_it():
     alone = look_of("b3")
-    assert looks_of(["us", "b3auto", "b3"])[2] == alone
+    assert looks_of(["us", "chase", "b3"])[2] == alone
     assert looks_of(["b3:reuse=topup"])[0].colour == alone.colour
 
 

@@ -76,7 +76,7 @@ def test_a_study_takes_known_results_once(place):
     ("wrong", "right"),
     [
         ({"known": {"zoe": 1.0}}, {"known": {"ann": 1.0}}),
-        ({"known": {"ann": 1.0}, "policy": "sh:budget=10"}, {"known": {"ann": 1.0}, "policy": "b3auto"}),
+        ({"known": {"ann": 1.0}, "policy": "sh:budget=10"}, {"known": {"ann": 1.0}, "policy": "chase"}),
         ({"known": {"ann": float("nan")}}, {"known": {"ann": 1.0}}),
         ({"known": {"ann": 1.0}, "examples": [1, 2]}, {"known": {"ann": 1.0}}),
         ({"known": {"ann": {5: 1.0}}, "examples": [1, 2]}, {"known": {"ann": {1: 1.0}}, "examples": [1, 2], "seed": 4}),
@@ -95,7 +95,7 @@ def test_known_results_that_are_refused_make_no_study(wrong, right):
 def test_a_policy_that_cannot_take_them_is_to_be_another_one(study):
     with pytest.raises(CannotAmend) as refused:
         find_best(list(MEANS), MEANS.get, budget=10, known={"ann": 1.0}, policy="sh", study=study, **QUIET)
-    assert str(refused.value).endswith("results of its own jobs: choose another policy, such as b3auto")
+    assert str(refused.value).endswith("results of its own jobs: choose another policy, such as chase")
 
 
 @pytest.mark.parametrize("study", [None, "run.db"])
@@ -207,7 +207,7 @@ class Pairs:
         return score(arm, example)
 
 
-@pytest.mark.parametrize("policy", ["b3auto", "b3", "us", "sh", "prose:sigma=0.3", "asha"])
+@pytest.mark.parametrize("policy", ["chase", "b3", "us", "sh", "prose:sigma=0.3", "asha"])
 @pytest.mark.parametrize("workers", [1, 8])
 def test_a_pair_of_arm_and_example_is_evaluated_once(policy, workers):
     evaluate = Pairs()

@@ -232,8 +232,8 @@ def test_what_is_shown_without_print_is_the_same_text(found):
     story = found.session.why(found.label)
     assert repr(story) == str(story)
     assert repr(story).startswith(f"{found.label}: ")
-    assert repr(found.session) == "<Session of 2,000 arms, policy b3auto, 600 pulls>"
-    assert repr(b3.Session(iter("ab"))) == "<Session of arms from an iterator, policy b3auto, 0 pulls>"
+    assert repr(found.session) == "<Session of 2,000 arms, policy chase, 600 pulls>"
+    assert repr(b3.Session(iter("ab"))) == "<Session of arms from an iterator, policy chase, 0 pulls>"
 
 
 def test_nothing_found_says_so():
@@ -290,7 +290,7 @@ def test_a_page_needs_nothing_from_elsewhere_and_no_script(found):
     assert not re.search(r"https?:|<script|@import|url\(", html)
 
 
-@pytest.mark.parametrize("policy", ["b3auto", "b3", "us"])
+@pytest.mark.parametrize("policy", ["chase", "b3", "us"])
 def test_labels_are_text_in_a_page(policy):
     nasty = ["<script>alert(1)</script>", "a & b", '"><b>']
     html = find_best(nasty, len, budget=30, policy=policy, **QUIET)._repr_html_()

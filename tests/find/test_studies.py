@@ -55,7 +55,7 @@ class Stopping:
 # It goes on where it was
 
 
-@pytest.mark.parametrize("policy", ["b3", "b3auto", "sh", "prose:sigma=0.3", "us"])
+@pytest.mark.parametrize("policy", ["b3", "chase", "sh", "prose:sigma=0.3", "us"])
 def test_a_run_that_was_interrupted_and_goes_on_equals_an_undisturbed_one(policy):
     options = {"budget": 120, "policy": policy, "examples": range(50), "seed": 4, **QUIET}
     undisturbed = find_best(300, score, study="one.db", **options)
@@ -404,7 +404,7 @@ def test_an_evaluation_that_outlives_its_lease_is_not_started_again():
     ("changed", "fragment"),
     [
         ({"arms": 51}, "50 arms, not 51"),
-        ({"policy": "us"}, "policy b3auto, not us"),
+        ({"policy": "us"}, "policy chase, not us"),
         ({"seed": 1}, "seed 0, not 1"),
         ({"direction": "minimize"}, "direction maximize, not minimize"),
     ],

@@ -13,7 +13,7 @@ PULLS = {3: 120, 40: 300, 100_000: 300}
 """By number of arms: pulls of a live trace."""
 
 SPECS = (
-    "b3auto",
+    "chase",
     "b3",
     "b3:reuse=pool",
     "b3:reuse=topup",
@@ -28,7 +28,6 @@ SPECS = (
     "prose:sigma=0.5",
     "prose:sigma=estimated",
     "asha",
-    "chase",
     "ucbe:budget=300",
     "klucb",
     "klucb:subset=doubling",

@@ -329,7 +329,7 @@ def test_no_candidates_are_refused():
 
 
 def test_a_policy_that_takes_no_known_results_is_refused_before_the_first_trial():
-    with pytest.raises(ValueError, match=r"policy is 'sh:budget=60', but must be .* one of b3, b3auto"):
+    with pytest.raises(ValueError, match=r"policy is 'sh:budget=60', but must be .* one of b3, chase"):
         BoxThirdingSampler(9, policy="sh:budget=60")
     study = optuna.create_study()
     study.optimize(noisy(), n_trials=3)

@@ -638,7 +638,7 @@ def test_a_study_is_a_place_or_a_place_and_a_name():
 
 
 def test_a_policy_that_must_know_the_number_of_candidates_is_refused():
-    with pytest.raises(ValueError, match=r"policy is 'sh:budget=20', but must be .* give one of b3, b3auto"):
+    with pytest.raises(ValueError, match=r"policy is 'sh:budget=20', but must be .* give one of b3, chase"):
         BoxThirdingSearchCV(TREE, DEPTHS, n_candidates=4, policy="sh:budget=20").fit(X, Y)
 
 

@@ -20,7 +20,7 @@ def outcomes(beliefs=(BELIEF,), stops=STOPS, effort=None, threads=None, tell=Non
 def test_a_run_that_is_looked_at_on_the_way_is_that_of_the_simulator():
     found = outcomes()
     instance = BELIEF.instance(60, np.random.default_rng([3, 0]))
-    run = simulate(instance, BELIEF.rewards, "b3auto", budget=900, checkpoints=STOPS, replicates=5, seed=3)
+    run = simulate(instance, BELIEF.rewards, "chase", budget=900, checkpoints=STOPS, replicates=5, seed=3)
     assert found.budgets.tolist() == run.checkpoints.tolist()
     assert found.regret[0].tolist() == run.regret.tolist()
     better = (instance.means[None, None] > instance.means[run.recommended][:, :, None]).sum(axis=2)

@@ -76,7 +76,7 @@ def test_the_same_seed_gives_the_same_plan_with_any_number_of_threads():
 
 def test_guesses_that_are_right_give_bands_that_hold():
     instance, _ = normal(400, 2.0, 1)
-    run = simulate(instance, Gaussian(2.0), "b3auto", budget=2_000, checkpoints=[200], replicates=300)
+    run = simulate(instance, Gaussian(2.0), "chase", budget=2_000, checkpoints=[200], replicates=300)
     rows = plan(400, noise=2.0, spread=1.0, budgets=[200, 2_000]).rows
     for row, true in zip(rows, run.regret.mean(axis=0).tolist(), strict=True):
         assert row.regret_low <= true <= row.regret_high
@@ -87,7 +87,7 @@ def test_pilots_give_bands_that_hold_for_arms_they_have_not_seen(noise):
     held = close = 0
     for seed in range(6):
         instance, pilot = normal(400, noise, seed)
-        true = simulate(instance, Gaussian(noise), "b3auto", budget=500, replicates=200).regret[:, -1].mean()
+        true = simulate(instance, Gaussian(noise), "chase", budget=500, replicates=200).regret[:, -1].mean()
         row = plan(400, pilot=pilot, budgets=[500]).rows[0]
         held += row.regret_low <= true <= row.regret_high
         close += true / 2 <= row.regret <= 2 * true
@@ -178,7 +178,7 @@ def test_a_wish_finds_the_budget_that_keeps_its_word():
     assert one.found.budget_low <= one.found.budget
     assert 0.9 <= one.found.chance <= 1
     instance, _ = normal(400, 2.0, 4)
-    run = simulate(instance, Gaussian(2.0), "b3auto", budget=one.found.budget, replicates=400)
+    run = simulate(instance, Gaussian(2.0), "chase", budget=one.found.budget, replicates=400)
     good = np.sort(instance.means)[-8]
     true = (instance.means[run.recommended[:, -1]] >= good).mean()
     assert one.found.chance_low - 0.03 <= true <= one.found.chance_high + 0.03

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from boxthirding import _compile
 from boxthirding.policies import (
     POLICIES,
-    AdaptiveBoxThirding,
     Asha,
     BoxThirding,
+    Chase,
     Prose,
     Uniform,
     box_thirding,
@@ -33,12 +33,12 @@ RIVALS = (
     *("klucb:subset=doubling", "ebtc:subset=doubling", "ash:subset=doubling"),
 )
 SPECS = (
-    *("b3", "b3:reuse=pool", "b3:reuse=topup", "b3auto", "chase", "us", "prose:sigma=0.5"),
+    *("b3", "b3:reuse=pool", "b3:reuse=topup", "chase", "us", "prose:sigma=0.5"),
     *("prose:sigma=estimated", "asha"),
     *RIVALS,
 )
 REMEMBER = tuple(spec for spec in SPECS if spec not in {"b3", "asha"})
-ANSWER_OVER_ALL = ("b3auto", "chase", "us", "prose:sigma=0.5", "prose:sigma=estimated", *RIVALS)
+ANSWER_OVER_ALL = ("chase", "us", "prose:sigma=0.5", "prose:sigma=estimated", *RIVALS)
 
 
 def live(spec, arms, seed=0, capacity=2):
@@ -67,7 +67,7 @@ def test_a_policy_says_whether_it_can_be_amended_and_whether_it_forgets():
     told = {"budget": 50, "sigma": 1.0}
     policies = [kind(**{key: told[key] for key in told if key in kind.told}) for kind in POLICIES.values()]
     assert {policy.name for policy in policies if policy.rule.amend} == {
-        *("b3", "b3auto", "chase", "us", "prose", "asha"),
+        *("b3", "chase", "us", "prose", "asha"),
         *("klucb", "lilucb", "ebtc", "ash"),
     }
     assert {policy.name for policy in policies if policy.forgets} == {"b3", "asha"}
@@ -271,7 +271,7 @@ def test_box_thirding_answers_from_the_next_box_that_has_a_result():
 
 
 def test_an_arm_is_met_with_the_record_it_has():
-    state = LiveState(AdaptiveBoxThirding(), 100, 0)
+    state = LiveState(Chase(), 100, 0)
     known(state, 1, 0.5, 0.25)
     luck = state.arrays.luck[:2].tolist()
     for _ in range(12):
@@ -376,7 +376,7 @@ def test_the_state_has_the_sums_of_all_results(spec, steps, seed):
 
 
 def facts(state):
-    """Return σ, m and the repeats of b3auto, worked out now."""
+    """Return σ, m and the repeats of chase, worked out now."""
     arrays = state.arrays
     repeats = at(state, final.REPEATS)
     return sigma(arrays, at(state, boxes.KNOWN), repeats), final.centre(arrays), repeats
@@ -385,7 +385,7 @@ def facts(state):
 @EXAMPLES
 @given(jobs=st.lists(dyadic, max_size=60), extra=st.lists(st.tuples(st.integers(0, 11), dyadic), max_size=12))
 def test_b3auto_learns_as_if_what_was_taken_out_had_never_been_there(jobs, extra):
-    state = LiveState(AdaptiveBoxThirding(), 12, 0)
+    state = LiveState(Chase(), 12, 0)
     for reward in jobs:
         tell(state, state.ask(), reward)
     before = facts(state), state.recommend(), state.ranking(), at(state, final.TOLD)
@@ -397,7 +397,7 @@ def test_b3auto_learns_as_if_what_was_taken_out_had_never_been_there(jobs, extra
 
 
 def test_b3auto_takes_noise_from_results_that_were_known():
-    state = LiveState(AdaptiveBoxThirding(), 1_000, 0)
+    state = LiveState(Chase(), 1_000, 0)
     for arm in range(50):
         known(state, arm, 10.0 * arm - 0.5, 10.0 * arm + 0.5)
     state.amend(NONE, 0, 0.0, 0.0)
@@ -408,7 +408,7 @@ def test_b3auto_takes_noise_from_results_that_were_known():
 
 def refits(amended, told=160):
     """Tell whether the end of a batch of so many amendments has everything worked out anew."""
-    state = LiveState(AdaptiveBoxThirding(), 10_000, 0)
+    state = LiveState(Chase(), 10_000, 0)
     for k in range(told):
         tell(state, state.ask(), 0.25 * (k % 7))
     due = at(state, final.NEXT_FIT)
@@ -420,7 +420,7 @@ def refits(amended, told=160):
 
 def test_a_batch_has_everything_worked_out_anew_only_if_it_is_large():
     told = 160
-    state = LiveState(AdaptiveBoxThirding(), 10_000, 0)
+    state = LiveState(Chase(), 10_000, 0)
     for k in range(told):
         tell(state, state.ask(), 0.25 * (k % 7))
     results = at(state, final.TOLD)
@@ -475,7 +475,7 @@ def test_only_the_first_of_the_paper_s_lifts_adds_to_what_is_known():
     assert state.arrays.place[0] == 0
 
 
-@pytest.mark.parametrize("policy", [BoxThirding(effort=3.0, reuse="topup"), AdaptiveBoxThirding()], ids=str)
+@pytest.mark.parametrize("policy", [BoxThirding(effort=3.0, reuse="topup"), Chase()], ids=str)
 def test_a_result_of_the_lift_under_way_can_be_taken_out(policy):
     state = LiveState(policy, 10, 0)
     state.arrays.costs[:] = 3
@@ -487,19 +487,19 @@ def test_a_result_of_the_lift_under_way_can_be_taken_out(policy):
     state.tell(job, 1, 2.0, 4.0)
     assert state.arrays.pulls[arm] == 2
     assert state.recommend() == arm
-    if isinstance(policy, AdaptiveBoxThirding):
+    if isinstance(policy, Chase):
         assert facts(state) == (math.sqrt(0.5), 1.5 - 1.0, 1)
 
 
 def test_a_corrected_arm_counts_in_m_with_the_mean_of_its_results():
-    state = LiveState(AdaptiveBoxThirding(), 10, 0)
+    state = LiveState(Chase(), 10, 0)
     tell(state, state.ask(), 1.0)
     state.amend(0, 0, 2.0, 8.0)
     assert final.centre(state.arrays) == 2.0  # counted from the first reward
 
 
 def test_a_fit_renews_the_scores_of_arms_that_were_not_met_too():
-    state = LiveState(AdaptiveBoxThirding(), 1_000, 0)
+    state = LiveState(Chase(), 1_000, 0)
     for arm in range(50):
         known(state, arm, arm - 0.5, arm + 0.5)
     state.amend(NONE, 0, 0.0, 0.0)

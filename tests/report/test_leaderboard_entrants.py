@@ -17,11 +17,10 @@ def planned(*specs):
 @pytest.mark.parametrize(
     ("spec", "marks"),
     [
-        ("b3auto", ""),
+        ("chase", ""),
         ("b3", ""),
         ("us", ""),
         ("asha", ""),
-        ("chase", ""),
         ("bsh", ""),
         ("dsh", ""),
         ("bucb", "σ"),

@@ -102,7 +102,7 @@ def test_a_few_policies_have_bands_and_more_have_bars(tmp_path):
 def test_bars_of_six_policies_never_stand_on_each_other():
     checkpoints = log_spaced(10_000)
     rows = [np.geomspace(0.5, 0.1, len(checkpoints))]
-    names = ("b3auto", "b3", "us", "sh", "prose", "asha")
+    names = ("chase", "b3", "us", "sh", "prose", "asha")
     figure = regret_figure([Curve.of(name, run(rows, checkpoints)) for name in names], title="", subtitle="")
     places = [segment[0][0] for bars in figure.axes[0].collections for segment in bars.get_segments()]
     assert len(places) == len(set(places)) > 40

@@ -82,7 +82,7 @@ def test_how_it_was_collected(page):
         "unfunny (0), funny (1)",
         "40; 40 tried",
         "300",
-        "b3auto, seed 0",
+        "chase, seed 0",
         "half under 1.2 seconds",
         "larger",
     ):

@@ -174,7 +174,7 @@ def test_a_name_that_no_list_can_show_is_refused(server, name):
 # What to do, in words of the API
 
 
-def told(server, policy="b3auto"):
+def told(server, policy="chase"):
     """Make a study with one result, and return its ticket."""
     study = server.study(arms=["a", "b"], policy=policy)
     (ticket,) = study.ask()
@@ -185,13 +185,13 @@ def told(server, policy="b3auto"):
 CHANGED = {"arms": [{"label": "a", "payload": 1}, "b"]}
 
 REFUSALS = {
-    "never issued": ("b3auto", "POST", "/corrections", {"ticket": 77, "reward": 1}, "POST {one}/tickets"),
-    "of another study": ("b3auto", "POST", "/failures", {"ticket": 0, "origin": "x"}, "POST {one}/tickets"),
-    "told already": ("b3auto", "POST", "/failures", {"ticket": 0}, "POST {one}/corrections"),
+    "never issued": ("chase", "POST", "/corrections", {"ticket": 77, "reward": 1}, "POST {one}/tickets"),
+    "of another study": ("chase", "POST", "/failures", {"ticket": 0, "origin": "x"}, "POST {one}/tickets"),
+    "told already": ("chase", "POST", "/failures", {"ticket": 0}, "POST {one}/corrections"),
     "cannot be corrected": ("sh:budget=9", "POST", "/corrections", {"ticket": 0, "reward": 1}, "POST {one}/policy"),
-    "cannot go on": ("b3auto", "POST", "/policy", {"policy": "sh:budget=9"}, "POST {one}/policy"),
-    "other settings": ("b3auto", "PUT", "", {"seed": 5}, "POST {one}/arms"),
-    "other payloads": ("b3auto", "PUT", "", CHANGED, "force: true"),
+    "cannot go on": ("chase", "POST", "/policy", {"policy": "sh:budget=9"}, "POST {one}/policy"),
+    "other settings": ("chase", "PUT", "", {"seed": 5}, "POST {one}/arms"),
+    "other payloads": ("chase", "PUT", "", CHANGED, "force: true"),
 }
 
 
@@ -220,7 +220,7 @@ def test_a_study_whose_rule_is_not_here_names_the_endpoint_that_takes_another(se
     assert said["error"] == "PolicyMissing"
     assert f"POST {API}/studies/{{name}}/policy" in said["advice"]
     assert PYTHON.search(said["detail"] + said["advice"]) is None
-    assert server.operator.post(f"{ONE}/policy", json={"policy": "b3auto"}).status_code == 200
+    assert server.operator.post(f"{ONE}/policy", json={"policy": "chase"}).status_code == 200
 
 
 def test_a_key_of_a_study_that_is_not_there_is_refused(server):

@@ -18,9 +18,9 @@ def drawn(label, pull):
 
 def test_one_rater_with_repeats_is_the_librarys_own_run_pull_by_pull(server):
     arms = [f"caption {number}" for number in range(40)]
-    study = server.study(arms=arms, about={"repeats": True}, seed=7, policy="b3auto")
+    study = server.study(arms=arms, about={"repeats": True}, seed=7, policy="chase")
     rater = server.rater(server.link())
-    session = Session(arms, policy="b3auto", seed=7)
+    session = Session(arms, policy="chase", seed=7)
     pulls = dict.fromkeys(arms, 0)
     (arm,) = rater.next()
     for _ in range(300):

@@ -1,4 +1,4 @@
-"""Results that b3auto sets aside: a session names them, they do not count, and what a person has corrected does."""
+"""Results that chase sets aside: a session names them, they do not count, and what a person has corrected does."""
 
 import pickle
 import random
@@ -21,7 +21,7 @@ def mean(label):
 class Crew:
     """A session that is told rewards, some of them wildly off."""
 
-    def __init__(self, direction="maximize", off=100.0, policy="b3auto", share=0.003):
+    def __init__(self, direction="maximize", off=100.0, policy="chase", share=0.003):
         self.session = Session(ARMS, policy, seed=1, direction=direction)
         self.rng, self.off, self.share = random.Random(5), off, share
         self.rewards, self.wild, self.holders = {}, {}, {}
@@ -105,7 +105,7 @@ def test_a_corrected_value_is_never_set_aside_however_far_it_is(crew):
         assert ticket not in crew.named
         assert set(crew.named) <= set(crew.wild)
         crew.check_means()
-        crew.session.use("b3auto")
+        crew.session.use("chase")
 
 
 def test_those_of_an_excluded_holder_stay_out_when_it_is_included_again(crew):
@@ -133,7 +133,7 @@ def test_each_policy_judges_for_itself(crew):
     crew.check_means()
     crew.session.use("b3")
     assert (crew.named, crew.session.view().pulls) == ({}, 1_500)
-    crew.session.use("b3auto")
+    crew.session.use("chase")
     assert len(named) - 2 <= len(crew.named) <= len(named)  # not those that are alone, or two of one arm
     assert set(crew.named.items()) <= set(named.items())
     crew.check_means()

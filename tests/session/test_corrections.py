@@ -9,7 +9,7 @@ from sums import check_sums
 from boxthirding import Session
 from boxthirding.errors import ArmWithdrawn, TicketRefused, UnknownTicket
 
-OVER_ALL = ["b3auto", "chase", "us", "prose:sigma=0.5"]
+OVER_ALL = ["chase", "us", "prose:sigma=0.5"]
 AMENDED = [*OVER_ALL, "b3", "b3:reuse=pool", "b3:reuse=topup", "asha"]
 
 

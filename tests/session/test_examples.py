@@ -12,7 +12,7 @@ from boxthirding.errors import InvalidInput
 from boxthirding.session import amendments
 from boxthirding.session.known import KnownResult
 
-POLICIES = ["b3", "b3:reuse=pool", "b3:reuse=topup", "b3auto", "chase", "us", "prose:sigma=0.5", "asha", "dsh", "bsh"]
+POLICIES = ["b3", "b3:reuse=pool", "b3:reuse=topup", "chase", "us", "prose:sigma=0.5", "asha", "dsh", "bsh"]
 
 
 def reward(ticket):
@@ -57,7 +57,7 @@ def test_or_when_the_policy_has_asked_for_nothing_else_for_as_many_pulls_as_were
     assert session.recommend()[:3] == (7, 1.0, 4)
 
 
-AMENDABLE = ["b3", "b3:reuse=pool", "b3:reuse=topup", "b3auto", "chase", "us", "prose:sigma=0.5", "asha"]
+AMENDABLE = ["b3", "b3:reuse=pool", "b3:reuse=topup", "chase", "us", "prose:sigma=0.5", "asha"]
 
 
 def could_be_best(scores, told, examples):
@@ -96,7 +96,7 @@ def test_it_is_not_known_while_another_arm_may_be_as_good(policy, at_once, direc
         assert all(len(pulls) == len({*pulls}) for pulls in told.values())
 
 
-@pytest.mark.parametrize("policy", ["b3auto", "chase"])
+@pytest.mark.parametrize("policy", ["chase"])
 def test_few_examples_seldom_mislead(policy):
     misled = 0
     for seed in range(60):
@@ -113,7 +113,7 @@ def test_few_examples_seldom_mislead(policy):
 def test_withdrawn_arms_are_out_of_the_question():
     for seed in range(20):
         rng = random.Random(seed)
-        session = Session(8, "b3auto", examples=5, seed=seed)
+        session = Session(8, "chase", examples=5, seed=seed)
         told = []
         while tickets := session.ask():
             told.append(tickets[0].label)
@@ -126,7 +126,7 @@ def test_withdrawn_arms_are_out_of_the_question():
 
 
 def test_one_unlucky_example_does_not_end_an_arm():
-    session = Session(2, "b3auto", examples=10)
+    session = Session(2, "chase", examples=10)
     scores = {0: [0.3, 0.8] * 5, 1: [0.2] + [0.8] * 9}  # by example
     while tickets := session.ask():
         session.tell(tickets[0], scores[tickets[0].label][tickets[0].pull])

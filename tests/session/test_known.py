@@ -8,7 +8,7 @@ from boxthirding import Session
 from boxthirding.errors import CannotAmend, UnknownLabel
 from boxthirding.session.known import listed
 
-OVER_ALL = ["b3auto", "chase", "us", "prose:sigma=0.5"]
+OVER_ALL = ["chase", "us", "prose:sigma=0.5"]
 AMENDED = [*OVER_ALL, "b3", "b3:reuse=pool", "b3:reuse=topup", "asha"]
 
 
@@ -155,7 +155,7 @@ class TestRefusals:
     def test_a_policy_that_cannot(self, policy):
         session = Session(5, policy)
         pull(session, 1)
-        words = r"cannot .*only knows the results of its own jobs.*use\('b3auto'\)"
+        words = r"cannot .*only knows the results of its own jobs.*use\('chase'\)"
         refused(session, lambda: session.observe(0, 0.5), words, CannotAmend)
         refused(session, lambda: session.observe_all({0: 0.5}), words, CannotAmend)
         refused(session, lambda: session.correct(0, 0.5), words, CannotAmend)

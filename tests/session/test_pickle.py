@@ -12,7 +12,7 @@ POLICIES = [
     "b3",
     "b3:reuse=pool",
     "b3:reuse=topup",
-    "b3auto",
+    "chase",
     "chase",
     "us",
     "prose:sigma=0.5",
@@ -55,7 +55,7 @@ def test_whatever_has_happened(policy):
     session.exclude("rater 1")
     session.correct(session._core.ledger.result(3).ticket, 0.75)
     session.withdraw(session.recommend().label)
-    session.use("b3auto" if policy == "us" else "us")
+    session.use("chase" if policy == "us" else "us")
     session.use(policy)
     go_on(session, 10)
     twin = copied(session)

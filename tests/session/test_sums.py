@@ -15,7 +15,7 @@ from boxthirding.testing.sessions import check_session
 REMEMBER = (
     "b3:reuse=pool",
     "b3:reuse=topup",
-    "b3auto",
+    "chase",
     "chase",
     "us",
     "prose:sigma=0.5",

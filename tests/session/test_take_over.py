@@ -7,7 +7,7 @@ from boxthirding import Session, parse_policy
 from boxthirding.errors import CannotAmend, InvalidInput
 from boxthirding.session import take_over
 
-AMENDED = ["b3", "b3:reuse=pool", "b3:reuse=topup", "b3auto", "chase", "us", "prose:sigma=0.5", "asha"]
+AMENDED = ["b3", "b3:reuse=pool", "b3:reuse=topup", "chase", "us", "prose:sigma=0.5", "asha"]
 CANNOT = ["sh:budget=50", "sr:budget=50", "dsh", "bsh", "bucb:sigma=0.5", "ucbe:budget=50"]
 
 
@@ -36,7 +36,7 @@ def test_from_a_policy_that_cannot_be_amended_to_one_that_can(policy):
     session = Session(10, policy)
     pull(session, 20, lambda ticket: ticket.label / 16)
     there = sums(session)
-    session.use("b3auto")
+    session.use("chase")
     assert sums(session) == there
     session.observe(3, 0.5)
 
@@ -47,7 +47,7 @@ def test_a_policy_that_cannot_take_over_is_refused(policy):
     session.use(policy)  # nothing is there yet
     session.use("b3")
     (ticket,) = session.ask()
-    words = "cannot start from results and open tickets.*use one that can, such as b3auto"
+    words = "cannot start from results and open tickets.*use one that can, such as chase"
     refused(session, lambda: session.use(policy), words, CannotAmend)
     session.tell(ticket, 0.5)
     refused(session, lambda: session.use(policy), words, CannotAmend)
@@ -82,7 +82,7 @@ def test_a_ticket_stays_valid(policy):
         session.tell(ticket, ticket.label / 16)
     assert session.pulls == 4
     best = max(ticket.label for ticket in tickets)
-    if policy in ("b3auto", "us", "prose:sigma=0.5"):
+    if policy in ("chase", "us", "prose:sigma=0.5"):
         assert session.recommend().label == best
 
 
@@ -126,7 +126,7 @@ def test_lifts_that_are_paid_for_happen_at_no_cost():
 def test_when_all_arms_are_gone():
     session = Session(["a"], "b3")
     session.withdraw("a")
-    session.use("b3auto")
+    session.use("chase")
     assert session.ask() == []
     session.add(["b"])
     assert session.ask()[0].label == "b"

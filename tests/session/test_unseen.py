@@ -8,7 +8,7 @@ from asking import pull
 from boxthirding import Session
 from boxthirding.session import extra
 
-AMENDED = ["b3", "b3:reuse=pool", "b3:reuse=topup", "b3auto", "chase", "us", "prose:sigma=0.5", "asha"]
+AMENDED = ["b3", "b3:reuse=pool", "b3:reuse=topup", "chase", "us", "prose:sigma=0.5", "asha"]
 OTHERS = ["dsh", "bsh", "bucb:sigma=0.5"]
 
 
@@ -145,7 +145,7 @@ def test_every_rater_of_a_small_contest_has_arms_to_the_end_of_its_sitting(polic
     assert session.pulls == 1_000
 
 
-def wanting_one(policy="b3auto", arms=20):
+def wanting_one(policy="chase", arms=20):
     """Return a session whose rule wants one arm and no other for a good while, and that arm, which ann has seen."""
     session, coins = Session(arms, policy, seed=1), random.Random(1)
     pull(session, 1_500, lambda ticket: float(coins.random() < (0.9 if ticket.label == 3 else 0.3)))

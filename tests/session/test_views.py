@@ -11,7 +11,7 @@ from boxthirding.errors import InvalidInput, UnknownLabel
 from boxthirding.session import ArmSummary
 from boxthirding.session.values import VIEW_VERSION
 
-POLICIES = ["b3", "b3auto", "chase", "us", "prose:sigma=0.5", "asha", "dsh", "bsh", "bucb:sigma=0.5", "sh:budget=300"]
+POLICIES = ["b3", "chase", "us", "prose:sigma=0.5", "asha", "dsh", "bsh", "bucb:sigma=0.5", "sh:budget=300"]
 
 
 def busy(policy="b3", **settings):
@@ -210,7 +210,7 @@ class TestBoxes:
         assert session.boxes(99) == []
 
     def test_the_final_is_a_level_of_its_own(self):
-        session = busy("b3auto")
+        session = busy("chase")
         final = session.boxes("final")
         assert [box.level for box in final] == [None]
         assert final == [box for box in session.boxes() if box.level is None]

@@ -19,7 +19,7 @@ from boxthirding.sim.fingerprints import digest_of_code
 
 SPECS = (
     *(
-        "b3auto",
+        "chase",
         "chase",
         "b3",
         "us",

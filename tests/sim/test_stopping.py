@@ -15,7 +15,7 @@ from boxthirding.streams import REWARDS, spawn
 ENDLESS = 10**11  # pulls: days
 
 
-@pytest.mark.parametrize("policy", ["us", "b3auto", "sh"])
+@pytest.mark.parametrize("policy", ["us", "chase", "sh"])
 @pytest.mark.parametrize("workers", [1, 3])
 @pytest.mark.parametrize("rewards", [Gaussian(1.0), Bernoulli()], ids=["gaussian", "bernoulli"])
 def test_an_interrupt_ends_a_replicate_that_takes_days(policy, workers, rewards, monkeypatch):

@@ -11,7 +11,7 @@ from boxthirding.testing.plans import for_plans
 from boxthirding.testing.sessions import check_session
 
 
-@pytest.mark.parametrize("spec", ["b3auto", "b3", "b3:reuse=pool", "b3:reuse=topup", "us", "prose:sigma=0.5", "asha"])
+@pytest.mark.parametrize("spec", ["chase", "b3", "b3:reuse=pool", "b3:reuse=topup", "us", "prose:sigma=0.5", "asha"])
 @pytest.mark.parametrize("examples", [2, pytest.param(10, marks=pytest.mark.soak)])
 def test_a_study_keeps_the_contract_and_is_what_its_journal_adds_up_to(url, spec, examples):
     numbers = count()

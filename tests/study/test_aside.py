@@ -63,7 +63,7 @@ def test_a_study_that_was_taken_over_is_the_same_for_those_who_saw_it_and_those_
     study.correct(before[0].ticket, 0.5)
     study.use("b3")
     assert (study.set_aside(), study.view().aside) == ([], 0)
-    study.use("b3auto")
+    study.use("chase")
     assert 0 < len(study.set_aside()) < len(before)
     assert {row.ticket for row in study.set_aside()} <= {row.ticket for row in before[1:]}
     play(study, 50, seed=5)

@@ -114,10 +114,10 @@ class TestEvents:
         study.tell(ticket, 1.0)
         before = place.texts()
         for attempt in (lambda: study.observe(0, 1.0), lambda: study.correct(ticket, 2), lambda: study.exclude("me")):
-            with pytest.raises(CannotAmend, match=r"policy sh cannot .* go on with one that can, by use\('b3auto'\)"):
+            with pytest.raises(CannotAmend, match=r"policy sh cannot .* go on with one that can, by use\('chase'\)"):
                 attempt()
         assert place.texts() == before
-        study.use("b3auto")
+        study.use("chase")
         study.correct(ticket, 2.0)
         assert study.recommend().mean == 2.0
 

@@ -163,7 +163,7 @@ class TestOlder:
     def test_another_policy_can_take_over(self, place):
         rewritten(place, 0, place.texts()[0].replace('"policy_version":1', '"policy_version":7'))
         study = place.open("me")
-        study.use("b3auto")
+        study.use("chase")
         play(study, 5)
         assert study.pulls == place.open().pulls == 25
         assert place.open().state() == study.state()
@@ -176,13 +176,13 @@ class TestPoliciesThatCannotBeAmended:
         monkeypatch.setattr(SequentialHalving, "version", 2, raising=False)
         study, before = place.open("me"), place.texts()
         assert study.pulls == 10
-        with pytest.raises(PolicyMissing, match=r"cannot start from results that are there; .*study\.use\('b3auto'\)"):
+        with pytest.raises(PolicyMissing, match=r"cannot start from results that are there; .*study\.use\('chase'\)"):
             study.ask()
         assert place.texts() == before
-        study.use("b3auto")
+        study.use("chase")
         play(study, 5)
         assert study.pulls == place.open().pulls == 15
-        assert [entry.event.why for entry in taken_over(study)] == ["use b3auto instead of sh:budget=60"]
+        assert [entry.event.why for entry in taken_over(study)] == ["use chase instead of sh:budget=60"]
 
     def test_a_policy_that_is_not_here_has_no_boxes(self, place):
         study = place.open("me")
@@ -195,7 +195,7 @@ class TestPoliciesThatCannotBeAmended:
         rewritten(place, 0, place.texts()[0].replace('"policy":"b3"', '"policy":"nonsense"'))
         study = place.open("me")
         assert study.pulls == 20
-        with pytest.raises(UnreadableData, match=r"policy nonsense cannot be made here .*study\.use\('b3auto'\)"):
+        with pytest.raises(UnreadableData, match=r"policy nonsense cannot be made here .*study\.use\('chase'\)"):
             study.ask()
         study.use("us")
         assert study.ask()

@@ -5,7 +5,7 @@ from keeping import Place
 
 from boxthirding import InvalidInput
 
-POLICIES = ("b3auto", "b3:reuse=topup", "us")
+POLICIES = ("chase", "b3:reuse=topup", "us")
 
 
 @pytest.fixture
@@ -13,7 +13,7 @@ def place():
     return Place()
 
 
-def rated(place, policy="b3auto", examples=None):
+def rated(place, policy="chase", examples=None):
     """Return a study in which one holder of three likes other arms than the rest, with tickets open."""
     study = place.open("me", arms=[f"arm {number}" for number in range(20)], seed=3, policy=policy, examples=examples)
     for turn in range(150):

@@ -17,10 +17,10 @@ from boxthirding.errors import (
 
 _ADVICE: Final[dict[type[BoxThirdingError], str]] = {
     AlreadyTold: "`boxthirding study correct` changes it",
-    CannotAmend: "`boxthirding study use STUDY b3auto` lets a policy decide that can",
+    CannotAmend: "`boxthirding study use STUDY chase` lets a policy decide that can",
     EvaluationFailed: "--on-error withdraw continues without arms that fail",
     NoHeader: "add them as its first line, or give --no-header",
-    PolicyMissing: "`boxthirding study use STUDY b3auto` continues with another policy, which starts from the results",
+    PolicyMissing: "`boxthirding study use STUDY chase` continues with another policy, which starts from the results",
     StudyChanged: "give what it was made with, choose another --name, or give --force to continue with the new one",
     StudyDiffers: "leave out what the study knows itself, add new arms with `boxthirding study add`, or choose another "
     "--name",

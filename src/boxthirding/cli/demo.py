@@ -45,12 +45,12 @@ _RANKS: Final = (  # up to which share of all arms, by true mean; what for; how 
     (1.00, "the rest", "·", ".", "bright_black"),
 )
 
-_COMPARED: Final = ("b3auto", "b3", "us", "sh")
+_COMPARED: Final = ("chase", "b3", "us", "sh")
 
 _COMPARISON = """
 One run may be lucky. Now many runs with the same noise, of four policies:
 
-  b3auto  Adaptive Box Thirding, the default, which you have just watched
+  chase  Adaptive Box Thirding, the default, which you have just watched
   b3      Box Thirding as the paper has it
   us      uniform sampling: every caption in turn
   sh      Sequential Halving, which must be told the budget

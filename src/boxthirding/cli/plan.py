@@ -61,7 +61,7 @@ def plan(  # noqa: PLR0913  # an argument for each option
     """Say how many pulls it takes to find a good arm among N, and how good it will be.
 
     Give two guesses, or a pilot; with neither, there is a row for each of several ratios of noise to spread. The search
-    that is planned is that of b3auto, simulated under everything that fits what is known.
+    that is planned is that of chase, simulated under everything that fits what is known.
     """
     from boxthirding.cli.watching import watched
     from boxthirding.planning import default_budgets

@@ -69,7 +69,7 @@ from boxthirding.errors import EvaluationFailed, InvalidInput
     help="Then measure the reported arms again, each by P new runs beyond the budget: winners look better than they "
     "are.",
 )
-@click.option("--policy", "spec", metavar="SPEC", help="What decides which arm is next.  [default: b3auto]")
+@click.option("--policy", "spec", metavar="SPEC", help="What decides which arm is next.  [default: chase]")
 @click.option(
     "--seed", type=int, metavar="S", help="Decides the order of arms and examples.  [default: 0, or the study's own]"
 )

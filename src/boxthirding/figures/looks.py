@@ -21,7 +21,7 @@ class Look:
 
 
 LOOKS: Final = {
-    "b3auto": Look("Adaptive Box Thirding", "#D55E00", "o"),
+    "chase": Look("Chase", "#D55E00", "o"),
     "b3": Look("Box Thirding", "#0072B2", "s"),
     "us": Look("Uniform sampling", "#4D4D4D", "v"),
     "sh": Look("Sequential Halving", "#009E73", "^"),
@@ -36,7 +36,6 @@ LOOKS: Final = {
     "lilucb": Look("lil'UCB of the contest", "#9944EE", "H"),
     "ebtc": Look("EB-TC", "#22DDBB", "8"),
     "ash": Look("Anytime Halving", "#66BB00", "p"),
-    "chase": Look("Chase", "#7D85FD", (8, 1, 0)),
 }
 """Every policy of ours: colours of Okabe and Ito, then of Tol, which colour-blind readers can tell apart."""
 

@@ -85,7 +85,7 @@ def find_best(  # noqa: PLR0913  # two that are needed, and an option for each w
         Evaluations in parallel (other tools say n_jobs). Default: 1, or as many as the executor has.
     executor : concurrent.futures.Executor or dask.distributed.Client, optional
         Where to evaluate: processes, a cluster. Default: the calling thread, or threads for several workers.
-    policy : Policy or str, default "b3auto"
+    policy : Policy or str, default "chase"
         What decides which arm is next, as an object or a SPEC such as "sh" or "b3:reuse=topup".
     seed : int, default 0
         Decides the order of arms and examples.

@@ -70,7 +70,7 @@ def racing(
         Which score decides, where there are several.
     workers : int, default 10
         Samples in flight.
-    policy : Policy or str, default "b3auto"
+    policy : Policy or str, default "chase"
         What decides which arm is next.
     seed : int, default 0
         Decides the order of arms and samples.

@@ -61,8 +61,8 @@ def recommend(study: optuna.Study, policy: Policy | str | None = None) -> Recomm
     ----------
     study : optuna.Study
         Any study with one objective. Trials with the same parameters are evaluations of one candidate.
-    policy : Policy or str, default "b3auto"
-        What weighs a good mean of few trials against one of many. It must take known results, as b3auto does.
+    policy : Policy or str, default "chase"
+        What weighs a good mean of few trials against one of many. It must take known results, as chase does.
 
     """
     groups = _groups(study)
@@ -118,8 +118,8 @@ class BoxThirdingSampler(BaseSampler):
     candidates : int or list of dict
         How many parameter sets to draw at the most, or the parameter sets themselves. Processes that draw at the same
         moment may draw a few more.
-    policy : Policy or str, default "b3auto"
-        What decides which candidate is next. It must take known results, as b3auto does.
+    policy : Policy or str, default "chase"
+        What decides which candidate is next. It must take known results, as chase does.
     seed : int, optional
         Decides the order of candidates and what the default `sampler` draws, together with the number of trials that
         the study has: a resumed study draws new ones. Default: another one every time.

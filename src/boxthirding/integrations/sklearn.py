@@ -65,8 +65,8 @@ class BoxThirdingSearchCV(BaseSearchCV):
         more of them, and good candidates can be told apart better.
     scoring : str, callable, list, tuple or dict, optional
         As for `RandomizedSearchCV`. With several metrics, `refit` names the one that decides.
-    policy : Policy or str, default "b3auto"
-        What decides which candidate is next. It must do without the number of candidates, as b3auto does.
+    policy : Policy or str, default "chase"
+        What decides which candidate is next. It must do without the number of candidates, as chase does.
     refit : bool, str or callable, default True
         Whether to fit the best candidate on all data; with several metrics, the name of the one that decides.
     n_jobs : int, optional

@@ -16,9 +16,9 @@ from boxthirding.rewards import Bernoulli, Gaussian, Instance, RewardModel
 from boxthirding.types import Floats
 
 TYPICAL_RATIO: Final = 5.0
-"""The noise in standard deviations of the true means, before anything is known: what `b3auto` starts from."""
+"""The noise in standard deviations of the true means, before anything is known: what `chase` starts from."""
 
-_WIDTH_OF_RATIO: Final = 1.0  # the standard deviation of its logarithm, also that of `b3auto`
+_WIDTH_OF_RATIO: Final = 1.0  # the standard deviation of its logarithm, also that of `chase`
 _DEVIATIONS: Final = np.geomspace(0.03, 2.0, 40)  # of the true means, tried in units of the arms' scatter
 _NOISES: Final = 7  # noise levels tried where repeats are few
 _MANY_REPEATS: Final = 2_000  # from here on the noise is as good as known

@@ -1,4 +1,4 @@
-"""What `b3auto` would give under each belief, simulated: its answers at many budgets, and what they are made of."""
+"""What `chase` would give under each belief, simulated: its answers at many budgets, and what they are made of."""
 
 import os
 import time
@@ -11,7 +11,7 @@ import numpy as np
 
 from boxthirding import _compile
 from boxthirding.planning.beliefs import Belief
-from boxthirding.policies import AdaptiveBoxThirding
+from boxthirding.policies import Chase
 from boxthirding.rewards import Source
 from boxthirding.sim.chunks import loop_of, play_out
 from boxthirding.sim.driver import BEGUN, CHECKED, NUMBERED, POSITIONS, REPLICATE, drive
@@ -99,7 +99,7 @@ def simulated(
     tell: Callable[[Progress], None] | None,
     first: int = 0,
 ) -> Outcomes:
-    """Run `b3auto` under every belief, and read its answer at every budget; runs are numbered from `first`."""
+    """Run `chase` under every belief, and read its answer at every budget; runs are numbered from `first`."""
     stops = np.array(sorted(set(budgets)), np.int64)
     near = stops[stops <= max(stops[0], stops[-1] // _SHORT)]
     room = np.full((4, len(beliefs), effort.replicates + effort.short, len(stops)), np.nan)
@@ -148,7 +148,7 @@ def _play(source: Source, leg: _Leg, seed: int, stream: int) -> Floats:
 
     A run is driven from stop to stop, and its state is looked at between two of them.
     """
-    policy = AdaptiveBoxThirding()
+    policy = Chase()
     loop = loop_of(drive, policy.rule, _compile.available())
     arms, budget = len(source.means), 2 * int(leg.stops[-1]) + 1  # a job under way at the last stop is told, too
     ascending = np.sort(source.means)

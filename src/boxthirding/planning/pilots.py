@@ -58,7 +58,7 @@ class Pilot:
     @property
     def centre(self) -> float:
         """The average of the true means; an arm with many scores counts little more than one with some."""
-        weights = self.counts / (self.counts + 25.0)  # noise five times the spread, as in `b3auto` before it knows
+        weights = self.counts / (self.counts + 25.0)  # noise five times the spread, as in `chase` before it knows
         return float(weights @ self.means / weights.sum())
 
     @property
@@ -108,7 +108,7 @@ def read_pilot(scores: Scores, *, minimize: bool = False) -> Pilot:
 
 
 def _wild(by_arm: Mapping[Any, list[float]], counts: Ints, squares: Floats) -> tuple[Any, float] | None:
-    """Return the arm and the score that is wildly off, by the rule of `b3auto` (11); None, if there is none."""
+    """Return the arm and the score that is wildly off, by the rule of `chase` (11); None, if there is none."""
     repeated = np.flatnonzero(counts > 1)
     variances = squares[repeated] / (counts[repeated] - 1)
     if len(repeated) < ENOUGH:

@@ -92,7 +92,7 @@ def plan(  # noqa: PLR0913  # all but one have a default
         Whether to print to stderr how far it is; or a function that is called with a `Progress`.
 
     What is not known is drawn: the shape of the distribution of true means and, with a pilot, noise and spread in
-    proportion to their chances. `b3auto` is simulated under every draw, and the band of the mean regret is its middle
+    proportion to their chances. `chase` is simulated under every draw, and the band of the mean regret is its middle
     80 % over draws. Without guesses and pilot there is a row for each of five ratios of noise to spread (three without
     Numba), and regret is in units of the spread.
 

@@ -1,6 +1,5 @@
 """The policies, one file an algorithm."""
 
-from boxthirding.policies.adaptive_box_thirding import AdaptiveBoxThirding
 from boxthirding.policies.ash import AnytimeSequentialHalving
 from boxthirding.policies.asha import Asha
 from boxthirding.policies.box_thirding import BoxThirding
@@ -23,7 +22,6 @@ __all__ = [
     "KLUCB",
     "POLICIES",
     "UCBE",
-    "AdaptiveBoxThirding",
     "AnytimeSequentialHalving",
     "Asha",
     "BoxThirding",

@@ -37,7 +37,6 @@ from boxthirding.policies.boxes import (
     WAITING,
     WIDTH,
     WITHDRAWN,
-    Boxes,
     State,
     above,
     begin_record,
@@ -108,7 +107,7 @@ def tell(state: State, job: int, times: int, total: float, squares: float) -> No
 
 
 @kernel
-def drop(state: Boxes, arm: int) -> None:
+def drop(state: State, arm: int) -> None:
     """Withdraw an arm from wherever it stands (S16)."""
     if state.place[arm] == WITHDRAWN:
         return
@@ -167,7 +166,7 @@ def amend(state: State, arm: int, times: int, total: float, squares: float) -> i
 
 
 @kernel
-def add_to_record(state: Boxes, arm: int, times: int, total: float) -> None:
+def add_to_record(state: State, arm: int, times: int, total: float) -> None:
     """Add to an arm's sums, which are exactly 0 when its last result has been taken out.
 
     What is taken out beyond that came from the LIFT under way, and is taken out of its sums.
@@ -226,7 +225,7 @@ def next_ready(state: State) -> int:
 
 
 @kernel
-def arrange(state: Boxes, box: int) -> int:
+def arrange(state: State, box: int) -> int:
     """ARRANGE (S6): take the first three of a box and start the LIFT of their best."""
     best = take(state, box)
     middle = take(state, box)
@@ -259,7 +258,7 @@ def arrange(state: Boxes, box: int) -> int:
 
 
 @kernel
-def introduce(state: Boxes) -> int:
+def introduce(state: State) -> int:
     """Start the LIFT of the next arm of W to the base level (S7).
 
     W is the waiting arms in their order, and the unseen ones at random places among them (S16).
@@ -329,7 +328,7 @@ def sort_by_mean(state: State, stop: int) -> None:
 
 
 @kernel
-def open_lift(state: Boxes, arm: int, target: int, lowest: int) -> None:
+def open_lift(state: State, arm: int, target: int, lowest: int) -> None:
     """LIFT: note how many pulls the level of arrival costs (S2), less those that the arm has when they count.
 
     They count when it is topped up; results that were known of an arm before it was introduced always do.
@@ -347,7 +346,7 @@ def open_lift(state: Boxes, arm: int, target: int, lowest: int) -> None:
 
 
 @kernel
-def close(state: Boxes, arm: int) -> None:
+def close(state: State, arm: int) -> None:
     """End the job of a LIFT."""
     target = state.target[arm]
     state.scalars[OPEN] -= 1
@@ -357,7 +356,7 @@ def close(state: Boxes, arm: int) -> None:
 
 
 @kernel
-def commit(state: Boxes, arm: int) -> None:
+def commit(state: State, arm: int) -> None:
     """The last pull of a LIFT is in: the three change places, the mean is renewed (S3, S8)."""
     close(state, arm)
     settle_others(state, arm)
@@ -379,7 +378,7 @@ def commit(state: Boxes, arm: int) -> None:
 
 
 @kernel
-def settle_others(state: Boxes, arm: int) -> None:
+def settle_others(state: State, arm: int) -> None:
     """SHIFT the middle arm of an ARRANGE and DISCARD the worst, as far as they are still there."""
     middle = state.middle[arm]
     worst = state.worst[arm]

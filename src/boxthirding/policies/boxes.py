@@ -92,128 +92,27 @@ class Arms(Protocol):
         """[K] The box the arm stands in, NONE, WITHDRAWN or NEW."""
 
 
-class Boxes(Arms, Protocol):
-    """A `State`, or the state of another rule that has its fields."""
-
-    @property
-    def ties(self) -> Ints:
-        """[6] The random stream that breaks ties."""
-
-    @property
-    def costs(self) -> Ints:
-        """[M] Pulls of a LIFT to each level."""
-
-    @property
-    def before(self) -> Ints:
-        """[K] The arm before it in that box."""
-
-    @property
-    def after(self) -> Ints:
-        """[K] The arm behind it there."""
-
-    @property
-    def lifter(self) -> Ints:
-        """[K] The arm whose LIFT will move it (itself, if it is the one lifted), or NONE."""
-
-    @property
-    def target(self) -> Ints:
-        """[K] The level its LIFT goes to."""
-
-    @property
-    def due(self) -> Ints:
-        """[K] Pulls its LIFT still waits for."""
-
-    @property
-    def new_pulls(self) -> Ints:
-        """[K] Pulls its LIFT has had."""
-
-    @property
-    def new_total(self) -> Floats:
-        """[K] Their sum."""
-
-    @property
-    def middle(self) -> Ints:
-        """[K] Whom its ARRANGE will SHIFT, or NONE."""
-
-    @property
-    def worst(self) -> Ints:
-        """[K] Whom its ARRANGE will DISCARD, or NONE."""
-
-    @property
-    def waiting(self) -> Ints:
-        """[K] W after a base update, in order."""
-
-    @property
-    def queued(self) -> Ints:
-        """[K] 1 while the arm is in `waiting`."""
-
-    @property
-    def met(self) -> Ints:
-        """[Q, 4] The latest rows of who met whom: box, best, middle, worst; the rule itself never reads them."""
-
-    @property
-    def first(self) -> Ints:
-        """[M * WIDTH] The box's earliest entry."""
-
-    @property
-    def last(self) -> Ints:
-        """[M * WIDTH] Its latest."""
-
-    @property
-    def size(self) -> Ints:
-        """[M * WIDTH] Arms standing in it."""
-
-    @property
-    def free(self) -> Ints:
-        """[M * WIDTH] Of them, not taken by an ARRANGE."""
-
-    @property
-    def first_free(self) -> Ints:
-        """[M * WIDTH] The earliest of those."""
-
-    @property
-    def ready(self) -> Ints:
-        """[M] Bit j: Box(l, j) holds three free arms."""
-
-    @property
-    def lifting(self) -> Ints:
-        """[M] Open jobs by the lowest level they touch."""
-
-
-def shapes(arms: int, levels: int) -> dict[str, int | tuple[int, ...]]:
-    """Return the shapes of the arrays that do not have an entry for each arm."""
-    by_box: dict[str, int | tuple[int, ...]] = dict.fromkeys(
-        ("first", "last", "size", "free", "first_free"), levels * WIDTH
-    )
-    by_level = dict.fromkeys(("costs", "ready", "lifting"), levels)
-    meetings = 16 * arms + 256  # far more than one ask writes
-    return by_box | by_level | {"scalars": SCALARS, "met": (meetings, 4)}
-
-
 def empty(schedule: Schedule, arms: int, levels: int) -> State:
     """Return a state with this much room and no arm in it."""
-    state = zeros(State, arms, **shapes(arms, levels))
+    by_box = dict.fromkeys(("first", "last", "size", "free", "first_free"), levels * WIDTH)
+    by_level = dict.fromkeys(("costs", "ready", "lifting"), levels)
+    meetings = 16 * arms + 256  # far more than one ask writes
+    state = zeros(State, arms, **by_box, **by_level, scalars=SCALARS, met=(meetings, 4))
     state.costs[:] = schedule.costs(levels)
     reset(state)
     return state
 
 
 def grown(state: State, schedule: Schedule) -> State:
-    """Return the same state with twice the room for what has run short."""
-    return copied(state, empty(schedule, *larger_room(state)), but=("costs",))
-
-
-def larger_room(state: Boxes) -> tuple[int, int]:
-    """Return room for twice as many arms if there is none left, and for twice as many levels if they run short."""
+    """Return the same state with room for twice as many arms or levels, whichever has run short."""
     arms, levels = len(state.place), len(state.costs)
-    return (
-        2 * arms if state.scalars[KNOWN] == arms else arms,
-        2 * levels if short_of_levels(state) else levels,
-    )
+    arms = 2 * arms if state.scalars[KNOWN] == arms else arms
+    levels = 2 * levels if short_of_levels(state) else levels
+    return copied(state, empty(schedule, arms, levels), but=("costs",))
 
 
 @kernel
-def reset(state: Boxes) -> None:
+def reset(state: State) -> None:
     """Empty every box; arms are set up when they are introduced."""
     for i in range(1, REUSE):
         state.scalars[i] = 0
@@ -228,7 +127,7 @@ def reset(state: Boxes) -> None:
 
 
 @kernel
-def short_of_levels(state: Boxes) -> bool:
+def short_of_levels(state: State) -> bool:
     """Tell whether the next ARRANGE or base update might need a level that there is no room for."""
     return max(state.scalars[TOP], state.scalars[BASE]) + 2 >= len(state.costs)
 
@@ -246,7 +145,7 @@ def mean(state: Arms, arm: int) -> float:
 
 
 @kernel
-def begin_record(state: Boxes) -> None:
+def begin_record(state: State) -> None:
     """Give the next number that has none an empty record."""
     arm = state.scalars[KNOWN]
     state.scalars[KNOWN] = arm + 1
@@ -258,7 +157,7 @@ def begin_record(state: Boxes) -> None:
 
 
 @kernel
-def pass_over_withdrawn(state: Boxes) -> None:
+def pass_over_withdrawn(state: State) -> None:
     """Let the next arm to be introduced be one that is still there."""
     scalars = state.scalars
     while scalars[SEEN] < scalars[KNOWN] and state.place[scalars[SEEN]] == WITHDRAWN:
@@ -266,7 +165,7 @@ def pass_over_withdrawn(state: Boxes) -> None:
 
 
 @kernel
-def enter(state: Boxes, arm: int, box: int) -> None:
+def enter(state: State, arm: int, box: int) -> None:
     """Put an arm at the end of a box."""
     last = state.last[box]
     state.place[arm] = box
@@ -287,7 +186,7 @@ def enter(state: Boxes, arm: int, box: int) -> None:
 
 
 @kernel
-def leave(state: Boxes, arm: int) -> None:
+def leave(state: State, arm: int) -> None:
     """Take an arm out of its box."""
     box = state.place[arm]
     before = state.before[arm]
@@ -310,7 +209,7 @@ def leave(state: Boxes, arm: int) -> None:
 
 
 @kernel
-def take(state: Boxes, box: int) -> int:
+def take(state: State, box: int) -> int:
     """Return the earliest free arm of a box; from now on it is not free."""
     arm = state.first_free[box]
     state.first_free[box] = state.after[arm]
@@ -318,7 +217,7 @@ def take(state: Boxes, box: int) -> int:
 
 
 @kernel
-def refresh_ready(state: Boxes, box: int) -> None:
+def refresh_ready(state: State, box: int) -> None:
     """Keep the bit that says whether a box holds three free arms, and the count of such boxes."""
     level, j = box // WIDTH, box % WIDTH
     if j == PILE:
@@ -331,7 +230,7 @@ def refresh_ready(state: Boxes, box: int) -> None:
 
 
 @kernel
-def highest(state: Boxes) -> int:
+def highest(state: State) -> int:
     """Return Box(L, 0), the highest Box(·, 0) that is not empty, or NONE."""
     for level in range(state.scalars[TOP], -1, -1):
         if state.size[level * WIDTH] > 0:
@@ -340,7 +239,7 @@ def highest(state: Boxes) -> int:
 
 
 @kernel
-def above(state: Boxes, arm: int, other: int) -> bool:
+def above(state: State, arm: int, other: int) -> bool:
     """Tell whether more pulls speak for an arm than for another, or as many with a larger mean.
 
     Levels would not do: a base update takes arms out of the pile though no job has ended.
@@ -350,7 +249,7 @@ def above(state: Boxes, arm: int, other: int) -> bool:
 
 
 @kernel
-def note(state: Boxes, box: int, best: int, middle: int, worst: int) -> None:
+def note(state: State, box: int, best: int, middle: int, worst: int) -> None:
     """Write down an ARRANGE, or an introduction, so that the story of an arm can be told."""
     row = state.scalars[MET] % len(state.met)
     state.met[row, 0] = box

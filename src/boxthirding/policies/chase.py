@@ -1,26 +1,38 @@
-"""Chase: arms are pulled on as long as they keep up with the leader; anytime, told neither the budget nor the noise.
+"""Chase, the default: arms are pulled on as long as they keep up with the leader.
+
+It is told neither the budget nor the noise, and has nothing to tune.
 
     1. New arms are pulled once.
-    2. The chase. An arm keeps up while its mean - 0.3 σ/√n is at least the leader's mean (9). The one with the largest
-       such value gets half as many pulls as it has had, rounded up. Only the final pulls the leader. When no arm keeps
-       up, a new one is tried.
-    3. Noise. σ² is the pooled variance within arms. While arms are unseen and repeats of the final, those in flight
+    2. The chase. An arm with n results keeps up while its mean - 0.3 σ/√n is at least the leader's mean (9). The one
+       with the largest such value gets half as many pulls as it has had, rounded up. Only the final pulls the leader.
+       When no arm keeps up, a new one is tried.
+    3. Noise. σ² is the pooled variance within arms. While arms are untried and repeats of the final, those in flight
        included, number at most log₂(t) - 2 after t results, the leader is pulled again, before all else.
-    4. Spread. ρ, the noise in units of what sets arms apart, is that of b3auto (its rule 4).
+    4. Spread. ρ = σ/τ is the noise in units of what sets arms apart, by maximum likelihood of all means: those of arms
+       with n pulls have variance τ² + σ²/n around m, the mean over arms of their first job's mean, and ln ρ is normal
+       around ln 5 with deviation 1. Starting from 5, ρ moves in steps of 1.25, and stops below 2.
     5. The final, of all arms. Three pulls of the chase, or of new arms, earn it two, which go before the chase.
-    6. Its turns are those of b3auto.
-    7. When no arm's upper bound exceeds the largest lower bound by more than σ/3, it is clear: what the final had
-       earned is forgone, and the chase goes on.
+    6. Its turns. Among the k arms with the largest mean - 2σ/√n, the one with the largest mean + σ/√n is pulled;
+       k = 1, 2, 4, … until it covers all arms, then 1 again. A pull in flight counts in the latter n. Equals are told
+       apart by a number drawn when an arm is tried.
+    7. When no arm's upper bound exceeds the largest lower bound by more than σ/3, the answer is clear: the final loses
+       what it has earned, and the chase goes on.
     8. When every arm has been tried, the chase ends; the final needs no earning, and the upper bound is mean + 2σ/√n.
        Arms that are added open the chase again.
     9. The leader, which is also the answer, has the largest m + (mean - m) n/(n + k) - 2σ/√(n + k), k = (ρ/1.8)², over
        all arms; without noise, the largest mean.
-    10. σ, m and ρ are worked out anew as in b3auto, when results have doubled.
-    11. Wild results are set aside as in b3auto.
+    10. Fits. σ, m and ρ are computed again at the end of a job when results have doubled, and at the end of a batch of
+        amendments when these are an eighth of the results.
+    11. Outliers. When n results of an arm add more than (20² + 10 n) σ² to its squared distances, the one that explains
+        them is excluded; with one result before, the one further from m. At a fit every arm is judged by a variance
+        that seven arms in eight do not exceed. A single result more than 20σ above m is repeated before all else, if
+        its arm is the leader. Of an arm, at most one result in eight is excluded, or its first. Nothing is judged while
+        fewer than eight arms have repeats, or where the results of most of these never differ.
 
-There are no boxes: who is dropped is decided by the leader and not by two neighbours. docs/chase.md has how the rules
-were found, and what they are worth. A pull that an arm has in the chase, or its first one, is of the job 2 · arm; its
-pulls in the final are of 2 · arm + 1.
+Rewards are counted from the first one and compared with each other only, so neither their unit nor their zero matters.
+final.py has rules 4, 6, 10 and 11, noise.py rule 3. docs/chase.md has how the rules were found, and what each is worth.
+A pull that an arm has in the chase, or its first one, is of the job 2 · arm; its pulls in the final are of 2 · arm + 1.
+`facts[RATIO]` is ρ, `facts[CENTRE]` is m.
 """
 
 import math
@@ -100,7 +112,7 @@ class State(NamedTuple):
     amended_total: Floats  # [K] their sum
     aside: Ints  # [K] how many of its results were set aside, ever
     stray: Floats  # [K] the latest of them
-    facts: Floats  # [7] those of b3auto
+    facts: Floats  # [N_FACTS] what is known of all arms
     finalist: Ints  # [K] 1 while the arm is in the final, which all are that have a result
     root: Ints  # [1]
     left: Ints  # [K]

@@ -1,6 +1,6 @@
-"""The final among the best arms, and what is learned of noise and spread: what b3auto and chase have in common.
+"""The final of chase, and what it learns from results: the noise, the spread of arms, and which results are outliers.
 
-The rules are those of adaptive_box_thirding.py, by number: 4, 6 and 11, and of the others what concerns these.
+Rules are cited by their number in chase.py.
 """
 
 import math
@@ -16,32 +16,29 @@ from boxthirding.types import NONE, Floats, Ints
 TOLD: Final = SCALARS  # results so far
 CREDIT: Final = SCALARS + 1  # pulls that the final has earned and not had
 TURN: Final = SCALARS + 2  # the final's next pull is among 2^TURN
-FLOOR: Final = SCALARS + 3  # the lowest level of the final, where there are levels
-ALL_MET: Final = SCALARS + 4  # 1 once every arm has been met
-NEXT_FIT: Final = SCALARS + 5  # how many results there must be for the next fit
-OUT: Final = SCALARS + 6  # pulls of the final in flight
-REPEATS: Final = SCALARS + 7  # results of arms that had one before
-AMENDED: Final = SCALARS + 8  # results amended since the last fit
-OWN: Final = SCALARS + 9  # results of its own jobs
-ASIDE: Final = SCALARS + 10  # results set aside, ever
-N_SCALARS: Final = SCALARS + 11
+ALL_MET: Final = SCALARS + 3  # 1 once every arm has been tried
+NEXT_FIT: Final = SCALARS + 4  # how many results there must be for the next fit
+OUT: Final = SCALARS + 5  # pulls of the final in flight
+REPEATS: Final = SCALARS + 6  # results of arms that had one before
+AMENDED: Final = SCALARS + 7  # results amended since the last fit
+OWN: Final = SCALARS + 8  # results of its own jobs
+ASIDE: Final = SCALARS + 9  # results set aside, ever
+N_SCALARS: Final = SCALARS + 10
 
 ORIGIN: Final = 0  # the first reward: all others are counted from it
 SIGMA: Final = 1
 CENTRE: Final = 2  # m
 RATIO: Final = 3  # ρ
-EFFORT: Final = 4  # t₀, where there are levels
-SPREAD: Final = 5  # the standard deviation of the finalists' means, where it is asked for
-VARIANCE: Final = 6  # σ², by which results are judged; 0 while they are not
-N_FACTS: Final = 7
+VARIANCE: Final = 4  # σ², by which results are judged; 0 while they are not
+N_FACTS: Final = 5
 
 LOWER: Final = 2.0  # standard errors
 UPPER: Final = 1.0
-UPPER_OF_ALL: Final = 2.0  # when every arm has been met
+UPPER_OF_ALL: Final = 2.0  # when every arm has been tried
 TYPICAL_RATIO: Final = 5.0
 RATIO_STEP: Final = 1.25
 LEAST_RATIO: Final = 2.0  # a few arms far below all others must not pass for a large spread
-AMENDED_SHARE: Final = 8  # a batch that amended one result in so many has everything worked out anew
+AMENDED_SHARE: Final = 8  # a batch that amends one result in eight causes a fit
 
 
 class Contest(Arms, Judged, Treap, Protocol):

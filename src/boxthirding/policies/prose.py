@@ -4,7 +4,7 @@
 the largest lower bound `mean - √(β σ² / n)` the one with the largest upper bound is pulled; Z sweeps from 1 to t on a
 logarithmic scale, again and again, and brings in a new arm whenever it exceeds those seen.
 
-With sigma="estimated" it is not told the noise but learns it, by the estimate of b3auto (noise.py): while there are too
+With sigma="estimated" it is not told the noise but learns it, by the estimate of chase (noise.py): while there are too
 few repeats the recommended arm is pulled again, and all bounds are renewed whenever the pulls have grown by a quarter.
 """
 

@@ -8,7 +8,6 @@ from typing import Any, Final
 from boxthirding._compile import is_kernel
 from boxthirding._text import did_you_mean
 from boxthirding.errors import InvalidInput
-from boxthirding.policies.adaptive_box_thirding import AdaptiveBoxThirding
 from boxthirding.policies.ash import AnytimeSequentialHalving
 from boxthirding.policies.asha import Asha
 from boxthirding.policies.box_thirding import BoxThirding
@@ -30,7 +29,6 @@ POLICIES: Final[Mapping[str, type[Any]]] = {
     policy.name: policy
     for policy in (
         BoxThirding,
-        AdaptiveBoxThirding,
         Chase,
         SequentialHalving,
         Uniform,
@@ -60,12 +58,12 @@ def as_policy(
     sigma: float | None = None,
     hardness: float | None = None,
 ) -> Policy:
-    """Return a policy given as such, as a SPEC, or not at all: then it is Adaptive Box Thirding.
+    """Return a policy given as such, as a SPEC, or not at all: then it is `Chase()`, the default.
 
     What a SPEC leaves out, `parse_policy` takes from the other arguments; a policy given as such has all it needs.
     """
     if policy is None:
-        return AdaptiveBoxThirding()
+        return Chase()
     if isinstance(policy, str):
         policy = parse_policy(policy, budget=budget, sigma=sigma, hardness=hardness)
     elif isinstance(policy, type) or not hasattr(policy, "rule"):

@@ -16,11 +16,10 @@ from typing import Any, Final
 VERSIONS: Final[Mapping[str, tuple[int, str]]] = {
     "ash": (1, "79dc32d6d54e0ade"),
     "asha": (1, "cf7283ad3e042fe4"),
-    "b3": (1, "6412698143b6fdf1"),
-    "b3auto": (1, "ea23f1910b58f1d8"),
+    "b3": (1, "4ee284ca8876f3c2"),
     "bsh": (1, "aa2aba7fdb0e0caa"),
     "bucb": (1, "e1f5467932c58753"),
-    "chase": (1, "747fdaf2a15a023d"),
+    "chase": (1, "a697eee3a8550e54"),
     "dsh": (1, "2bd87412a2e83b68"),
     "ebtc": (1, "454fba3622d0ac2e"),
     "klucb": (1, "f00f9ac3ce1fc884"),

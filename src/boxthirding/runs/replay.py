@@ -15,7 +15,7 @@ from boxthirding.runs.rows import RowsUCBE
 from boxthirding.sim import Run, Setting, sweep
 from boxthirding.types import Floats, Progress
 
-COMPARED: Final = ("b3auto", "b3", "sh", "prose", "us")
+COMPARED: Final = ("chase", "b3", "sh", "prose", "us")
 """The policies that are compared by default."""
 
 SHARES: Final = (0.01, 0.05, 0.10, 0.25)

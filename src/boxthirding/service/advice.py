@@ -17,7 +17,7 @@ _STUDY: Final = "/api/v1/studies/{name}"
 
 _ADVICE: Final[dict[type[BoxThirdingError], str]] = {
     AlreadyTold: f"to change it, correct it: POST {_STUDY}/corrections",
-    CannotAmend: f"choose a policy that can, such as b3auto; a study that is there takes it by POST {_STUDY}/policy",
+    CannotAmend: f"choose a policy that can, such as chase; a study that is there takes it by POST {_STUDY}/policy",
     NoHeader: "add them as its first line",
     PolicyMissing: f"continue with another policy, which starts from the results: POST {_STUDY}/policy",
     StudyChanged: "give what it was made with, choose another name, or send force: true to continue with the new one",

@@ -157,7 +157,7 @@ class StudyIn(Wire):
     name: Name
     arms: Arms | None = None
     sheet: SheetIn | None = None
-    policy: Annotated[str, StringConstraints(strict=True, max_length=500)] = "b3auto"
+    policy: Annotated[str, StringConstraints(strict=True, max_length=500)] = "chase"
     seed: Whole = 0
     direction: Literal["maximize", "minimize"] = "maximize"
     lease: Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False)] | None = Field(
@@ -191,7 +191,7 @@ class StudyIn(Wire):
 class OpenIn(Wire):
     """What a study is made with, or if it is there must have been made with; what is left out is not compared."""
 
-    model_config = _like({"arms": ["Wrong floor.", "Your table is ready."], "policy": "b3auto"})
+    model_config = _like({"arms": ["Wrong floor.", "Your table is ready."], "policy": "chase"})
     arms: Arms | None = None
     policy: Annotated[str, StringConstraints(strict=True, max_length=500)] | None = None
     seed: Whole | None = None

@@ -167,7 +167,7 @@ def check_can_amend(core: Core, what: str) -> None:
     if core.live is not None and not core.amends:
         raise CannotAmend(
             f"policy {core.policy.name} cannot {what}, as it only knows the results of its own jobs",
-            advice="go on with one that can, by use('b3auto') for example",
+            advice="go on with one that can, by use('chase') for example",
         )
 
 
@@ -176,7 +176,7 @@ def check_can_begin(core: Core, rows: Sequence[KnownResult]) -> None:
     if rows and not core.amends:
         raise CannotAmend(
             f"policy {core.policy.name} cannot take known results, as it only knows the results of its own jobs: "
-            "choose another policy, such as b3auto"
+            "choose another policy, such as chase"
         )
 
 

@@ -45,7 +45,7 @@ class Session(Plotted):
     arms
         A sequence, a mapping of labels to arms, an iterator, a range, a number of arms, or a pandas or polars
         DataFrame or a pyarrow Table, whose rows are the arms, as dictionaries.
-    policy : Policy or str, default "b3auto"
+    policy : Policy or str, default "chase"
         What decides which arm is next: an object, or a SPEC such as "b3:reuse=topup".
     seed : int, default 0
         Decides the order of arms.
@@ -298,7 +298,7 @@ class Session(Plotted):
             return answers.view(self._core, name=None, status="open", per_minute=None)
 
     def set_aside(self) -> list[SetAside]:
-        """Return the results that the policy has set aside as wildly off, earliest first; b3auto and chase do that."""
+        """Return the results that the policy has set aside as wildly off, earliest first; chase does that."""
         with self._lock:
             return aside.set_aside(self._core)
 

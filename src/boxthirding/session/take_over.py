@@ -23,7 +23,7 @@ def check(core: "Core", policy: Policy) -> None:
         raise CannotAmend(
             f"policy {policy.name} cannot start from results and open tickets that are there, as it only knows "
             "results of its own jobs",
-            advice="use one that can, such as b3auto",
+            advice="use one that can, such as chase",
         )
 
 

@@ -65,7 +65,7 @@ def open_study(  # noqa: PLR0913  # where it is, and an option for each thing th
         Which study of that place.
     arms : optional
         What to make the study with: a sequence, a mapping of labels to arms, an iterator, a range, or a number.
-    policy : Policy or str, default "b3auto"
+    policy : Policy or str, default "chase"
         What decides which arm is next, as an object or a SPEC.
     seed : int, default 0
         Decides the order of arms.

@@ -7,7 +7,7 @@ from boxthirding.errors import InvalidInput
 from boxthirding.policies.spec import parse_policy
 from boxthirding.types import Policy
 
-_WAY: Final = "continue with another policy, by study.use('b3auto'): it starts from the results"
+_WAY: Final = "continue with another policy, by study.use('chase'): it starts from the results"
 
 
 class Chosen(NamedTuple):

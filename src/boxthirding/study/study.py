@@ -402,7 +402,7 @@ class Study(Plotted):
         return state.view(self.name)
 
     def set_aside(self) -> list[SetAside]:
-        """Return the results that the policy has set aside as wildly off, earliest first; b3auto and chase do that."""
+        """Return the results that the policy has set aside as wildly off, earliest first; chase does that."""
         return self._transactions.look(lambda state: aside.set_aside(state.core))
 
     def glance(self) -> Glance:

@@ -24,7 +24,7 @@ from boxthirding.types import Label, Policy
 
 PATIENCE = 3
 LEASE = 10.0
-OTHERS = ("b3", "b3:reuse=topup", "b3auto", "chase", "us", "prose:sigma=0.5", "asha")
+OTHERS = ("b3", "b3:reuse=topup", "chase", "us", "prose:sigma=0.5", "asha")
 """Policies that can take over from one another."""
 
 

@@ -72,7 +72,7 @@ class AskTellContract:
 
     def test_it_decides_as_a_session_does(self) -> None:
         """One worker is handed the same tickets, in both directions, by every kind of policy."""
-        for policy in ("b3auto", "b3", "us", "sh:budget=60"):
+        for policy in ("chase", "b3", "us", "sh:budget=60"):
             for direction in ("maximize", "minimize"):
                 settings = {"policy": policy, "seed": 3, "direction": direction}
                 ours, theirs = self._new(30, **settings), Session(30, **settings)  # type: ignore[arg-type]  # some of each
@@ -314,9 +314,9 @@ class AskTellContract:
                 study.tell(ticket, float(ticket.label))
         kept = study.ask(2, holder="ann")
         counts = {arm.label: arm[:3] for arm in study.arms()}
-        study.use("b3auto")
-        expect(study.view().policy.startswith("b3auto"), f"the policy is {study.view().policy}, not the new one")
-        expect(study.policy.name == "b3auto", "the policy is not the new one")
+        study.use("chase")
+        expect(study.view().policy.startswith("chase"), f"the policy is {study.view().policy}, not the new one")
+        expect(study.policy.name == "chase", "the policy is not the new one")
         expect({arm.label: arm[:3] for arm in study.arms()} == counts, "the results are not what they were")
         expect(study.held("ann") == kept, "open tickets are not held any more")
         for ticket in kept:

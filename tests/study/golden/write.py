@@ -74,7 +74,7 @@ def every_kind():
     study.pause()
     study.resume()
     with patch("boxthirding.study.decisions.package", lambda: "0.1.0"):
-        study.use("b3auto")
+        study.use("chase")
     for ticket in study.ask(2):
         study.tell(ticket, reward(ticket))
     again = opened(journal, arms={**arms, "d": (1, 3)}, details={"command": "other"}, force=True)
@@ -104,7 +104,7 @@ def from_an_iterator():
 
 def for_raters():
     """Let raters rate who see no arm twice, until they are handed tickets that no job asked for."""
-    study = opened(journal := MemoryJournal(), arms=6, policy="b3auto", seed=1)
+    study = opened(journal := MemoryJournal(), arms=6, policy="chase", seed=1)
     while study.pulls < RATINGS:
         for ticket in study.ask(holder="bob"):
             study.tell(ticket, reward(ticket))

@@ -114,14 +114,14 @@ def include(*, url: str, name: str | None, holder: str, as_json: bool) -> None:
         report(what, before, study.view(), as_json=as_json, included=holder, results=results)
 
 
-@click.command(epilog="For example: boxthirding study use screen.db b3auto")
+@click.command(epilog="For example: boxthirding study use screen.db chase")
 @of_a_study
 @click.argument("spec", metavar="SPEC")
 @json_option
 def use(*, url: str, name: str | None, spec: str, as_json: bool) -> None:
     """Let another policy decide from now on, which starts from all results that are there.
 
-    SPEC is a name such as b3auto or b3:reuse=topup, or module:Class for a policy of your own. Open tickets stay valid.
+    SPEC is a name such as chase or b3:reuse=topup, or module:Class for a policy of your own. Open tickets stay valid.
     """
     with reached(url, name) as study:
         before = study.view()

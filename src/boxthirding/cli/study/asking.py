@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 )
 @no_header_option
 @click.option(
-    "--policy", "spec", metavar="SPEC", help="The first time: what decides which arm is next.  [default: b3auto]"
+    "--policy", "spec", metavar="SPEC", help="The first time: what decides which arm is next.  [default: chase]"
 )
 @click.option("--seed", type=int, metavar="S", help="The first time: decides the order of arms.  [default: 0]")
 @click.option(

@@ -12,14 +12,14 @@ from boxthirding.cli.study.opening import json_option, no_header_option
 from boxthirding.errors import SimulationFailed
 
 
-@click.command(epilog="For example: boxthirding study replay scores.csv --policy b3auto --policy sh")
+@click.command(epilog="For example: boxthirding study replay scores.csv --policy chase --policy sh")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
     "--policy",
     "specs",
     multiple=True,
     metavar="SPEC",
-    help="A policy, or ucbe-rows; repeat it to compare several.  [default: b3auto, b3, sh, prose, us]",
+    help="A policy, or ucbe-rows; repeat it to compare several.  [default: chase, b3, sh, prose, us]",
 )
 @click.option(
     "--share",

@@ -12,7 +12,7 @@ from boxthirding.report.leaderboard.suites import Cell, Problem
 from boxthirding.sim import Setting
 
 DEFAULT: Final = (
-    "b3auto",
+    "chase",
     "chase",
     "b3",
     "b3:reuse=topup",

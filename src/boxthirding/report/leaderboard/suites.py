@@ -142,7 +142,7 @@ SUITES: Final = {
         ),
         Suite(
             "selection",
-            "what the rules of b3auto and chase were chosen on: captions, poly, equal and two data-rich problems",
+            "what the rules of chase were chosen on: captions, poly, equal and two data-rich problems",
             (*_captions("captions"), *_unit_noise("poly", "equal"), *_RICH),
         ),
         Suite(

@@ -86,7 +86,7 @@ export function plan(box, arms, scale) {
         element("thead", {}, element("tr", {}, ["Ratings", "The answer, on average", "In 9 of 10 contests"].map((name, place) => element("th", { scope: "col", class: place ? null : "number" }, name)))),
         element("tbody", {}, rows.map((row) => element("tr", {}, element("th", { scope: "row", class: "number" }, count(row.budget)), element("td", {}, ranked(row)), element("td", {}, among(row, found.arms))))),
       ),
-      element("p", { class: "quiet" }, "Simulated with your two guesses, for the policy b3auto. A study can give its best answer at any time: you need not decide now."),
+      element("p", { class: "quiet" }, "Simulated with your two guesses, for the policy chase. A study can give its best answer at any time: you need not decide now."),
       ...found.notes.map(localized).map((note) => element("p", { class: "quiet" }, `${note.charAt(0).toUpperCase()}${note.slice(1)}.`)),
     );
   }
