@@ -27,7 +27,7 @@ LIMITS = {
     "ebtc:subset=doubling": None,
     "ash:subset=doubling": None,
 }
-AIMS = {"chase": 5, "us": 5, "bsh": 5, "ucbe": 12}
+AIMS = {"chase": 8, "us": 5, "bsh": 5, "ucbe": 12}
 
 
 def measure() -> Iterator[dict[str, Any]]:

@@ -125,7 +125,7 @@ def test_the_example_of_the_readme_prints_what_the_readme_says(fresh, tmp_path):
     assert doctest.OutputChecker().check_output(example.output, shown, doctest.ELLIPSIS), shown
 
 
-def test_make_demo_names_b3auto_as_the_best_and_draws_its_picture():
+def test_make_demo_names_chase_as_the_best_and_draws_its_picture():
     environment = Path(sys.prefix)
     here = ["make", "--no-print-directory", "demo", f"VENV={environment}", "--old-file", str(environment / ".runtime")]
     (ROOT / "build" / "demo.png").unlink(missing_ok=True)

@@ -62,9 +62,9 @@ def test_options_and_commands_that_are_alike_are_asked_for():
 
 
 def test_a_policy_and_a_key_that_are_alike_are_asked_for():
-    assert refused("use", "screen.db", "b3atuo").endswith("did you mean 'chase'?\n")
+    assert refused("use", "screen.db", "chsae").endswith("did you mean 'chase'?\n")
     assert refused("use", "screen.db", "b3:reus=topup").endswith("did you mean 'reuse'?\n")
-    said = invoke("run", "--arms", "arms.csv", "--command", "echo {rate}", "--budget", 3, "--policy", "b3autoo").stderr
+    said = invoke("run", "--arms", "arms.csv", "--command", "echo {rate}", "--budget", 3, "--policy", "chasee").stderr
     assert said.endswith("did you mean 'chase'?\n")
 
 

@@ -91,16 +91,6 @@ def test_an_only_arm_with_a_long_name_is_not_left_out():
     assert row.startswith("the only arm, and one with a name that goes")
 
 
-def test_the_final_of_b3auto_is_drawn_as_such():
-    made(policy="chase", arms=300, rounds=100)
-    with open_study("run.db", "main") as opened:
-        (final,) = [box for box in opened.boxes() if box.level is None]
-        best = opened.recommend().label
-    (row,) = [line for line in done("show", "run.db").splitlines() if line.startswith("final")]
-    assert row.split()[1].strip("[]") == best
-    assert (f"+{final.size - 3}" in row) == (final.size > 3)
-
-
 def test_a_study_without_results_is_shown():
     made(rounds=0)
     assert done("show", "run.db").splitlines()[-2:] == ["", "No result yet."]

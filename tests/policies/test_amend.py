@@ -384,7 +384,7 @@ def facts(state):
 
 @EXAMPLES
 @given(jobs=st.lists(dyadic, max_size=60), extra=st.lists(st.tuples(st.integers(0, 11), dyadic), max_size=12))
-def test_b3auto_learns_as_if_what_was_taken_out_had_never_been_there(jobs, extra):
+def test_chase_learns_as_if_what_was_taken_out_had_never_been_there(jobs, extra):
     state = LiveState(Chase(), 12, 0)
     for reward in jobs:
         tell(state, state.ask(), reward)
@@ -396,7 +396,7 @@ def test_b3auto_learns_as_if_what_was_taken_out_had_never_been_there(jobs, extra
     assert (facts(state), state.recommend(), state.ranking(), at(state, final.TOLD)) == before
 
 
-def test_b3auto_takes_noise_from_results_that_were_known():
+def test_chase_takes_noise_from_results_that_were_known():
     state = LiveState(Chase(), 1_000, 0)
     for arm in range(50):
         known(state, arm, 10.0 * arm - 0.5, 10.0 * arm + 0.5)

@@ -90,7 +90,7 @@ class TestGrid:
 
     @pytest.mark.parametrize(
         ("policy", "boxed", "anew"),
-        [("chase", True, False), ("b3", True, True), ("b3:reuse=topup", True, False), ("chase", False, False)],
+        [("chase", False, False), ("b3", True, True), ("b3:reuse=topup", True, False)],
     )
     def test_it_says_whether_there_are_boxes_and_whether_means_begin_anew_at_a_level(self, server, policy, boxed, anew):
         server.study(policy=policy)

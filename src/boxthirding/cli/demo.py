@@ -50,7 +50,7 @@ _COMPARED: Final = ("chase", "b3", "us", "sh")
 _COMPARISON = """
 One run may be lucky. Now many runs with the same noise, of four policies:
 
-  chase  Adaptive Box Thirding, the default, which you have just watched
+  chase   the default, which you have just watched
   b3      Box Thirding as the paper has it
   us      uniform sampling: every caption in turn
   sh      Sequential Halving, which must be told the budget
