@@ -287,7 +287,7 @@ REFUSED = {
     ),
     "an arm without a label": ({"--arms": "blank.csv"}, ["blank.csv, line 3", "the arm is empty"]),
     "a ragged CSV file": ({"--arms": "ragged.csv"}, ["3 cells", "2"]),
-    "a file that is not text": ({"--arms": "binary.txt"}, ["binary.txt is marked as UTF-16, but byte 2 is not"]),
+    "a file that is not text": ({"--arms": "binary.txt"}, ["binary.txt is not UTF-8 text (byte 0 is 0xff)"]),
     "an empty command": ({"--command": " "}, ["command is empty"]),
     "a command with an open quotation": ({"--command": "python3 'x {arm}"}, ["cannot be split", "quotation"]),
     "a command without the arm": ({"--command": "python3 score.py"}, ["none of {arm}", "same number"]),

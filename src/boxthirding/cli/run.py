@@ -137,7 +137,6 @@ def run(  # noqa: PLR0913  # an argument for each option
     """
     from boxthirding._checks import whole
     from boxthirding.find import find_best
-    from boxthirding.runs.commands import placeholders
     from boxthirding.runs.inputs import labelled, read_arms, read_examples, read_known
     from boxthirding.runs.programs import Program, Pulls
 
@@ -148,7 +147,7 @@ def run(  # noqa: PLR0913  # an argument for each option
     whole("top", top, least=1)
     if confirm is not None:
         whole("--confirm", confirm, least=2)
-    rows = read_arms(arms_file, header=not no_header, used=placeholders(command))
+    rows = read_arms(arms_file, header=not no_header)
     examples = None if examples_file is None else read_examples(examples_file, header=not no_header)
     if repeat and examples is None:
         raise InvalidInput("--repeat is given, but there are no examples: give --examples FILE, or leave it out")
