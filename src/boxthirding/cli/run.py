@@ -17,7 +17,7 @@ from boxthirding.cli.answering import Answer
 from boxthirding.cli.output import say
 from boxthirding.cli.running import Plan
 from boxthirding.cli.simulate import INTERRUPTED, TERMINATED
-from boxthirding.cli.study.opening import kept
+from boxthirding.cli.study.opening import direction_option, kept
 from boxthirding.errors import EvaluationFailed, InvalidInput
 
 
@@ -73,11 +73,7 @@ from boxthirding.errors import EvaluationFailed, InvalidInput
 @click.option(
     "--seed", type=int, metavar="S", help="Decides the order of arms and examples.  [default: 0, or the study's own]"
 )
-@click.option(
-    "--direction",
-    type=click.Choice(["maximize", "minimize"]),
-    help="Whether large numbers are good or bad.  [default: maximize, or the study's own]",
-)
+@direction_option("Whether large numbers are good or bad.  [default: maximize, or the study's own]")
 @click.option(
     "--on-error",
     type=click.Choice(["raise", "withdraw"]),
