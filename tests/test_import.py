@@ -56,6 +56,11 @@ def test_what_is_loaded_later_is_listed_and_comes_with_a_star():
     loaded_after(f"{code}; from boxthirding import *; assert simulate.__module__ == 'boxthirding.sim.simulate'")
 
 
+def test_what_the_package_imports_for_itself_is_not_listed():
+    code = "import boxthirding; names = {name for name in dir(boxthirding) if not name.startswith('__')}"
+    loaded_after(f"{code}; assert names == {{*boxthirding.__all__, 'rewards', 'sim', 'theory'}}, names")
+
+
 def test_a_name_that_is_not_there_is_an_attribute_error():
     import boxthirding
 

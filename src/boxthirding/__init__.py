@@ -156,5 +156,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """List what is loaded later, too."""
-    return sorted({*globals(), *__all__, *_MODULES})
+    """List what is public, loaded or not."""
+    return sorted({*__all__, *_MODULES, *(name for name in globals() if name.startswith("__"))})

@@ -57,6 +57,27 @@ def is_finite(value: object) -> bool:
         return False
 
 
+def parse_number(text: str) -> float:
+    """Return the number that a text is; a ValueError if it is none.
+
+    Python also reads `1_000`, which other programs do not take for a number: it is likelier to be a slip.
+
+    >>> parse_number(" 2.5 ")
+    2.5
+    """
+    if "_" in text:
+        raise ValueError(text)
+    return float(text)
+
+
+def is_numeric(text: str) -> bool:
+    """Tell whether a text is a finite number with a decimal point, or without any."""
+    try:
+        return math.isfinite(parse_number(text))
+    except ValueError:
+        return False
+
+
 def as_reward(reward: object) -> float:
     """Return a reward as a float, or refuse it by its type or size."""
     value = reward if type(reward) is float else _as_float(reward)

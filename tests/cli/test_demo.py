@@ -3,6 +3,7 @@
 import io
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -41,12 +42,14 @@ def next_commands(printed):
 
 
 def test_what_to_try_next_works_as_it_is_printed():
-    function, program, board = next_commands(run("--out", "demo.svg").stdout)
+    Path("build").mkdir()
+    function, program, board = next_commands(run("--out", "build/demo.svg").stdout)
     for command in (function, program):
         ended = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)  # noqa: S602  # as a reader does
         assert ended.returncode == 0, ended.stderr
         assert ended.stdout.startswith("Best")
-    assert board.split() == [demo._program(), "leaderboard", "--quick"]
+    assert board.split() == [demo._program(), "leaderboard", "--quick", "--out", "build/leaderboard"]
+    assert [*map(str, Path().iterdir())] == ["build"]  # nothing is left where the reader is
 
 
 def test_no_line_of_a_pipe_is_wider_than_80(monkeypatch):

@@ -57,6 +57,48 @@ def test_small_scores_can_be_good(tmp_path):
     up, down = (run("--arms", 80, "--pilot", file, "--direction", way, "--budget", 9, "--json") for way in WAYS)
     assert up.exit_code == down.exit_code == 0
     assert json.loads(up.stdout)["regret"] > 1.5 * json.loads(down.stdout)["regret"]
+    short = run("--arms", 80, "--pilot", file, "--minimize", "--budget", 9, "--json")
+    assert short.stdout == down.stdout
+    both = run("--arms", 80, "--pilot", file, "--minimize", "--direction", "maximize")
+    assert (both.exit_code, both.stdout) == (2, "")
+    assert "--minimize and --direction maximize are given, but contradict each other" in both.stderr
+
+
+@pytest.mark.parametrize(("name", "header"), [("flags.csv", "flag,size\n"), ("flags.txt", "")])
+def test_the_arms_of_a_file_are_counted(tmp_path, name, header):
+    file = tmp_path / name
+    file.write_text(header + "".join(f"-O{n},{n}\n" for n in range(80)), encoding="utf-8")
+    counted = run("--arms", file, *GUESSES[2:], "--budget", 40, "--json")
+    assert counted.exit_code == 0, counted.output
+    assert counted.stdout == run(*GUESSES, "--budget", 40, "--json").stdout
+
+
+def test_a_file_of_arms_without_a_header_is_counted_too(tmp_path):
+    file = tmp_path / "flags.csv"
+    file.write_text("".join(f"f{n},{n}\n" for n in range(80)), encoding="utf-8")
+    options = ["--arms", file, *GUESSES[2:], "--budget", 40, "--json"]
+    assert "give --no-header" in run(*options).stderr
+    assert run(*options, "--no-header").stdout == run(*GUESSES, "--budget", 40, "--json").stdout
+
+
+def small_pilot(folder, arms, scores):
+    rows = [f"{arm},{10 * arm + score}\n" for arm in range(arms) for score in range(scores)]
+    (folder / "small.csv").write_text("arm,score\n" + "".join(rows), encoding="utf-8")
+    return folder / "small.csv"
+
+
+@pytest.mark.parametrize(("arms", "scores"), [(3, 3), (9, 3), (9, 2), (3, 50)])
+def test_a_pilot_that_says_almost_nothing_is_said_to_and_what_to_do_instead(tmp_path, arms, scores):
+    options = ["--pilot", small_pilot(tmp_path, arms, scores), "--budget", 40, "--json"]
+    said = run("--arms", 80, *options).stderr
+    assert said.startswith(f"Note: a pilot of {arms} arms with {arms * scores} scores says almost nothing: noise and")
+    assert "Score 50 arms, chosen at random, 3 times each." in said
+    assert "Score 20 arms, chosen at random, 3 times each." in run("--arms", 20, *options).stderr
+
+
+def test_a_pilot_that_says_enough_is_not_called_small(tmp_path):
+    assert "almost nothing" not in run("--arms", 80, "--pilot", small_pilot(tmp_path, 10, 2), "--budget", 40).stdout
+    assert "almost nothing" not in run("--arms", 3, "--pilot", small_pilot(tmp_path, 3, 6), "--budget", 40).stdout
 
 
 def test_a_wish_is_one_line_with_its_budget():

@@ -110,8 +110,11 @@ def test_the_pull_is_a_seed_that_all_arms_share():
     assert all(sorted(pulls) == list(range(len(pulls))) for pulls in by_arm.values())
 
 
-def test_small_numbers_can_be_good_and_any_policy_can_decide():
-    options = ["--direction", "minimize", "--policy", "sh", "--budget", "12"]
+@pytest.mark.parametrize(
+    "way", [["--direction", "minimize"], ["--minimize"], ["--minimize", "--direction", "minimize"]]
+)
+def test_small_numbers_can_be_good_and_any_policy_can_decide(way):
+    options = [*way, "--policy", "sh", "--budget", "12"]
     assert result("--arms", "arms.txt", "--command", f"{PYTHON} score.py {{arm}}", *options)["best"] == "bob"
 
 
@@ -287,7 +290,7 @@ REFUSED = {
     ),
     "an arm without a label": ({"--arms": "blank.csv"}, ["blank.csv, line 3", "the arm is empty"]),
     "a ragged CSV file": ({"--arms": "ragged.csv"}, ["3 cells", "2"]),
-    "a file that is not text": ({"--arms": "binary.txt"}, ["binary.txt is marked as UTF-16, but byte 2 is not"]),
+    "a file that is not text": ({"--arms": "binary.txt"}, ["binary.txt is not UTF-8 text (byte 0 is 0xff)"]),
     "an empty command": ({"--command": " "}, ["command is empty"]),
     "a command with an open quotation": ({"--command": "python3 'x {arm}"}, ["cannot be split", "quotation"]),
     "a command without the arm": ({"--command": "python3 score.py"}, ["none of {arm}", "same number"]),

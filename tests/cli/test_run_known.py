@@ -65,7 +65,11 @@ def test_known_results_name_their_example(folder, kept):
 BAD_KNOWN = {
     "an unknown arm": ("arm,reward\neve,1\n", [], ["label 'eve'", "does not exist"]),
     "no such columns": ("name,value\nann,1\n", [], ["has the columns name, value", "must have arm and reward"]),
-    "no number": ("arm,reward\nann,high\n", [], ["known.csv, line 2: reward is 'high'", "must be a finite number"]),
+    "no number": (
+        "arm,reward\nann,high\n",
+        [],
+        ["known.csv, row 1 (line 2): reward is 'high', but must be a finite"],
+    ),
     "an infinite score": ("arm,score\nann,inf\n", [], ["score is 'inf'", "must be a finite number"]),
     "no example": ("arm,reward\nann,1\n", ["--examples"], ["must have arm, example and reward"]),
     "an unknown example": ("arm,example,reward\nann,mild,1\n", ["--examples"], ["'mild', which is none of --examples"]),

@@ -300,7 +300,10 @@ REFUSED = {
     "a file without rows": ({**FROM_FILE, "--means": "header.csv"}, ["header.csv", "no rows"]),
     "a file without the columns": ({**FROM_FILE, "--means": "columns.csv"}, ["columns name, score", "votes", "mean"]),
     "a file with words": ({**FROM_FILE, "--means": "words.csv"}, ["row 1", "'high'", "number"]),
-    "a file that is not text": ({**FROM_FILE, "--means": "binary.csv"}, ["binary.csv is marked as UTF-16, but byte"]),
+    "a file that is not text": (
+        {**FROM_FILE, "--means": "binary.csv"},
+        ["binary.csv is not UTF-8 text (byte 0 is"],
+    ),
     "a file that is not there": ({**FROM_FILE, "--means": "gone.csv"}, ["gone.csv cannot be read", "No such file"]),
     "a folder for a file": ({**FROM_FILE, "--means": "."}, ["cannot be read", "directory"]),
     "bernoulli means above 1": (

@@ -166,7 +166,7 @@ BAD = {
     ),
     "a reward that is no number": (
         ["observe", "run.db", "words.csv"],
-        ["words.csv, line 3: reward is 'high', but must be a finite number"],
+        ["words.csv, row 2 (line 3): reward is 'high', but must be a finite number"],
     ),
     "no file": (["observe", "run.db", "gone.csv"], ["gone.csv cannot be read"]),
     "a withdrawn arm": (["observe", "run.db", "withdrawn.csv"], ["label 'C9' is withdrawn"]),

@@ -131,6 +131,12 @@ class TestAccess:
         with pytest.raises(InvalidInput, match="RemoteStudy"):
             open_study("https://host/#x")
 
+    def test_it_says_where_it_is_and_how_far_without_asking_the_server(self, server, name):
+        study = RemoteStudy(server.url(name), server.key, arms=["a", "b", "c", "d"], policy="b3")
+        study.tell(study.ask()[0], 0.5)
+        study.close()
+        assert repr(study) == f"<RemoteStudy {server.url(name)} of 4 arms, policy b3, 1 pull>"
+
     def test_it_is_not_pickled_with_its_key(self, study):
         with pytest.raises(InvalidInput, match="cannot be pickled, as it has a key"):
             pickle.dumps(study)

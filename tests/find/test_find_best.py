@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from boxthirding.errors import ArmsUnavailable, EvaluationFailed, InvalidInput, UnknownLabel
-from boxthirding.find import Examples, find_best
+from boxthirding.find import Examples, find_best, find_best_async
 from boxthirding.find.forecast import forecast
 from boxthirding.policies import BoxThirding, SequentialHalving, Uniform
 from boxthirding.session import Session
@@ -88,6 +88,18 @@ def test_arms_may_come_from_an_iterator_without_end():
     found = find_best(itertools.count(), lambda arm: -abs(arm - 20), budget=100, **QUIET)
     assert found.best == 20
     assert "of the arms" not in repr(found)
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"), [("minimize", 'direction="minimize"'), ("maximize", 'direction="maximize"')]
+)
+def test_a_parameter_that_other_tools_have_is_answered_by_ours(name, advice):
+    with pytest.raises(TypeError, match=rf"find_best\(\) has no parameter '{name}': write {advice}"):
+        find_best(list(MEANS), noisy(MEANS), budget=60, **{name: True})
+    with pytest.raises(TypeError, match=rf"find_best_async\(\) has no parameter '{name}': write {advice}"):
+        find_best_async(list(MEANS), noisy(MEANS), budget=60, **{name: True})
+    with pytest.raises(TypeError, match="unexpected keyword argument 'other'"):
+        find_best(list(MEANS), noisy(MEANS), budget=60, other=1)
 
 
 def test_small_numbers_can_be_good():

@@ -236,6 +236,16 @@ def test_what_is_shown_without_print_is_the_same_text(found):
     assert repr(b3.Session(iter("ab"))) == "<Session of arms from an iterator, policy chase, 0 pulls>"
 
 
+def test_the_legend_of_a_plot_hides_neither_its_curve_nor_its_title():
+    for arms in (["a name that is much too long for a picture", "b"], range(2_000)):
+        axes = find_best(arms, lambda _: 1.0, budget=30, policy="b3", **QUIET).plot()
+        axes.figure.canvas.draw()
+        legend, title = axes.get_legend().get_window_extent(), axes._left_title.get_window_extent()
+        assert legend.y0 >= axes.bbox.y1
+        assert legend.x0 > title.x1
+        assert legend.y1 <= axes.figure.bbox.y1
+
+
 def test_nothing_found_says_so():
     found = find_best(3, lambda _: None, budget=4, on_error="withdraw", **QUIET)
     assert str(found).startswith("Nothing found: no evaluation gave a result\n  Spent 4 of 4 pulls")

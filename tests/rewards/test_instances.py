@@ -172,7 +172,7 @@ def test_the_top_is_counted_in_rows(tmp_path):
         ("mean,x\n0.1\n", r"row 1 \(line 2\) has 1 cell, but the header has 2: add what is missing"),
         (
             "label,mean\na, b,0.5\n",
-            "has 3 cells, but the header has 2: put text that contains commas or semicolons in quotation marks",
+            "has 3 cells, but the header has 2: put cells that contain commas in quotation marks",
         ),
         ('label,mean\n"a,0.5\nb,0.6\n', "is not CSV .*: check its quotation marks"),
         (SUMMARY + "a,1,0,0,0,0\n", r"row 1 \(line 2\): votes is '0', but must be a whole number from 1"),
@@ -180,7 +180,7 @@ def test_the_top_is_counted_in_rows(tmp_path):
         (SUMMARY + "a,1,5,5,-1,1\n", "somewhat_funny is '-1', but must be a whole number from 0"),
         (SUMMARY + "a,1,5,4,0.5,0.5\n", "somewhat_funny is '0.5', but must be a whole number"),
         (SUMMARY + "a,1,5,4,many,1\n", "somewhat_funny is 'many', but must be a finite number"),
-        (b"label,mean\nna\xefve,0.5\n", r"is not UTF-8 text \(byte 13 is 0xef\), .*: save it as CSV UTF-8"),
+        (b"label,mean\nna\xefve,0.5\n", r"is not UTF-8 text \(byte 13 is 0xef\): save it as CSV UTF-8"),
     ],
 )
 def test_a_file_that_holds_no_means_is_refused(tmp_path, content, message):

@@ -28,6 +28,17 @@ from boxthirding.storage.opening import without_password
 from boxthirding.study import Damaged, codec
 
 
+def test_a_study_says_where_it_is_and_how_far_without_reading_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with open_study("run.db", arms=3, policy="b3") as study, open_study("run.db") as other:
+        study.tell(study.ask()[0], 0.5)
+        assert repr(study) == "<Study run.db of 3 arms, policy b3, 1 pull>"
+        assert repr(other) == "<Study run.db of 3 arms, policy b3, 0 pulls>"  # as of its last call
+    assert repr(study) == "<Study run.db of 3 arms, policy b3, 1 pull>"  # closed
+    with open_study("run.db", "more", arms=iter("ab"), policy="b3") as study:
+        assert repr(study) == "<Study run.db --name more of arms from an iterator, policy b3, 0 pulls>"
+
+
 def test_studies_are_kept_by_name(url):
     assert list_studies(url) == []
     for name in ("b", "a", "ż 🐢 'quoted\" ; --"):

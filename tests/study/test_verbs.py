@@ -432,7 +432,7 @@ class TestSharing:
         assert study.top(2)[0] == study.recommend()
         assert study.boxes()
         assert 0 < float(study.screening(0.5)) <= 1
-        assert repr(study) == "<Study 'study'>"
+        assert repr(study) == f"<Study 'study' of 3 arms, policy {study.policy.name}, 3 pulls>"
         assert (study.seed, study.direction, study.patience, study.lease) == (0, "maximize", 3, None)
 
     def test_threads_share_a_study(self, place):

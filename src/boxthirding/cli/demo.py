@@ -1,6 +1,7 @@
 """`boxthirding demo`: a live session whose boxes can be watched, then the default policy beside three others."""
 
 import os
+import shlex
 import shutil
 import sys
 import time
@@ -63,9 +64,9 @@ Three commands to try next:
 
   {python} -c "import random, boxthirding as b3; print(b3.find_best(
       range(500), lambda x: random.gauss(-abs(x - 321), 50), budget=2_000))"
-  seq 500 > arms.txt; {boxthirding} run --arms arms.txt --budget 300 \\
+  seq 500 | {boxthirding} run --arms /dev/stdin --budget 300 \\
       --command 'expr {{arm}} % 97 + 1'
-  {boxthirding} leaderboard --quick
+  {boxthirding} leaderboard --quick --out {board}
 
 The first is your own function, the second any program that prints a number,
 the third compares all policies on 52 problems, in about a minute.
@@ -128,7 +129,8 @@ def demo(ctx: click.Context, *, out: Path | None, seed: int, fast: bool, no_anim
     if plot is not None:
         console.print(f"\nThe picture, regret against pulls: {plot}", soft_wrap=True)
     console.print()
-    console.print(_NEXT.format(python=_python(), boxthirding=_program()), soft_wrap=True, end="")
+    board = shlex.quote(str((plot or _DEFAULT_OUT).with_name("leaderboard")))  # beside the picture
+    console.print(_NEXT.format(python=_python(), boxthirding=_program(), board=board), soft_wrap=True, end="")
 
 
 @contextmanager

@@ -6,10 +6,18 @@ from pathlib import Path
 import click
 
 from boxthirding.cli.output import Failure, say
+from boxthirding.cli.study.opening import direction_option, no_header_option
+from boxthirding.errors import InvalidInput
 
 
 @click.command()
-@click.option("--arms", required=True, type=int, metavar="N", help="How many arms there are to choose from.")
+@click.option(
+    "--arms",
+    required=True,
+    metavar="N|FILE",
+    help="How many arms there are to choose from: a number, or the file that run takes, whose arms are counted.",
+)
+@no_header_option
 @click.option("--noise", type=float, metavar="S", help="A guess: standard deviation of repeated scores of one arm.")
 @click.option(
     "--spread",
@@ -28,13 +36,7 @@ from boxthirding.cli.output import Failure, say
 @click.option("--price", type=float, metavar="P", help="What a pull costs.")
 @click.option("--seconds", type=float, metavar="S", help="How long a pull takes.")
 @click.option("--workers", type=int, default=1, show_default=True, metavar="W", help="Pulls that run in parallel.")
-@click.option(
-    "--direction",
-    type=click.Choice(["maximize", "minimize"]),
-    default="maximize",
-    show_default=True,
-    help="Whether large scores of the pilot are good or bad.",
-)
+@direction_option("Whether large scores of the pilot are good or bad.  [default: maximize]")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="The same seed gives the same plan.")
 @click.option("--threads", type=int, metavar="K", help="Changes no result.  [default: all cores]")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line, budget by budget.")
@@ -43,7 +45,8 @@ from boxthirding.cli.output import Failure, say
 )
 def plan(  # noqa: PLR0913  # an argument for each option
     *,
-    arms: int,
+    arms: str,
+    no_header: bool,
     noise: float | None,
     spread: float | None,
     pilot: Path | None,
@@ -52,7 +55,7 @@ def plan(  # noqa: PLR0913  # an argument for each option
     price: float | None,
     seconds: float | None,
     workers: int,
-    direction: str,
+    direction: str | None,
     seed: int,
     threads: int | None,
     as_json: bool,
@@ -70,10 +73,11 @@ def plan(  # noqa: PLR0913  # an argument for each option
 
     if plot is not None:
         check_plot_file(plot)
-    shown = budgets or (default_budgets(arms) if plot is not None else None)
+    number = _counted(arms, header=not no_header)
+    shown = budgets or (default_budgets(number) if plot is not None else None)
     with watched() as view:
         answer = planned(
-            arms,
+            number,
             noise=noise,
             spread=spread,
             pilot=pilot,
@@ -82,7 +86,7 @@ def plan(  # noqa: PLR0913  # an argument for each option
             price=price,
             seconds=seconds,
             workers=workers,
-            direction=direction,
+            direction=direction or "maximize",
             seed=seed,
             threads=threads,
             progress=view,
@@ -98,3 +102,17 @@ def plan(  # noqa: PLR0913  # an argument for each option
             plot_plan(plot, answer)
         except OSError as problem:
             raise Failure(f"the plot {plot} could not be written: {problem.strerror or problem}") from problem
+
+
+def _counted(arms: str, *, header: bool) -> int:
+    """Return the number that is given, or that of the arms in a file."""
+    from boxthirding.runs.inputs import read_arms
+
+    try:
+        return int(arms)
+    except ValueError:
+        if not Path(arms).exists():
+            raise InvalidInput(
+                f"--arms is {arms!r}, but must be a whole number, or a file with the arms, which is not there"
+            ) from None
+    return len(read_arms(Path(arms), header=header))

@@ -17,7 +17,7 @@ from boxthirding.cli.answering import Answer
 from boxthirding.cli.output import say
 from boxthirding.cli.running import Plan
 from boxthirding.cli.simulate import INTERRUPTED, TERMINATED
-from boxthirding.cli.study.opening import kept
+from boxthirding.cli.study.opening import direction_option, kept
 from boxthirding.errors import EvaluationFailed, InvalidInput
 
 
@@ -73,11 +73,7 @@ from boxthirding.errors import EvaluationFailed, InvalidInput
 @click.option(
     "--seed", type=int, metavar="S", help="Decides the order of arms and examples.  [default: 0, or the study's own]"
 )
-@click.option(
-    "--direction",
-    type=click.Choice(["maximize", "minimize"]),
-    help="Whether large numbers are good or bad.  [default: maximize, or the study's own]",
-)
+@direction_option("Whether large numbers are good or bad.  [default: maximize, or the study's own]")
 @click.option(
     "--on-error",
     type=click.Choice(["raise", "withdraw"]),
@@ -137,7 +133,6 @@ def run(  # noqa: PLR0913  # an argument for each option
     """
     from boxthirding._checks import whole
     from boxthirding.find import find_best
-    from boxthirding.runs.commands import placeholders
     from boxthirding.runs.inputs import labelled, read_arms, read_examples, read_known
     from boxthirding.runs.programs import Program, Pulls
 
@@ -148,7 +143,7 @@ def run(  # noqa: PLR0913  # an argument for each option
     whole("top", top, least=1)
     if confirm is not None:
         whole("--confirm", confirm, least=2)
-    rows = read_arms(arms_file, header=not no_header, used=placeholders(command))
+    rows = read_arms(arms_file, header=not no_header)
     examples = None if examples_file is None else read_examples(examples_file, header=not no_header)
     if repeat and examples is None:
         raise InvalidInput("--repeat is given, but there are no examples: give --examples FILE, or leave it out")

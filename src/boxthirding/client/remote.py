@@ -34,6 +34,7 @@ from boxthirding.session import (
 )
 from boxthirding.session.known import check_details
 from boxthirding.session.tickets import WORKER, check_holder
+from boxthirding.session.values import in_brief
 from boxthirding.study.workers import unique_name
 from boxthirding.types import Label, Policy
 
@@ -388,7 +389,8 @@ class RemoteStudy(AskTell):
         )
 
     def __repr__(self) -> str:
-        return f"<RemoteStudy {self._url}>"
+        """Say where it is, and how far it was when the last call here returned: the server is not asked."""
+        return f"<RemoteStudy {self._url} of {in_brief(self._made['arms'], self._made['policy'], self._glance.pulls)}>"
 
     def _observe(self, rows: list[dict[str, Any]], *, only_new: bool = False) -> None:
         if rows:

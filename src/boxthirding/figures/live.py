@@ -70,7 +70,7 @@ def draw_answer(axes: "Axes", answers: Sequence[Point], climb: Sequence[Point], 
     axes.set_xlabel("pulls")
     axes.set_ylabel("mean so far")
     _write_means_out(axes)
-    axes.legend(frameon=False)
+    axes.legend(frameon=False, loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0.2)  # above: it hides no curve
     plain(axes)
 
 

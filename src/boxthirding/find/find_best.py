@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
 from boxthirding._text import counted
 from boxthirding.errors import ArmsUnavailable, InvalidInput, StudyDiffers, UnknownStudy
@@ -32,10 +33,30 @@ Arms = int | Iterable[Any] | Mapping[Label, Any]
 Place = str | Path | tuple[str | Path, str]
 """A path or URL, or that and the name of a study in it."""
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 _PAIR = 2
+_OTHER_NAMES: Final = {
+    "maximize": 'direction="maximize", or leave it out',
+    "minimize": 'direction="minimize"',
+}
 _SHORT: Final = 2.0  # seconds to wait for a file that is locked: a search waits longer, and heeds deadlines and Ctrl-C
 
 
+def _with_advice(function: Callable[P, T]) -> Callable[P, T]:
+    """Say which parameter is meant by one that other tools have."""
+
+    @wraps(function)
+    def called(*args: P.args, **options: P.kwargs) -> T:
+        for name in _OTHER_NAMES.keys() & options.keys():
+            raise TypeError(f"{function.__name__}() has no parameter {name!r}: write {_OTHER_NAMES[name]}")
+        return function(*args, **options)
+
+    return called
+
+
+@_with_advice
 def find_best(  # noqa: PLR0913  # two that are needed, and an option for each way to use them
     arms: Arms | None,
     evaluate: Callable[..., Any],
@@ -139,6 +160,7 @@ def find_best(  # noqa: PLR0913  # two that are needed, and an option for each w
         return crew.carry_out(run.search, run.conclude)
 
 
+@_with_advice
 async def find_best_async(  # noqa: PLR0913  # the same
     arms: Arms | None,
     evaluate: Callable[..., Any],

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any, Final, cast
 
-from boxthirding._checks import as_reward
-from boxthirding._sheets import Sheet, is_numeric
-from boxthirding._tables import read_sheet
+from boxthirding._checks import as_reward, is_numeric
+from boxthirding._csv import Sheet, read_sheet
 from boxthirding.errors import InvalidInput
 from boxthirding.find import Found, find_best
 from boxthirding.session.labels import is_label, rows_of, unlabelled

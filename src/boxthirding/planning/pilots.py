@@ -9,8 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from boxthirding._checks import LARGEST_REWARD
-from boxthirding._sheets import Sheet
-from boxthirding._tables import read_sheet
+from boxthirding._csv import Sheet, read_sheet
 from boxthirding.errors import InvalidInput, UnreadableData
 from boxthirding.policies.wild import ENOUGH, SHARE, is_wild
 from boxthirding.session.known import listed
@@ -130,7 +129,7 @@ def _rows(scores: Scores) -> list[tuple[Any, float]]:
     if not sheet.has(["arm", score]):
         raise sheet.without("arm and score (or reward): rename them")
     filled = [row for row, cells in enumerate(sheet.rows) if any(map(str.strip, cells))]  # spreadsheets add empty rows
-    return [(_arm(sheet, row), _score(sheet, row, score)) for row in filled]
+    return [(_arm(sheet, row), sheet.number(row, score)) for row in filled]
 
 
 def _arm(sheet: Sheet, row: int) -> str:
@@ -138,16 +137,6 @@ def _arm(sheet: Sheet, row: int) -> str:
     if not label:
         raise UnreadableData(f"{sheet.place(row)}: arm is empty, but must name the arm that was scored")
     return label
-
-
-def _score(sheet: Sheet, row: int, column: str) -> float:
-    score = sheet.number(row, column)
-    if abs(score) >= LARGEST_REWARD:
-        raise UnreadableData(
-            f"{sheet.place(row)}: {column} is {score:g}, but must be below {LARGEST_REWARD:g} in size: give scores in "
-            "a larger unit"
-        )
-    return score
 
 
 def _checked_pairs(scores: Any) -> Any:

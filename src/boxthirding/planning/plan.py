@@ -26,6 +26,7 @@ MOST_PULLS: Final = 100_000_000
 
 _SHARES: Final = (0.1, 0.2, 0.5, 1, 2, 5, 10)  # of the number of arms: the budgets unless given
 _FEW_SHARES: Final = (0.1, 1, 10)  # where there is a row for each ratio, too
+_SMALL_PILOT: Final = 10  # arms, and repeated scores: with fewer, noise and spread are uncertain by a quarter or more
 _TOP: Final = 0.01  # the share of arms that count as top ones
 _FAR: Final = (10, 100)  # pulls for each arm up to which a budget for a wish is looked for: first here, then there
 _FAR_ENOUGH: Final = 20_000  # pulls, where arms are few
@@ -343,6 +344,15 @@ def _notes(arms: int, wish: Wish | None, known: Known, given: Pilot | tuple[floa
         notes.append(
             f"arm {arm} has the score {score:g}, which is further from its others than 20 times the noise of most arms "
             "explains, and makes noise and spread seem larger than they are: correct it, or leave it out"
+        )
+    if (
+        isinstance(given, Pilot)
+        and known.shows_spread
+        and (given.arms < min(_SMALL_PILOT, arms) or given.freedom < _SMALL_PILOT)
+    ):
+        notes.append(
+            f"a pilot of {given.arms:,} arms with {given.pulls:,} scores says almost nothing: noise and spread may "
+            f"well be half or twice these. Score {min(FEWEST_ARMS, arms)} arms, chosen at random, 3 times each"
         )
     if isinstance(given, Pilot) and not known.shows_spread:
         notes.append(

@@ -16,9 +16,8 @@ from typing import Final
 import numpy as np
 
 from boxthirding._checks import whole
+from boxthirding._csv import Sheet, read_sheet
 from boxthirding._memory import refuse_too_large
-from boxthirding._sheets import Sheet
-from boxthirding._tables import read_sheet
 from boxthirding.errors import InvalidInput, UnreadableData
 from boxthirding.types import Floats, Ints
 

@@ -9,7 +9,7 @@ from typing import ClassVar, Final, Protocol
 import numpy as np
 
 from boxthirding._checks import not_negative
-from boxthirding._tables import read_sheet
+from boxthirding._csv import read_sheet
 from boxthirding.errors import InvalidInput, UnreadableData
 from boxthirding.rewards.draws import BERNOULLI, DETERMINISTIC, GAUSSIAN, KUMARASWAMY, TABLE, Source
 from boxthirding.rewards.instances import TOO_LARGE, Instance

@@ -6,9 +6,7 @@ from hashlib import sha256
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
-from boxthirding._checks import as_reward
-from boxthirding._sheets import Sheet, number
-from boxthirding._tables import TABLES, read_bytes, read_sheet, sheet_of, text_of
+from boxthirding._csv import TABLES, read_bytes, read_sheet, sheet_of, text_of
 from boxthirding.errors import InvalidInput, UnreadableData
 from boxthirding.types import Label
 
@@ -18,18 +16,17 @@ Row = dict[str, str]
 _DIGITS = 16  # of a pull: no arm has more
 
 
-def read_arms(path: Path, *, header: bool = True, used: Iterable[str] = ()) -> list[Row]:
+def read_arms(path: Path, *, header: bool = True) -> list[Row]:
     """Read arms from a table, or from the lines of any other file.
 
-    Without a header, the first column of a table is `arm`, and the others are 2, 3 and so on. The columns that are
-    `used` must hold text, or numbers that can be read in one way only.
+    Without a header, the first column of a table is `arm`, and the others are 2, 3 and so on.
     """
-    return arms_of(_bytes_of(path, "arm"), str(path), header=header, used=used)
+    return arms_of(_bytes_of(path, "arm"), str(path), header=header)
 
 
-def arms_of(data: bytes, path: str, *, header: bool = True, used: Iterable[str] = ()) -> list[Row]:
+def arms_of(data: bytes, path: str, *, header: bool = True) -> list[Row]:
     """Return the arms that the content of a file has, which need not be on a disk."""
-    arms, lines = _read(data, path, "arm", header=header, used=used)
+    arms, lines = _read(data, path, "arm", header=header)
     first: dict[str, int] = {}
     for arm, line in zip(arms, lines, strict=True):
         label = arm["arm"]
@@ -51,7 +48,7 @@ def labelled(rows: Iterable[Row]) -> dict[Label, Row | Label]:
 
 def read_examples(path: Path, *, header: bool = True) -> list[str]:
     """Read examples from the column `example` of a table, else its first, or from the lines of any other file."""
-    rows, _ = _read(_bytes_of(path, "example"), str(path), "example", header=header, used=["example"])
+    rows, _ = _read(_bytes_of(path, "example"), str(path), "example", header=header)
     return [row["example"] for row in rows]
 
 
@@ -97,7 +94,7 @@ def read_known(
         if third is not None:
             cell = texts[third].strip()
             pull = _example(where, cell, indices) if examples is not None else _pull(where, cell)
-        rows.append(KnownRow(line, texts["arm"].strip(), _reward(sheet, row, reward), pull))
+        rows.append(KnownRow(line, texts["arm"].strip(), sheet.number(row, reward), pull))
     return rows
 
 
@@ -116,17 +113,6 @@ def as_known(rows: Iterable[KnownRow], label: Callable[[str], Label] = str) -> d
             )
         rewards[row.pull] = row.reward
     return known
-
-
-def _reward(sheet: Sheet, row: int, column: str) -> float:
-    cell = sheet.plain(row, column)
-    try:
-        return as_reward(number(cell))
-    except ValueError:  # InvalidInput is one
-        raise UnreadableData(
-            f"{sheet.path}, line {sheet.lines[row]}: {column} is {cell!r}, but must be a finite number below 1e150 in "
-            "size, such as 0.5"
-        ) from None
 
 
 def _example(where: str, cell: str, indices: Mapping[str, Sequence[int]]) -> int:
@@ -148,21 +134,15 @@ def _bytes_of(path: Path, name: str) -> bytes:
     return read_bytes(path, "give a CSV file with a header" if is_table else f"give a file with an {name} on each line")
 
 
-def _read(data: bytes, path: str, name: str, *, header: bool, used: Iterable[str] = ()) -> tuple[list[Row], list[int]]:
-    """Return the rows of a file, with one column under this name, and the line on which each ends.
-
-    The columns that are `used` must hold text, or numbers that can be read in one way only.
-    """
+def _read(data: bytes, path: str, name: str, *, header: bool) -> tuple[list[Row], list[int]]:
+    """Return the rows of a file, with one column under this name, and the line on which each ends."""
     if PurePath(path).suffix.lower() not in TABLES:
         return _lines(text_of(data, path), path, name)
     sheet = sheet_of(data, path, header=header).named(name, more=True)
     key = name if sheet.has([name]) else sheet.columns[0]
     if key != name and sheet.seems_headless:
         raise sheet.no_header()
-    for column in {key if column == name else column for column in used}.intersection(sheet.columns):
-        if problem := sheet.unclear(column):
-            raise UnreadableData(problem)
-    rows = [sheet.texts(row) for row in range(len(sheet.rows))]
+    rows = map(sheet.texts, range(len(sheet.rows)))
     return [{**row, name: row[key].strip()} for row in rows], sheet.lines
 
 

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from boxthirding._sheets import Sheet, is_numeric, number
-from boxthirding._tables import read_sheet
+from boxthirding._checks import is_numeric
+from boxthirding._csv import Sheet, read_sheet
 from boxthirding.errors import MissingExtra, UnreadableData
 from boxthirding.rewards import Table
 from boxthirding.types import Floats
@@ -82,16 +82,7 @@ def _from_csv(path: Path, *, header: bool) -> tuple[list[str], list[Floats]]:
 
 def _score(sheet: Sheet, row: int, column: str) -> float:
     """Return a score, NaN for an empty cell."""
-    cell = sheet.cell(row, column)
-    if cell.strip().lower() in _MISSING:
-        return math.nan
-    where = f"{sheet.place(row)}: {column} is {cell!r}"
-    text = sheet.plain(row, column)
-    if not is_numeric(text):
-        raise UnreadableData(f"{where}, but must be a finite number, or empty where there is no score")
-    if abs(number(text)) >= _LARGEST:
-        raise UnreadableData(f"{where}, {_TOO_LARGE}")
-    return number(text)
+    return math.nan if sheet.cell(row, column).strip().lower() in _MISSING else sheet.number(row, column)
 
 
 def _from_parquet(path: Path) -> tuple[list[str], list[Floats]]:

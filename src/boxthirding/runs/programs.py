@@ -12,8 +12,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
-from boxthirding._checks import is_number
-from boxthirding._sheets import number
+from boxthirding._checks import is_number, parse_number
 from boxthirding._text import cut, visible
 from boxthirding.errors import CommandFailed, InvalidInput, StudyDiffers
 from boxthirding.find import Examples
@@ -157,7 +156,7 @@ def _number(shown: str, output: Tail) -> tuple[float, float] | float:
     whole = _last_line(text)
     line = cut(whole, _LINE)
     try:
-        numbers = [number(word) for word in whole.split()]
+        numbers = [parse_number(word) for word in whole.split()]
     except ValueError:
         numbers = []
     if not 1 <= len(numbers) <= _PAIR:

@@ -1,10 +1,9 @@
-"""CSV files as people have them, as the arms of a study: encoding, separator and decimal commas are recognised."""
+"""Uploaded CSV files as the arms of a study."""
 
 from collections.abc import Mapping
 from typing import Any, Final
 
-from boxthirding._sheets import Sheet
-from boxthirding._tables import sheet_of
+from boxthirding._csv import Sheet, sheet_of
 from boxthirding.errors import UnreadableData
 from boxthirding.types import Label
 
@@ -52,9 +51,12 @@ def usual_label(sheet: Sheet) -> str:
 
 def shown(sheet: Sheet, rows: int) -> Mapping[str, Any]:
     """Return the columns, the one that is the label where none is named, and the first rows."""
-    texts = map(sheet.texts, range(min(rows, len(sheet.rows))))
-    first = [[cells[column] for column in sheet.columns] for cells in texts]
-    return {"columns": sheet.columns, "label": usual_label(sheet), "n_rows": len(sheet.rows), "rows": first}
+    return {
+        "columns": sheet.columns,
+        "label": usual_label(sheet),
+        "n_rows": len(sheet.rows),
+        "rows": sheet.rows[:rows],
+    }
 
 
 def _column(sheet: Sheet, column: str) -> str:

@@ -105,7 +105,7 @@ class ArmIn(Wire):
 
 
 class SheetIn(Wire):
-    """A CSV file with a header, as text or, in any encoding, as base64."""
+    """A CSV file with a header, as text or as base64."""
 
     text: Text | None = None
     base64: Text | None = None

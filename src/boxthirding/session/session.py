@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from boxthirding._checks import as_reward, is_number, whole
-from boxthirding._text import counted
 from boxthirding.errors import BoxThirdingError, InvalidInput
 from boxthirding.policies.spec import as_policy
 from boxthirding.session import amendments, answers, aside
@@ -30,6 +29,7 @@ from boxthirding.session.values import (
     Spread,
     Ticket,
     View,
+    in_brief,
 )
 from boxthirding.types import Label, Policy
 
@@ -102,8 +102,7 @@ class Session(Plotted):
 
     def __repr__(self) -> str:
         view = self.view()
-        arms = "arms from an iterator" if view.arms is None else counted(view.arms, "arm")
-        return f"<Session of {arms}, policy {view.policy}, {counted(view.pulls, 'pull')}>"
+        return f"<Session of {in_brief(view.arms, view.policy, view.pulls)}>"
 
     @property
     def seed(self) -> int:

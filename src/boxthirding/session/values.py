@@ -194,6 +194,12 @@ class Glance(NamedTuple):
     recommendation: Recommendation | None
 
 
+def in_brief(arms: int | None, policy: str, pulls: int) -> str:
+    """Say in few words how far a session or study is; the number of arms is None while an iterator may give more."""
+    several = "arms from an iterator" if arms is None else counted(arms, "arm")
+    return f"{several}, policy {policy}, {counted(pulls, 'pull')}"
+
+
 @dataclass(frozen=True)
 class View:
     """All that can be read of a session or study at one moment. It does not grow with the number of arms."""

@@ -33,6 +33,7 @@ from boxthirding.session.known import KnownResult, check_details, listed, plain
 from boxthirding.session.labels import is_label, rows_of
 from boxthirding.session.protocol import Plotted
 from boxthirding.session.tickets import check_holder, is_worker
+from boxthirding.session.values import in_brief
 from boxthirding.study import opening
 from boxthirding.study.arm_source import OwnArms
 from boxthirding.study.codec import check_of
@@ -465,7 +466,13 @@ class Study(Plotted):
         return _reopened, (self._reopen, self.holder, self._arms.not_stored())
 
     def __repr__(self) -> str:
-        return f"<Study {self.name!r}>"
+        """Say where it is kept, and how far it was when the last call here returned: nothing is read or waited for."""
+        where, state = self.place or repr(self.name), self._transactions.latest
+        if state is None:
+            return f"<Study {where}>"
+        core = state.core
+        arms = None if core.labels.open_ended else core.arms_there
+        return f"<Study {where} of {in_brief(arms, state.chosen.spec, core.ledger.pulls)}>"
 
     def _do(self, decide: Decide[T]) -> T:
         """Let something happen, for good."""

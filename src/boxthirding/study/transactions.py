@@ -149,6 +149,11 @@ class Transactions:
         with self._lock:
             return read(self._caught_up() if self._state is None else self._state)
 
+    @property
+    def latest(self) -> StudyState | None:
+        """The state when the last call here returned, without waiting for one that is under way; None, if unknown."""
+        return self._state
+
     def is_there(self) -> bool:
         """Tell whether the journal has the last event that was read: another process may have deleted the study."""
         with self._lock:

@@ -68,11 +68,10 @@ def correct(*, url: str, name: str | None, ticket: int, reward: str, as_json: bo
     The number of a ticket is in the file that `study ask` wrote, and `study export STUDY` prints all of them with their
     arms and rewards.
     """
-    from boxthirding._checks import as_reward
-    from boxthirding._sheets import number
+    from boxthirding._checks import as_reward, parse_number
 
     try:
-        value = as_reward(number(reward))
+        value = as_reward(parse_number(reward))
     except ValueError:
         raise InvalidInput(
             f"the reward is {reward!r}, but must be a finite number below 1e150 in size, such as 0.5"

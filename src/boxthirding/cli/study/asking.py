@@ -10,7 +10,15 @@ import click
 
 from boxthirding._text import counted
 from boxthirding.cli.output import Failure, Output, say
-from boxthirding.cli.study.opening import check_new, chosen, json_option, no_header_option, of_a_journal, opened
+from boxthirding.cli.study.opening import (
+    check_new,
+    chosen,
+    direction_option,
+    json_option,
+    no_header_option,
+    of_a_journal,
+    opened,
+)
 from boxthirding.cli.study.wells import check_wells, wells_of, wells_option
 from boxthirding.errors import InvalidInput
 
@@ -40,11 +48,7 @@ if TYPE_CHECKING:
     "--policy", "spec", metavar="SPEC", help="The first time: what decides which arm is next.  [default: chase]"
 )
 @click.option("--seed", type=int, metavar="S", help="The first time: decides the order of arms.  [default: 0]")
-@click.option(
-    "--direction",
-    type=click.Choice(["maximize", "minimize"]),
-    help="The first time: whether large rewards are good or bad.  [default: maximize]",
-)
+@direction_option("The first time: whether large rewards are good or bad.  [default: maximize]")
 @click.option(
     "--lease",
     type=float,

@@ -3,6 +3,7 @@
 import re
 import shlex
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -26,6 +27,22 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 no_header_option = click.option("--no-header", is_flag=True, help="The CSV file has no header.")
+
+
+def direction_option(text: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options --direction and --minimize, which it takes as one argument."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def directed(*args: Any, direction: str | None, minimize: bool, **options: Any) -> None:
+            if minimize and direction == "maximize":
+                raise InvalidInput("--minimize and --direction maximize are given, but contradict each other: drop one")
+            command(*args, direction="minimize" if minimize else direction, **options)
+
+        short = click.option("--minimize", is_flag=True, help="The same as --direction minimize.")
+        return click.option("--direction", type=click.Choice(["maximize", "minimize"]), help=text)(short(directed))
+
+    return decorate
 
 
 def kept(_: click.Context, __: click.Parameter, url: str | None) -> str | None:

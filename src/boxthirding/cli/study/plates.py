@@ -9,9 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from boxthirding._checks import as_reward
-from boxthirding._sheets import Sheet, number, shown
-from boxthirding._tables import read_sheet
+from boxthirding._csv import Sheet, read_sheet, shown
 from boxthirding._text import in_ascii
 from boxthirding.cli.study.columns import Columns
 from boxthirding.study import ArmWithdrawn, Asked, Corrected, Created, Entry, Told
@@ -86,23 +84,22 @@ def read_plate(path: Path, study: "Study", *, header: bool = True) -> Readings:
     expected = Expected(study)
     good, bad, empty = [], [], 0
     for row in _rows(sheet):
-        if not row.reward:
+        if row.reward is None:
             empty += 1
         elif reason := expected.problem(row):
             bad.append(Bad(row.line, row.ticket, reason))
         else:
-            good.append((row.line, int(row.ticket), number(row.reward)))
+            good.append((row.line, int(row.ticket), float(row.reward)))
     return Readings(tuple(good), tuple(bad), empty)
 
 
 class _Row(NamedTuple):
     line: int
     ticket: str
-    reward: str
-    unclear: str
-    """Why it is not clear which number the reward is; empty, if it is."""
-    arms: tuple[str, ...]
-    """What may be the label; none, if there is no such column."""
+    reward: float | str | None
+    """What is wrong with it, if it is no number; None, if it is empty."""
+    arm: str | None
+    """None, if there is no such column."""
     study: str
     """Empty, if there is no such column."""
 
@@ -112,10 +109,13 @@ def _rows(sheet: Sheet) -> Iterator[_Row]:
     for row, (line, cells) in enumerate(zip(sheet.lines, sheet.rows, strict=True)):
         if any(map(str.strip, cells)):
             texts = sheet.texts(row)
-            unclear = sheet.problem(row, "reward")
-            reward = sheet.cell(row, "reward").strip() if unclear else sheet.plain(row, "reward")
-            arms = (sheet.cell(row, "arm"), texts["arm"]) if sheet.has(["arm"]) else ()
-            yield _Row(line, texts["ticket"], reward, unclear, arms, texts.get("study", ""))
+            reward: float | str | None = None
+            if cell := texts["reward"].strip():
+                try:
+                    reward = sheet.parsed(row, "reward")
+                except ValueError as problem:
+                    reward = f"the reward is {shown(cell)}, {problem}"
+            yield _Row(line, texts["ticket"], reward, texts.get("arm"), texts.get("study", ""))
 
 
 class Expected:
@@ -160,15 +160,9 @@ class Expected:
         label = self.label(ticket)
         if label is None:
             return self._past.why_not(ticket)
-        if row.arms and in_ascii(label.strip()) not in [in_ascii(arm.strip()) for arm in row.arms]:
-            return f"ticket {ticket} is for {label!r}, not {row.arms[0]!r}: is this the file of another study?"
-        if row.unclear:
-            return f"the reward is {shown(row.reward)}, {row.unclear}"
-        try:
-            as_reward(number(row.reward))
-        except ValueError:
-            return f"the reward is {shown(row.reward)}, but must be a finite number below 1e150 in size, such as 0.5"
-        return ""
+        if row.arm is not None and in_ascii(label.strip()) != in_ascii(row.arm.strip()):
+            return f"ticket {ticket} is for {label!r}, not {row.arm!r}: is this the file of another study?"
+        return row.reward if isinstance(row.reward, str) else ""
 
 
 class _Past:

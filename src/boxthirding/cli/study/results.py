@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from boxthirding._sheets import is_numeric
+from boxthirding._checks import is_numeric
 from boxthirding._text import counted, writer
 from boxthirding.cli.output import Failure, say
 from boxthirding.cli.study.columns import Columns

@@ -93,7 +93,6 @@ function sheet(changed, wrong) {
   const shown = document.getElementById("sheet-shown");
   let file = null;
   let read = null;
-  let isOlder = false; // in an encoding that was guessed
   let label = null;
   let known = "";
   field.addEventListener("change", () => field.files.length && take(field.files[0]));
@@ -104,11 +103,8 @@ function sheet(changed, wrong) {
     shown.replaceChildren();
     try {
       if (chosen.size > LARGEST) throw { detail: `${chosen.name} is larger than 23 MB`, advice: "leave out columns that are not needed" };
-      const text = await olderText(chosen);
-      const sent = text === null ? chosen : new File([text], chosen.name);
-      read = await call("POST", "/sheets?rows=20", sent);
-      isOlder = text !== null;
-      file = sent;
+      read = await call("POST", "/sheets?rows=20", chosen);
+      file = chosen;
       label = read.label;
       known = "";
       show();
@@ -134,7 +130,6 @@ function sheet(changed, wrong) {
     );
     shown.replaceChildren(
       element("p", { class: "quiet" }, `${file.name}: ${counted(read.n_rows, "row")}, ${counted(read.columns.length, "column")}.`),
-      isOlder ? element("p", {}, "It is not UTF-8, and was read as Windows-1252: check that all letters below are right, or save it as CSV UTF-8.") : "",
       element("label", { for: "sheet-label" }, "The column that raters see"),
       column("sheet-label", label, read.columns, null, (value) => {
         label = value;
@@ -164,17 +159,6 @@ function sheet(changed, wrong) {
       return { sheet: { base64: await base64(file), label, known: known || null } };
     },
   };
-}
-
-/** The text of a file that is neither UTF-8 nor UTF-16, as older programs write it; null for any other. */
-async function olderText(file) {
-  const bytes = new Uint8Array(await file.arrayBuffer());
-  try {
-    new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-    return null;
-  } catch {
-    return bytes.includes(0) ? null : new TextDecoder("windows-1252").decode(bytes);
-  }
 }
 
 function base64(file) {
