@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from boxthirding._text import counted, cut
-from boxthirding.find.noise import Noise
+from boxthirding.find.intervals import Noise
 from boxthirding.find.words import the_next
 from boxthirding.session import Recommendation, View
 
@@ -53,7 +53,7 @@ def may_be_as_good(view: View, noise: Noise, other: Recommendation) -> bool:
     if best is None or not noise.is_known:
         return True
     sign = 1 if view.direction == "maximize" else -1
-    return not noise.is_ahead(sign * (best.mean - other.mean), best, other)
+    return not noise.is_ahead(best, other, sign)
 
 
 def _named(names: Sequence[str]) -> str:

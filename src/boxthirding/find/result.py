@@ -1,6 +1,6 @@
 """What `find_best` returns: the best arm, why it stopped, what it spent, and how to measure the winner again."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -11,7 +11,7 @@ from boxthirding.figures.live import Point
 from boxthirding.find.budget import Account, Limits, Spending
 from boxthirding.find.confirm import Confirmation, FreshPulls
 from boxthirding.find.engine import Engine
-from boxthirding.find.noise import Noise
+from boxthirding.find.intervals import Noise, spread_of
 from boxthirding.find.search import (
     BUDGET,
     CALLBACK,
@@ -71,7 +71,7 @@ class Found:
         engine: Engine,
         history: list[Answer],
         holders: Mapping[str, int],
-        noise: Noise,
+        scores: Mapping[Label, Sequence[float]],
     ) -> None:
         self.session = session
         self.recommendation: Recommendation | None = session.recommend()
@@ -92,7 +92,7 @@ class Found:
         """What went wrong in the last evaluation that failed; empty if none did."""
         self._handed = dict(search.handed)  # by label: pulls handed out
         self._engine: Engine | None = engine
-        self._noise = noise  # of the results of this call
+        self._scores = scores  # of this call, by arm, where the session does not tell their spread
         self._holders = dict(holders)  # others who have open tickets, and how many
 
     @property
@@ -202,8 +202,8 @@ class Found:
         """Return the noise of the results that count; of a study that does not tell it, that of this call."""
         spread = getattr(self.session, "spread", None)  # sessions and studies have it, an AskTell need not
         if spread is None:
-            return self._noise
-        return Noise.of(spread(arm.label for arm in self.session.top(1 + RUNNERS_UP)))
+            return Noise(spread_of(self._scores))
+        return Noise(spread(arm.label for arm in self.session.top(1 + RUNNERS_UP)))
 
     def _answers(self) -> list[Point]:
         return [Point(max(1, answer.pulls), answer.mean, visible(answer.label)) for answer in self.history]
@@ -249,7 +249,7 @@ class Found:
         if not best:
             raise InvalidInput("there is nothing to confirm: no evaluation gave a result")
         first = max(max(arm.pulls, self._handed.get(arm.label, 0)) for arm in best)
-        fresh = FreshPulls([(arm.label, self.arm(arm.label)) for arm in best], first, pulls)
+        fresh = FreshPulls([(arm.label, self.arm(arm.label)) for arm in best], first, pulls, self._noise_now().spread)
         search = Search(fresh, Account(Limits()), workers=crew.workers, on_error=crew.on_error, catch=crew.catch)
         examples = crew.task.examples
         seen = 0 if examples is None else max(0, pulls - max(0, len(examples) - first))

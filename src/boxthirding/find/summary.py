@@ -3,7 +3,7 @@
 from typing import Final, NamedTuple
 
 from boxthirding._text import counted, writer
-from boxthirding.find.noise import Noise
+from boxthirding.find.intervals import Noise
 from boxthirding.find.words import arm_in_words, measured, named, the_next
 from boxthirding.session import AskTell, Recommendation, Screening, View
 from boxthirding.session.values import percent
@@ -55,8 +55,7 @@ def _interval(best: Recommendation, noise: Noise) -> tuple[float, ...]:
     """Return the ends of the interval around a mean; nothing, where the noise is not known, or is none."""
     if noise.is_none or not noise.is_known:
         return ()
-    half = noise.half_width(best)
-    return best.mean - half, best.mean + half
+    return noise.of(best)
 
 
 def _trust(best: Recommendation, others: list[Recommendation], noise: Noise, sign: int) -> tuple[str, str]:
@@ -65,7 +64,7 @@ def _trust(best: Recommendation, others: list[Recommendation], noise: Noise, sig
         return f"Scores {noise.alike()}", ""
     if not noise.is_known or not others:
         return "Winners look better than they are:", _CONFIRM.format(1 + len(others), "the best" if others else "it")
-    close = [other for other in others if not noise.is_ahead(sign * (best.mean - other.mean), best, other)]
+    close = [other for other in others if not noise.is_ahead(best, other, sign)]
     if not close:
         ahead = f"it leads {the_next(len(others))} by more than noise explains"
         return f"Winners look better than they are, but {ahead}:", _CONFIRM.format(1, "it")
