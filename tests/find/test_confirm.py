@@ -191,3 +191,34 @@ def test_what_was_pulled_before_a_failure_is_in_the_error(kind):
     assert [(arm.label, arm.pulls, arm.mean) for arm in confirmation.arms] == [(2, 4, 2.0), (1, 3, 1.0)]
     assert (confirmation.failures, caught.value.found) == (1, found)
     assert "1 evaluation failed and is left out" in repr(confirmation)
+
+
+@pytest.mark.parametrize("progress", [True, False])
+def test_it_says_what_it_will_cost_before_it_starts(progress, capsys):
+    said = []
+
+    def evaluate(arm):
+        said.append(capsys.readouterr().err)
+        return float(arm)
+
+    found = find_best(5, evaluate, budget=30, policy="chase", progress=progress)
+    capsys.readouterr()
+    said.clear()
+    found.confirm(3, 4)
+    assert said == ["Measuring 3 arms again, 4 pulls each: 12 evaluations.\n" if progress else "", *[""] * 11]
+
+
+def test_a_confirmation_is_a_table_for_pandas():
+    arms = {"a": {"rate": 0.25, "mean": 7}, "b": {"rate": 0.5, "mean": 8}}
+    found = find_best(arms, lambda arm: arm["rate"], budget=30, policy="chase", **QUIET)
+    confirmation = found.confirm(2, 3)
+    table = confirmation.to_dataframe()
+    assert [*table.columns] == ["label", "rate", "arm_mean", "mean", "low", "high", "pulls"]
+    assert table["label"].tolist() == ["b", "a"]
+    assert table["arm_mean"].tolist() == [8, 7]
+    assert table[["mean", "low", "high", "pulls"]].values.tolist() == [[0.5, 0.5, 0.5, 3], [0.25, 0.25, 0.25, 3]]
+    paired = find_best(2, lambda arm, example: arm + example, budget=40, examples=range(50), policy="chase", **QUIET)
+    table = paired.confirm(2, 6).to_dataframe()
+    assert [*table.columns][-3:] == ["difference", "difference_low", "difference_high"]
+    assert table["difference"].isna().tolist() == [True, False]
+    assert table["difference"][1] == -1

@@ -2,13 +2,16 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from boxthirding._text import counted, writer
 from boxthirding.find.intervals import CONFIDENCE, Interval, Noise, spread_of
-from boxthirding.find.words import arm_in_words
+from boxthirding.find.words import arms_in_words
 from boxthirding.session import Spread, Ticket
 from boxthirding.types import Label
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -37,8 +40,26 @@ class Confirmation:
     seen: int
     """How many of the examples each arm was measured on may have been seen in the search: there were no others."""
 
+    def to_dataframe(self) -> "pd.DataFrame":
+        """Return a pandas DataFrame with a row for each arm.
+
+        Its columns are `label`, `mean`, `low`, `high` and `pulls`, with examples also `difference`, `difference_low`
+        and `difference_high`; arms that are not their labels have columns as in `Found.to_dataframe`.
+        """
+        from boxthirding.find.table import dataframe, row  # noqa: PLC0415  # loaded when it is needed
+
+        is_paired = any(arm.difference is not None for arm in self.arms)
+        table = []
+        for arm in self.arms:
+            measured = {name: getattr(arm, name) for name in ("mean", "low", "high", "pulls")}
+            if is_paired:
+                names = ("difference", "difference_low", "difference_high")
+                measured |= zip(names, arm.difference or Interval(None, None, None), strict=True)
+            table.append(row(arm.label, arm.arm, measured))
+        return dataframe(table)
+
     def __repr__(self) -> str:
-        names = [arm_in_words(arm.label, arm.arm) for arm in self.arms]
+        names = arms_in_words((arm.label, arm.arm) for arm in self.arms)
         width = max(map(len, names))
         lines = [f"Confirmed with fresh pulls, {100 * CONFIDENCE:g} % intervals, in the order of the search:"]
         write = writer(end for arm in self.arms for end in (arm.mean, arm.low, arm.high))

@@ -2,7 +2,7 @@
 
 Scores that are one of a few answers, such as 0 and 1, get an interval on their scale (`_on_scale`): of 0/1 scores it is
 that of Clopper and Pearson. All others get Student's interval with Hall's correction for skewed scores (`_on_line`).
-`docs/intervals.md` has the coverage of both, and `python -m benchmarks.coverage` measures it.
+docs/reference/find.md has the coverage of both, measured by `python -m benchmarks.coverage`.
 """
 
 import math

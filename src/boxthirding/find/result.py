@@ -12,6 +12,7 @@ from boxthirding.find.budget import Account, Limits, Spending
 from boxthirding.find.confirm import Confirmation, FreshPulls
 from boxthirding.find.engine import Engine
 from boxthirding.find.intervals import Noise, spread_of
+from boxthirding.find.progress import Reporter
 from boxthirding.find.search import (
     BUDGET,
     CALLBACK,
@@ -72,6 +73,8 @@ class Found:
         history: list[Answer],
         holders: Mapping[str, int],
         scores: Mapping[Label, Sequence[float]],
+        *,
+        is_shown: bool,
     ) -> None:
         self.session = session
         self.recommendation: Recommendation | None = session.recommend()
@@ -93,6 +96,7 @@ class Found:
         self._handed = dict(search.handed)  # by label: pulls handed out
         self._engine: Engine | None = engine
         self._scores = scores  # of this call, by arm, where the session does not tell their spread
+        self._is_shown = is_shown  # whether the search has shown its progress
         self._holders = dict(holders)  # others who have open tickets, and how many
 
     @property
@@ -128,9 +132,10 @@ class Found:
         """Measure each of the k best arms again with `pulls` new pulls, and return their means with 95 % intervals.
 
         Winners look better than they are, because they were selected; these means do not, because only the new pulls
-        count. They are evaluated as in the search, and no study is told. With examples, every arm sees the same ones,
-        those first that it has not seen in the search, and is compared with the best one example by example. Ctrl-C
-        returns what has come in. When an evaluation fails and ends it, the `confirmation` of the `EvaluationFailed` is
+        count. That takes k · `pulls` evaluations; where the search showed its progress, that is said before the first.
+        They are evaluated as in the search, and no study is told. With examples, every arm sees the same ones, those
+        first that it has not seen in the search, and is compared with the best one example by example. Ctrl-C returns
+        what has come in. When an evaluation fails and ends it, the `confirmation` of the `EvaluationFailed` is
         what has come in.
         """
         crew = self._crew()
@@ -152,9 +157,9 @@ class Found:
         Its columns are `label`, `mean`, `pulls`, `level` and `withdrawn`; the keys of arms that are dictionaries are
         columns too, and other arms that are not their labels are in the column `arm`.
         """
-        from boxthirding.find.table import dataframe  # noqa: PLC0415  # loaded when it is needed
+        from boxthirding.find.table import dataframe, rows  # noqa: PLC0415  # loaded when it is needed
 
-        return dataframe(self.session)
+        return dataframe(rows(self.session))
 
     def plot(self, kind: str = "answer", ax: "Axes | None" = None) -> "Axes":
         """Draw the result with Matplotlib and return the axes.
@@ -185,6 +190,7 @@ class Found:
                 lines.append("  Next:")
             width = max((len(name) for name, _, _ in others), default=0)
             lines += [f"    {name:{width}}  {measured(mean, pulls)}" for name, mean, pulls in others]
+            lines += [f"  {told.order}"] if told.order else []
             lines += [f"  {_sentence(told.screening)}"] if told.screening else []
         return "\n".join([*lines, *(f"  {_sentence(line)}" for line in self._account(view))])
 
@@ -250,6 +256,11 @@ class Found:
             raise InvalidInput("there is nothing to confirm: no evaluation gave a result")
         first = max(max(arm.pulls, self._handed.get(arm.label, 0)) for arm in best)
         fresh = FreshPulls([(arm.label, self.arm(arm.label)) for arm in best], first, pulls, self._noise_now().spread)
+        if self._is_shown:
+            reporter = Reporter(progress=True)
+            evaluations = counted(pulls * len(best), "evaluation")
+            reporter.say(f"Measuring {counted(len(best), 'arm')} again, {pulls:,} pulls each: {evaluations}.")
+            reporter.close()
         search = Search(fresh, Account(Limits()), workers=crew.workers, on_error=crew.on_error, catch=crew.catch)
         examples = crew.task.examples
         seen = 0 if examples is None else max(0, pulls - max(0, len(examples) - first))

@@ -50,6 +50,7 @@ class Run:
         self._account = Account(limits)
         self._source = Source(opened.study, self._account, opened.place)
         self._history: list[Answer] = []
+        self._is_shown = reporter.is_wanted
         self._tells_spread = hasattr(opened.study, "spread")
         self._scores: dict[Label, array[float]] = {}  # by arm, of a study that does not tell their spread
         stack.callback(self._source.let_go_quietly)
@@ -74,7 +75,9 @@ class Run:
             source.let_go_quietly()
         try:
             holders = source.holders() if self._opened.is_shared else {}
-            found = Found(self._opened.study, search, self._crew, self._history, holders, self._scores)
+            found = Found(
+                self._opened.study, search, self._crew, self._history, holders, self._scores, is_shown=self._is_shown
+            )
         except TROUBLE as trouble:
             if isinstance(search.error, TROUBLE):
                 raise search.error from trouble

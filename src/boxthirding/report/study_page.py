@@ -9,12 +9,13 @@ from importlib import resources
 from importlib.metadata import version
 from typing import Any, Final, NamedTuple
 
-from boxthirding._text import counted, cut, visible
+from boxthirding._text import apart, counted, cut, visible
 from boxthirding.figures.svg import answer_curve, bars, line, whisker
 from boxthirding.find.belief import Belief, belief, may_be_as_good
 from boxthirding.find.intervals import Noise
 from boxthirding.find.page import climb
 from boxthirding.find.summary import in_the_race
+from boxthirding.find.words import order_in_words
 from boxthirding.session import Moment, Recommendation, View
 from boxthirding.session.plotting import points
 from boxthirding.study import Entry, Study, Told
@@ -204,6 +205,7 @@ def _top(view: View, arms: _Arms, noise: Noise) -> str:
     shared = (min(spans), max(spans)) if spans else (0.0, 1.0)
     written = _writer(view, noise)
     has_levels = any(arm.level is not None for arm in view.top)
+    texts = apart((arms.text(arm.label) for arm in view.top), _LONGEST)
     rows = []
     for place, (arm, span) in enumerate(found, 1):
         close = '<span class="soft"> may be as good</span>' if place > 1 and may_be_as_good(view, noise, arm) else ""
@@ -212,7 +214,7 @@ def _top(view: View, arms: _Arms, noise: Noise) -> str:
         level = f'<td class="n">{"" if arm.level is None else arm.level}</td>' if has_levels else ""
         rows.append(
             f'<tr{" class=first" if place == 1 else ""}><td class="n">{place}</td>'
-            f"<td>{arms.image(arm.label, _SMALL)}{_kept(cut(arms.text(arm.label), _LONGEST))}{close}</td>"
+            f"<td>{arms.image(arm.label, _SMALL)}{_kept(texts[arms.text(arm.label)])}{close}</td>"
             f'<td class="n">{written(arm.mean)}</td><td class="span">{picture}<span class="soft">{words}</span></td>'
             f'<td class="n">{arm.pulls:,}</td>{level}</tr>'
         )
@@ -224,13 +226,11 @@ def _top(view: View, arms: _Arms, noise: Noise) -> str:
     title = f"The best {len(found)} of {counted(view.tried, 'arm')} tried"
     if len(found) == view.tried:
         title = "The only arm tried" if view.tried == 1 else f"All {view.tried} arms tried, the best first"
-    sign = 1 if view.direction == "maximize" else -1
-    means = [sign * arm.mean for arm in view.top]
-    why = "" if means == sorted(means, reverse=True) else f'<p class="soft">{_TRUSTED}</p>'
+    order = order_in_words((arm.mean for arm in view.top), view.direction, _UNIT)
+    why = f'<p class="soft">{order}</p>' if order else ""
     return _part(title, f'{why}<div class="wide">{table}</div>')
 
 
-_TRUSTED: Final = "Best first, and not simply by mean: a mean of few ratings is trusted less."
 _NUMBERS: Final = ("no.", "mean", "ratings", "level")
 
 
@@ -342,7 +342,8 @@ def _set_aside(view: View, arms: _Arms) -> str:
     """Say how many results are wildly off, and the latest of them."""
     if not view.aside:
         return ""
-    rows = [f"{_kept(cut(arms.text(row.label), _NAME))} {row.reward:.6g}" for row in reversed(view.set_aside)]
+    texts = apart((arms.text(row.label) for row in view.set_aside), _NAME)
+    rows = [f"{_kept(texts[arms.text(row.label)])} {row.reward:.6g}" for row in reversed(view.set_aside)]
     dots = ", …" if view.aside > len(rows) else ""
     return f"{counted(view.aside, 'result')} wildly off, which do not count: {', '.join(rows)}{dots}"
 
