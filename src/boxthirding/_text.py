@@ -7,10 +7,12 @@ place that shows one calls `visible`.
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from os.path import commonprefix
 from typing import Final
 
 _ALIKE = 0.6  # of 1, from which texts are alike
+_SEEN: Final = 4  # letters that are shown of a text at least, at each place where it differs from others
 
 # Control characters, what turns the direction of writing, ends of lines and paragraphs, and halves of characters, which
 # is how Python keeps the bytes of a file name that are not UTF-8.
@@ -36,13 +38,66 @@ def in_one_line(text: object) -> str:
     return " ".join(map(visible, str(text).splitlines()))
 
 
-def cut(text: str, longest: int) -> str:
+def cut(text: str, longest: int, dots: str = "…") -> str:
     """Return a text of at most so many letters.
 
     >>> cut("a long story", 7), cut("short", 7)
     ('a long…', 'short')
     """
-    return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
+    return text if len(text) <= longest else f"{text[: longest - len(dots)].rstrip()}{dots}"
+
+
+def apart(texts: Iterable[str], longest: int, dots: str = "…") -> dict[str, str]:
+    """Return texts that are shown together, by themselves, in at most so many letters each.
+
+    Long ones that begin alike are shown from where they differ, so that different texts stay different as far as there
+    is room.
+
+    >>> prompts = ["You are a helpful assistant. Be brief.", "You are a helpful assistant. Be polite."]
+    >>> [*apart(prompts, 20).values()], [*apart(prompts[:1], 20).values()]
+    (['…brief.', '…polite.'], ['You are a…Be brief.'])
+    """
+    forks: dict[str, list[int]] = {text: [] for text in sorted({*texts})}  # letters that it shares with some others
+    groups = [[*forks]]
+    while groups:
+        group = groups.pop()
+        if len(group) > 1:
+            fork = len(commonprefix([group[0], group[-1]]))  # noqa: RUF071  # letter by letter is meant
+            for text in group:
+                forks[text].append(fork)
+            groups += [[*same] for _, same in itertools.groupby(group, key=lambda text: text[fork : fork + 1])]
+    return {text: _around(text, forks[text], longest, dots) for text in forks}
+
+
+def _around(text: str, forks: Sequence[int], longest: int, dots: str) -> str:
+    """Return a text with what stands at some places of it."""
+    room = longest - len(dots)
+    if len(text) <= longest:
+        return text
+    if not forks:  # nothing to be told from: both ends
+        return f"{text[: room - room // 2].rstrip()}{dots}{text[len(text) - room // 2 :]}"
+    if forks[-1] < room:
+        return cut(text, longest, dots)
+    most = max(1, room // (len(dots) + _SEEN))
+    forks = forks if len(forks) <= most else [*forks[: most - 1], forks[-1]]
+    each = room // len(forks) - len(dots)
+    shown, end = "", 0
+    for fork in forks:
+        if fork >= end + each:
+            start = _beginning(text, fork, each // 2)
+            shown, end = f"{shown}{dots}", start
+        if fork >= end:
+            shown, end = shown + text[end : end + each], end + each
+    return cut(shown + text[end:], longest, dots)
+
+
+def _beginning(text: str, place: int, most: int) -> int:
+    """Return where the word at a place of a text begins, or at least the number, if that is near."""
+    before = text[max(0, place - most) : place]
+    word = re.search(r"\w*$", before)
+    if word is None or word.start() == 0:
+        word = re.search(r"\d*$", before)
+    return place - (0 if word is None else len(word[0]))
 
 
 def did_you_mean(word: str, words: Iterable[object]) -> str:

@@ -29,7 +29,7 @@ def test_the_arm_with_the_largest_number_is_found():
     assert spent.startswith("Spent 9 of 9 pulls, 0 left, in ")
     assert spent.endswith(" s; the budget is spent.")
     assert screening.startswith("3 of 3 arms could still be returned; ")
-    assert confirm == "Winners look better than they are: --confirm 50 measures them again."
+    assert confirm == "Winners look better than they are: --confirm 50 measures them again, by 100 more runs."
     assert set(calls()) == {"ann", "bob", "zoe"}
     assert len(calls()) == 9
 
@@ -181,6 +181,36 @@ def test_long_labels_fit_the_screen_and_the_best_is_named_in_full(folder, monkey
     assert [line.split()[0] for line in lines[3:6]] == ["…2", "…1", "…0"]
     again = lines.index("Measured again, by 2 new runs each:")
     assert max(map(len, lines[again:])) <= columns
+
+
+def test_labels_that_part_in_two_places_can_be_told_apart(folder):
+    labels = [
+        f"a prompt that begins like all others, then asks for {what} in many words, and in the end is number {number}"
+        for what in ("facts", "jokes")
+        for number in range(2)
+    ]
+    (folder / "long.jsonl").write_text("".join(json.dumps({"arm": label}) + "\n" for label in labels))
+    command = ["--arms", "long.jsonl", "--command", "printf %s {arm} | tail -c 1", "--shell", "--budget", "8"]
+    lines = run(*command, "--confirm", "2").stdout.splitlines()
+    tables = [lines[3:7], lines[lines.index("Measured again, by 2 new runs each:") + 2 :][:4]]
+    for table in tables:
+        names = [line.split("  ")[0] for line in table]
+        assert len({*names}) == 4
+        assert all(what in names[0] + names[1] + names[2] + names[3] for what in ("facts", "jokes"))
+
+
+def test_it_says_why_means_are_not_in_order(folder):
+    (folder / "known.csv").write_text("arm,reward\n" + "".join(f"ann,{5 + k % 3}\n" for k in range(90)) + "zoe,4\n")
+    command = ["--arms", "arms.txt", "--command", "printf 9 {arm}", "--budget", "1", "--known", "known.csv"]
+    lines = run(*command, "--direction", "minimize", "--policy", "chase", "--study", "run.db").stdout.splitlines()
+    sentence = "Best first, and not simply by mean: a mean of few pulls is trusted less."
+    assert [line.split() for line in lines[3:5]] == [["ann", "6", "90"], ["zoe", "4", "1"]]
+    assert sentence in lines
+    for look in ("show", "results"):
+        assert sentence in invoke("study", look, "run.db").stdout.splitlines()
+    lines = run(*command, "--policy", "us").stdout.splitlines()
+    assert lines[3].split()[1] == "9"
+    assert sentence not in lines
 
 
 # Commands that fail

@@ -31,9 +31,9 @@ def test_the_best_are_measured_again_by_new_runs():
 
 def test_the_best_are_measured_again_for_a_program_and_no_study_is_told():
     command = ["--arms", "arms.txt", "--command", f"{PYTHON} score.py {{arm}}", "--budget", "4", "--study", "run.db"]
-    printed = result(*command, "--top", "2", "--confirm", "2")
+    printed = result(*command, "--top", "2", "--confirm", "4")
     assert [(arm["label"], arm["pulls"], arm["difference"]) for arm in printed["confirmed"]] == [
-        *[("zoe", 2, None), ("ann", 2, None)],
+        *[("zoe", 4, None), ("ann", 4, None)],
     ]
     assert printed["confirmed"][0]["low"] == pytest.approx(3.34)
     with boxthirding.open_study("run.db") as study:
@@ -49,7 +49,7 @@ def test_arms_are_compared_on_the_same_examples():
         "--examples",
         "examples.txt",
     ]
-    lines = run(*command, "--budget", "8", "--top", "2", "--confirm", "2").stdout.splitlines()
+    lines = run(*command, "--budget", "8", "--top", "2", "--confirm", "6").stdout.splitlines()
     less = lines.index("On the same examples, less the first arm:")
     assert lines[less + 1] == "  ann: -0.17 (-0.17 to -0.17)"
     assert lines[less + 2].endswith("of each arm may have been seen in the search: there were no others.")

@@ -88,7 +88,7 @@ def test_a_recommended_arm_with_a_long_name_is_named_in_full():
 def test_an_only_arm_with_a_long_name_is_not_left_out():
     made(arms=["the only arm, and one with a name that goes on and on beyond its column"], rounds=1, batch=1)
     (row,) = [line for line in done("show", "run.db").splitlines() if line.startswith("the only arm")]
-    assert row.startswith("the only arm, and one with a name that goes")
+    assert row.startswith("the only arm, and one… on beyond its column ")
 
 
 def test_a_study_without_results_is_shown():

@@ -41,7 +41,7 @@ def _without_a_screen():
 
 
 def test_it_says_what_won_how_far_to_trust_it_what_is_next_and_what_it_took(found):
-    lines = str(found).splitlines()
+    lines = [line for line in str(found).splitlines() if "not simply by mean" not in line]
     best, second, third, fourth = found.top(4)
     assert lines[0] == f"Best: {best.label!r}"
     mean, low, high = map(
@@ -51,7 +51,7 @@ def test_it_says_what_won_how_far_to_trust_it_what_is_next_and_what_it_took(foun
     assert high - low == pytest.approx(2 * 1.96 * 0.3 / best.pulls**0.5, rel=0.25)
     assert lines[2].startswith("  Winners look better than they are, and 'name ")
     assert lines[2].endswith(" may be as good or better:")
-    assert lines[3] == "  found.confirm(4, pulls=50) measures them again."
+    assert lines[3] == "  found.confirm(4, pulls=50) measures them again: 200 more evaluations."
     assert lines[4] == "  Next:"
     for line, arm in zip(lines[5:8], (second, third, fourth), strict=True):
         assert line.split("  mean ")[0].strip() == repr(arm.label)
@@ -146,7 +146,10 @@ def test_small_numbers_win_when_they_are_good():
 
 def test_an_arm_without_rivals_leads_no_one():
     printed = str(find_best(["only"], noisy({"only": 0.0}, 1.0), budget=10, **QUIET))
-    assert "Winners look better than they are:\n  found.confirm(1, pulls=50) measures it again." in printed
+    assert (
+        "Winners look better than they are:\n  found.confirm(1, pulls=50) measures it again: 50 more evaluations."
+        in printed
+    )
 
 
 def test_without_noise_the_mean_is_exact_and_there_is_nothing_to_confirm():
@@ -174,7 +177,8 @@ def test_arms_that_were_withdrawn_are_counted():
 def test_with_few_results_nothing_is_said_of_the_noise():
     printed = str(find_best(50, noisy(range(50), 3.0), budget=5, **QUIET))
     assert "interval" not in printed
-    assert "  Winners look better than they are:\n  found.confirm(4, pulls=50) measures the best again." in printed
+    advice = "found.confirm(4, pulls=50) measures the best again: 200 more evaluations."
+    assert f"  Winners look better than they are:\n  {advice}" in printed
     assert "4 of 50 arms are in the race: the best of all is among them with probability 8 %." in printed
 
 
@@ -195,7 +199,7 @@ def test_arms_without_end_have_no_number():
         ([(1, 2)], "(1, 2) (arm 0)"),
         ({"x": 0.25}, "'x': 0.25"),
         ([7], "7"),
-        (["long " * 40], "'long long long long long long long long long long long lo…'"),
+        (["long " * 40], "'long long long long long long…ng long long long long long '"),
         ([{"prompt": "long " * 40, "k": 1}], "prompt='long long long long long long long lo…', k=1 (arm 0)"),
         ([{f"key {k}": k for k in range(50)}], None),
         ([{k: k * 30 for k in "abcd"}], f"a='{'a' * 30}', b='{'b' * 30}', … (arm 0)"),
@@ -207,6 +211,49 @@ def test_arms_are_shown_as_themselves(arms, shown):
     first = str(find_best(arms, lambda _: 1.0, budget=2, **QUIET)).splitlines()[0]
     assert len(first) < 130
     assert shown is None or first == f"Best: {shown}"
+
+
+def test_arms_that_begin_alike_are_shown_by_what_tells_them_apart():
+    preamble = "You are a helpful assistant that answers customer questions politely, and "
+    arms = [
+        f"{preamble}{task} {style}, and number {number}."
+        for task in ("invents no facts whatever it is asked about the product.", "cites the manual for every claim.")
+        for style in ("Be brief", "Use formal language in every sentence")
+        for number in range(75)
+    ]
+    found = find_best(arms, noisy({arm: k % 75 / 75 for k, arm in enumerate(arms)}, 0.3), budget=900, **QUIET)
+    printed = str(found).splitlines()
+    names = [re.match(r" *(?:Best: )?('.*')", line)[1] for line in printed if line.startswith(("Best", "    '"))]
+    confirmed = [re.match(r"  ('.*')", line)[1] for line in repr(found.confirm(20, 2)).splitlines()[1:]]
+    shown = [cell.text for cell in parsed(found._repr_html_()).iterfind(".//table//td[1]")]
+    drawn = [text.get_text() for text in found.plot("arms").texts]
+    for texts, most in ((names, 60), (confirmed, 60), (shown, 60), (drawn, 24)):
+        assert len({*texts}) == len(texts) >= 4
+        assert max(map(len, texts)) <= most
+    assert names == shown
+    assert len(confirmed) == 20
+    trust = next(line for line in printed if line.startswith("  Winners"))
+    assert all(name in trust for name in names[1:]) or "leads" in trust
+
+
+@pytest.mark.parametrize("direction", ["maximize", "minimize"])
+def test_it_says_why_means_are_not_in_order(direction):
+    sentence = "Best first, and not simply by mean: a mean of few pulls is trusted less."
+    said = []
+    for seed in range(8):
+        found = find_best(
+            200,
+            noisy([k / 200 for k in range(200)], 1.0, seed),
+            budget=400,
+            direction=direction,
+            policy="chase",
+            **QUIET,
+        )
+        means = [arm.mean for arm in found.top(4)]
+        in_order = means == sorted(means, reverse=direction == "maximize")
+        assert str(found).count(f"\n  {sentence}\n") == found._repr_html_().count(sentence) == (not in_order)
+        said.append(not in_order)
+    assert len({*said}) == 2  # both happen
 
 
 def test_arrays_inside_an_arm_are_no_trouble():

@@ -78,6 +78,8 @@ class Answer:
 
     def _report(self) -> str:
         """Return the answer, the arms that come next, and what it took."""
+        from boxthirding.find.words import order_in_words
+
         found, lines = self.found, []
         if found.recommendation is None:
             lines.append("No arm has a result.")
@@ -90,7 +92,8 @@ class Answer:
             lines.append(f"{'arm':{width}}  {'mean':>10}  {'pulls':>7}")
             for label, arm in zip(labels, ranked, strict=True):
                 lines.append(f"{label:{width}}  {write(arm.mean):>10}  {arm.pulls:>7,}")
-            lines.append("")
+            order = order_in_words((arm.mean for arm in ranked), found.session.view().direction)
+            lines += [order, ""] if order else [""]
         spent, *others = found.account()
         lines += [f"{sentence[0].upper()}{sentence[1:]}." for sentence in (spent, *others)]
         screening = found.session.screening(_GOOD)
@@ -99,7 +102,8 @@ class Answer:
         if self.confirmed is not None:
             lines += ["", *self._again(self.confirmed)]
         elif found.recommendation is not None:
-            lines.append("Winners look better than they are: --confirm 50 measures them again.")
+            runs = counted(50 * len(found.top(self.top)), "more run")
+            lines.append(f"Winners look better than they are: --confirm 50 measures them again, by {runs}.")
         return "\n".join(lines)
 
     def _again(self, confirmed: "Confirmation") -> list[str]:
@@ -121,7 +125,7 @@ class Answer:
         if self.paired and len(confirmed.arms) > 1:
             less = writer(end for arm in confirmed.arms for end in arm.difference or ())
             lines += ["On the same examples, less the first arm:"]
-            lines += [_difference(arm, less) for arm in confirmed.arms[1:]]
+            lines += [_difference(label, arm, less) for label, arm in zip(labels[1:], confirmed.arms[1:], strict=True)]
         if confirmed.failures:
             are = "is" if confirmed.failures == 1 else "are"
             lines.append(f"{counted(confirmed.failures, 'run')} failed and {are} left out.")
@@ -159,9 +163,9 @@ def _interval(low: float | None, high: float | None, write: "Callable[[float], s
     return "" if low is None or high is None else f"{write(low)} to {write(high)}"
 
 
-def _difference(arm: "Confirmed", write: "Callable[[float], str]") -> str:
+def _difference(label: str, arm: "Confirmed", write: "Callable[[float], str]") -> str:
     less = arm.difference
     if less is None or less.mean is None:
-        return f"  {visible(arm.label)}: no result"
+        return f"  {label}: no result"
     within = _interval(less.low, less.high, write)
-    return f"  {visible(arm.label)}: {write(less.mean)}{f' ({within})' if within else ''}"
+    return f"  {label}: {write(less.mean)}{f' ({within})' if within else ''}"

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from boxthirding._text import counted, cut
+from boxthirding._text import apart, counted
 from boxthirding.errors import InvalidInput, MissingExtra
 from boxthirding.figures.style import COLOURS, GREY, pale, plain
 
@@ -128,9 +128,9 @@ def short(name: str) -> str:
     """Return a name that fits into a picture.
 
     >>> short("a name that is much too long for a picture")
-    'a name that is much too…'
+    'a name that…r a picture'
     """
-    return cut(name, _LETTERS)
+    return apart([name], _LETTERS)[name]
 
 
 def _write_names(axes: "Axes", arms: Sequence[Point], best: str) -> None:
@@ -139,9 +139,10 @@ def _write_names(axes: "Axes", arms: Sequence[Point], best: str) -> None:
     middle = sum(arm.mean - low for arm in arms) / len(arms) / (high - low) if arms else 0.5
     span = _LINE * (len(arms) - 1)
     top = min(0.95, max(middle + span / 2, span + 0.05))
+    names = apart((arm.name for arm in arms), _LETTERS)
     for place, arm in enumerate(arms):
         axes.annotate(
-            short(arm.name),
+            names[arm.name],
             (arm.pulls, arm.mean),
             xytext=(1.03, top - _LINE * place),
             textcoords="axes fraction",

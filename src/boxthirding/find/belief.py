@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from boxthirding._text import counted, cut
-from boxthirding.find.noise import Noise
+from boxthirding._text import apart, counted
+from boxthirding.find.intervals import Noise
 from boxthirding.find.words import the_next
 from boxthirding.session import Recommendation, View
 
@@ -40,7 +40,8 @@ def belief(view: View, noise: Noise, names: Sequence[str] = ()) -> Belief:
     if not close:
         ahead = f"It leads {the_next(len(others))} by more than noise explains." if others else ""
         return Belief((), is_clear=True, words=f"{ahead}{untried}".strip())
-    named = [name for name, near in zip(names[1:], is_close, strict=False) if near]
+    short = apart(names, _LETTERS)
+    named = [short[name] for name, near in zip(names[1:], is_close, strict=False) if near]
     some = f"{len(close)} of the next {len(others)}" if len(close) < len(others) else f"each of the next {len(others)}"
     may = _named(named) if len(close) <= _NAMED and named else f"{some} arms"
     over = "This is the answer, though" if view.status == "finished" else "It could still change:"
@@ -53,11 +54,11 @@ def may_be_as_good(view: View, noise: Noise, other: Recommendation) -> bool:
     if best is None or not noise.is_known:
         return True
     sign = 1 if view.direction == "maximize" else -1
-    return not noise.is_ahead(sign * (best.mean - other.mean), best, other)
+    return not noise.is_ahead(best, other, sign)
 
 
 def _named(names: Sequence[str]) -> str:
-    return " and ".join(f"“{cut(name, _LETTERS)}”" for name in names)
+    return " and ".join(f"“{name}”" for name in names)
 
 
 def _untried(view: View) -> str:

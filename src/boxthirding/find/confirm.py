@@ -1,27 +1,17 @@
 """New pulls for the arms that look best: means that owe nothing to selection, with intervals."""
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from boxthirding._text import counted, writer
-from boxthirding.find.words import arm_in_words
-from boxthirding.session import Ticket
+from boxthirding.find.intervals import CONFIDENCE, Interval, Noise, spread_of
+from boxthirding.find.words import arms_in_words
+from boxthirding.session import Spread, Ticket
 from boxthirding.types import Label
 
-CONFIDENCE: Final = 0.95
-_ENOUGH = 2  # values, below which there is no interval
-_LARGE = 2_000  # degrees of freedom; beyond, the quantile changes in its fourth digit only
-
-
-class Interval(NamedTuple):
-    """An estimate and the interval around it; without enough values the ends are None."""
-
-    mean: float | None
-    low: float | None
-    high: float | None
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -50,8 +40,26 @@ class Confirmation:
     seen: int
     """How many of the examples each arm was measured on may have been seen in the search: there were no others."""
 
+    def to_dataframe(self) -> "pd.DataFrame":
+        """Return a pandas DataFrame with a row for each arm.
+
+        Its columns are `label`, `mean`, `low`, `high` and `pulls`, with examples also `difference`, `difference_low`
+        and `difference_high`; arms that are not their labels have columns as in `Found.to_dataframe`.
+        """
+        from boxthirding.find.table import dataframe, row  # noqa: PLC0415  # loaded when it is needed
+
+        is_paired = any(arm.difference is not None for arm in self.arms)
+        table = []
+        for arm in self.arms:
+            measured = {name: getattr(arm, name) for name in ("mean", "low", "high", "pulls")}
+            if is_paired:
+                names = ("difference", "difference_low", "difference_high")
+                measured |= zip(names, arm.difference or Interval(None, None, None), strict=True)
+            table.append(row(arm.label, arm.arm, measured))
+        return dataframe(table)
+
     def __repr__(self) -> str:
-        names = [arm_in_words(arm.label, arm.arm) for arm in self.arms]
+        names = arms_in_words((arm.label, arm.arm) for arm in self.arms)
         width = max(map(len, names))
         lines = [f"Confirmed with fresh pulls, {100 * CONFIDENCE:g} % intervals, in the order of the search:"]
         write = writer(end for arm in self.arms for end in (arm.mean, arm.low, arm.high))
@@ -76,8 +84,8 @@ class Confirmation:
 class FreshPulls:
     """Tickets for a few arms, the same number of pulls for each, pull by pull: what a search asks when it confirms."""
 
-    def __init__(self, arms: Sequence[tuple[Label, Any]], first: int, pulls: int) -> None:
-        self._arms, self._first = arms, first
+    def __init__(self, arms: Sequence[tuple[Label, Any]], first: int, pulls: int, before: Spread) -> None:
+        self._arms, self._first, self._before = arms, first, before  # `before`: of the scores of the search
         self._total = pulls * len(arms)
         self._issued = 0
         self.rewards: list[dict[int, float]] = [{} for _ in arms]  # by arm, by pull
@@ -101,58 +109,31 @@ class FreshPulls:
 
     def confirmation(self, *, paired: bool, failures: int, seen: int) -> Confirmation:
         """Return what has come in."""
-        best = self.rewards[0]
-        arms = []
-        for number, (label, arm) in enumerate(self._arms):
-            rewards = self.rewards[number]
-            both = [rewards[pull] - best[pull] for pull in rewards if pull in best]
-            difference = interval(both) if paired and number > 0 else None
-            arms.append(Confirmed(label, *interval(list(rewards.values())), len(rewards), difference, arm))
+        labels = [label for label, _ in self._arms]
+        scores = {label: [*rewards.values()] for label, rewards in zip(labels, self.rewards, strict=True)}
+        noise = Noise(spread_of(scores, self._before))
+        differences = self._differences(noise) if paired else {}
+        arms = [
+            Confirmed(label, *noise.interval(noise.spread.arms[label]), len(scores[label]), differences.get(label), arm)
+            for label, arm in self._arms
+        ]
         return Confirmation(tuple(arms), failures, seen)
+
+    def _differences(self, noise: Noise) -> dict[Label, Interval]:
+        """Return by label how far each arm is above the first on the examples that both have seen."""
+        best, *others = self.rewards
+        both = {
+            label: [rewards[pull] - best[pull] for pull in rewards if pull in best]
+            for (label, _), rewards in zip(self._arms[1:], others, strict=True)
+        }
+        low, high = noise.ends if noise.is_few and noise.ends is not None else (0.0, 0.0)
+        less = Noise(spread_of(both), (low - high, high - low) if low < high else ())
+        return {label: less.interval(scores) for label, scores in less.spread.arms.items()}
 
     def _ticket(self, number: int) -> Ticket:
         pull, arm = divmod(number, len(self._arms))
         label, payload = self._arms[arm]
         return Ticket(number, arm, label, self._first + pull, payload)
-
-
-def interval(values: Sequence[float]) -> Interval:
-    """Return the mean and Student's interval around it."""
-    n = len(values)
-    if n == 0:
-        return Interval(None, None, None)
-    mean = math.fsum(values) / n
-    if n < _ENOUGH:
-        return Interval(mean, None, None)
-    variance = math.fsum((value - mean) ** 2 for value in values) / (n - 1)
-    half = student(n - 1) * math.sqrt(variance / n)
-    return Interval(mean, mean - half, mean + half)
-
-
-@lru_cache(maxsize=4096)
-def student(freedom: int) -> float:
-    """Return the two-sided quantile of Student's t at the confidence level, by bisection.
-
-    >>> round(student(1), 3), round(student(9), 3)
-    (12.706, 2.262)
-    """
-    freedom = min(freedom, _LARGE)
-    low, high = 0.0, math.pi / 2  # of the angle whose tangent is t/√n
-    while (angle := (low + high) / 2) not in (low, high):
-        low, high = (angle, high) if _within(angle, freedom) < CONFIDENCE else (low, angle)
-    return math.tan(low) * math.sqrt(freedom)
-
-
-def _within(angle: float, freedom: int) -> float:
-    """Return the chance that |t| is at most √n tan(angle): a finite sum (Abramowitz and Stegun, 26.7.3 and 26.7.4)."""
-    cosine, odd = math.cos(angle), freedom % 2
-    term = cosine if odd else 1.0
-    total = term if freedom > 1 else 0.0
-    for k in range(2 + odd, freedom - 1, 2):
-        term *= cosine * cosine * (k - 1) / k
-        total += term
-    total *= math.sin(angle)
-    return 2 / math.pi * (angle + total) if odd else total
 
 
 def _shown(estimate: Interval, write: Callable[[float], str]) -> str:

@@ -81,7 +81,7 @@ def _table(sentences: Summary) -> str:
         for name, mean, pulls in sentences.table
     )
     head = '<tr><th>arm</th><th class="b3-n">mean</th><th class="b3-n">pulls</th></tr>'
-    return f'<table class="b3-top">{head}{cells}</table>'
+    return f'<table class="b3-top">{head}{cells}</table>{_notes([sentences.order.removesuffix(".")])}'
 
 
 def climb(story: Lineage, best: Recommendation, unit: str = "pull") -> str:

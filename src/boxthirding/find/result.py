@@ -1,6 +1,6 @@
 """What `find_best` returns: the best arm, why it stopped, what it spent, and how to measure the winner again."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -11,7 +11,8 @@ from boxthirding.figures.live import Point
 from boxthirding.find.budget import Account, Limits, Spending
 from boxthirding.find.confirm import Confirmation, FreshPulls
 from boxthirding.find.engine import Engine
-from boxthirding.find.noise import Noise
+from boxthirding.find.intervals import Noise, spread_of
+from boxthirding.find.progress import Reporter
 from boxthirding.find.search import (
     BUDGET,
     CALLBACK,
@@ -71,7 +72,9 @@ class Found:
         engine: Engine,
         history: list[Answer],
         holders: Mapping[str, int],
-        noise: Noise,
+        scores: Mapping[Label, Sequence[float]],
+        *,
+        is_shown: bool,
     ) -> None:
         self.session = session
         self.recommendation: Recommendation | None = session.recommend()
@@ -92,7 +95,8 @@ class Found:
         """What went wrong in the last evaluation that failed; empty if none did."""
         self._handed = dict(search.handed)  # by label: pulls handed out
         self._engine: Engine | None = engine
-        self._noise = noise  # of the results of this call
+        self._scores = scores  # of this call, by arm, where the session does not tell their spread
+        self._is_shown = is_shown  # whether the search has shown its progress
         self._holders = dict(holders)  # others who have open tickets, and how many
 
     @property
@@ -128,9 +132,10 @@ class Found:
         """Measure each of the k best arms again with `pulls` new pulls, and return their means with 95 % intervals.
 
         Winners look better than they are, because they were selected; these means do not, because only the new pulls
-        count. They are evaluated as in the search, and no study is told. With examples, every arm sees the same ones,
-        those first that it has not seen in the search, and is compared with the best one example by example. Ctrl-C
-        returns what has come in. When an evaluation fails and ends it, the `confirmation` of the `EvaluationFailed` is
+        count. That takes k · `pulls` evaluations; where the search showed its progress, that is said before the first.
+        They are evaluated as in the search, and no study is told. With examples, every arm sees the same ones, those
+        first that it has not seen in the search, and is compared with the best one example by example. Ctrl-C returns
+        what has come in. When an evaluation fails and ends it, the `confirmation` of the `EvaluationFailed` is
         what has come in.
         """
         crew = self._crew()
@@ -152,9 +157,9 @@ class Found:
         Its columns are `label`, `mean`, `pulls`, `level` and `withdrawn`; the keys of arms that are dictionaries are
         columns too, and other arms that are not their labels are in the column `arm`.
         """
-        from boxthirding.find.table import dataframe  # noqa: PLC0415  # loaded when it is needed
+        from boxthirding.find.table import dataframe, rows  # noqa: PLC0415  # loaded when it is needed
 
-        return dataframe(self.session)
+        return dataframe(rows(self.session))
 
     def plot(self, kind: str = "answer", ax: "Axes | None" = None) -> "Axes":
         """Draw the result with Matplotlib and return the axes.
@@ -185,6 +190,7 @@ class Found:
                 lines.append("  Next:")
             width = max((len(name) for name, _, _ in others), default=0)
             lines += [f"    {name:{width}}  {measured(mean, pulls)}" for name, mean, pulls in others]
+            lines += [f"  {told.order}"] if told.order else []
             lines += [f"  {_sentence(told.screening)}"] if told.screening else []
         return "\n".join([*lines, *(f"  {_sentence(line)}" for line in self._account(view))])
 
@@ -202,8 +208,8 @@ class Found:
         """Return the noise of the results that count; of a study that does not tell it, that of this call."""
         spread = getattr(self.session, "spread", None)  # sessions and studies have it, an AskTell need not
         if spread is None:
-            return self._noise
-        return Noise.of(spread(arm.label for arm in self.session.top(1 + RUNNERS_UP)))
+            return Noise(spread_of(self._scores))
+        return Noise(spread(arm.label for arm in self.session.top(1 + RUNNERS_UP)))
 
     def _answers(self) -> list[Point]:
         return [Point(max(1, answer.pulls), answer.mean, visible(answer.label)) for answer in self.history]
@@ -249,7 +255,12 @@ class Found:
         if not best:
             raise InvalidInput("there is nothing to confirm: no evaluation gave a result")
         first = max(max(arm.pulls, self._handed.get(arm.label, 0)) for arm in best)
-        fresh = FreshPulls([(arm.label, self.arm(arm.label)) for arm in best], first, pulls)
+        fresh = FreshPulls([(arm.label, self.arm(arm.label)) for arm in best], first, pulls, self._noise_now().spread)
+        if self._is_shown:
+            reporter = Reporter(progress=True)
+            evaluations = counted(pulls * len(best), "evaluation")
+            reporter.say(f"Measuring {counted(len(best), 'arm')} again, {pulls:,} pulls each: {evaluations}.")
+            reporter.close()
         search = Search(fresh, Account(Limits()), workers=crew.workers, on_error=crew.on_error, catch=crew.catch)
         examples = crew.task.examples
         seen = 0 if examples is None else max(0, pulls - max(0, len(examples) - first))

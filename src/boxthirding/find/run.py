@@ -1,21 +1,24 @@
 """One run of find_best: its search, what hears of the results, and what becomes of it."""
 
 import weakref
+from array import array
 from contextlib import ExitStack
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from boxthirding._text import counted, written
 from boxthirding.find.budget import Account, Limits
 from boxthirding.find.callbacks import Callback, NewResult, call_all
 from boxthirding.find.engine import Engine
 from boxthirding.find.forecast import expect, plan
-from boxthirding.find.noise import Noise
 from boxthirding.find.progress import Reporter, progress_of
 from boxthirding.find.result import Answer, Found, raise_error
 from boxthirding.find.search import TROUBLE, Search, Told
 from boxthirding.find.source import Source
 from boxthirding.find.words import measured, named
 from boxthirding.session import AskTell
+
+if TYPE_CHECKING:
+    from boxthirding.types import Label
 
 
 class Opened(NamedTuple):
@@ -47,7 +50,9 @@ class Run:
         self._account = Account(limits)
         self._source = Source(opened.study, self._account, opened.place)
         self._history: list[Answer] = []
-        self._noise = Noise()
+        self._is_shown = reporter.is_wanted
+        self._tells_spread = hasattr(opened.study, "spread")
+        self._scores: dict[Label, array[float]] = {}  # by arm, of a study that does not tell their spread
         stack.callback(self._source.let_go_quietly)
         stack.callback(reporter.close)
         self.search = Search(
@@ -70,7 +75,9 @@ class Run:
             source.let_go_quietly()
         try:
             holders = source.holders() if self._opened.is_shared else {}
-            found = Found(self._opened.study, search, self._crew, self._history, holders, self._noise)
+            found = Found(
+                self._opened.study, search, self._crew, self._history, holders, self._scores, is_shown=self._is_shown
+            )
         except TROUBLE as trouble:
             if isinstance(search.error, TROUBLE):
                 raise search.error from trouble
@@ -100,9 +107,9 @@ class Run:
         self._reporter.watch(lambda: progress_of(self._account, self._source.latest))
 
     def _told(self, results: list[Told]) -> None:
-        """Note the answer and the noise, and pass results on."""
-        for ticket, reward, _ in results:
-            self._noise.add(ticket.label, reward)
+        """Note the answer and the scores, and pass results on."""
+        for ticket, reward, _ in () if self._tells_spread else results:
+            self._scores.setdefault(ticket.label, array("d")).append(reward)
         latest = self._source.latest
         best = latest.recommendation
         if best is not None and (not self._history or self._history[-1].label != best.label):

@@ -3,15 +3,14 @@
 from typing import Final, NamedTuple
 
 from boxthirding._text import counted, writer
-from boxthirding.find.noise import Noise
-from boxthirding.find.words import arm_in_words, measured, named, the_next
+from boxthirding.find.intervals import Noise
+from boxthirding.find.words import arms_in_words, measured, names, order_in_words, the_next
 from boxthirding.session import AskTell, Recommendation, Screening, View
 from boxthirding.session.values import percent
-from boxthirding.types import Label
 
 RUNNERS_UP: Final = 3
 _GOOD = 0.01  # the share of arms that the screening sentence speaks of
-_CONFIRM = "found.confirm({}, pulls=50) measures {} again."
+_PULLS: Final = 50  # of each arm that is to be confirmed
 
 
 class Summary(NamedTuple):
@@ -27,6 +26,8 @@ class Summary(NamedTuple):
     """How to know more; empty, where nothing can be gained."""
     table: tuple[tuple[str, str, int], ...]
     """The best arm and the runners-up: what they are, their means and their pulls."""
+    order: str
+    """Why their means are not in order; empty, where they are."""
     screening: str
     """How likely it is that a good arm is in the race at all; empty, where it is not known."""
 
@@ -34,29 +35,25 @@ class Summary(NamedTuple):
 def summary(study: AskTell, view: View, best: Recommendation, noise: Noise) -> Summary:
     """Return what there is to say of the best arm of a study."""
     others = study.top(1 + RUNNERS_UP)[1:]
+    arms = arms_in_words((arm.label, study.payload(arm.label)) for arm in (best, *others))
     interval = _interval(best, noise)
     write = writer([*interval, *(arm.mean for arm in (best, *others))])
     told = measured(write(best.mean), best.pulls)
     return Summary(
-        shown(study, best.label),
+        arms[0],
         f"{told}, 95 % interval {' to '.join(map(write, interval))}" if interval else told,
         *_trust(best, others, noise, 1 if view.direction == "maximize" else -1),
-        tuple((shown(study, arm.label), write(arm.mean), arm.pulls) for arm in (best, *others)),
+        tuple((name, write(arm.mean), arm.pulls) for name, arm in zip(arms, (best, *others), strict=True)),
+        order_in_words((arm.mean for arm in (best, *others)), view.direction),
         in_the_race(study.screening(_GOOD)),
     )
-
-
-def shown(study: AskTell, label: Label) -> str:
-    """Return an arm as it was given: dictionaries as their keys and values, long texts shortened."""
-    return arm_in_words(label, study.payload(label))
 
 
 def _interval(best: Recommendation, noise: Noise) -> tuple[float, ...]:
     """Return the ends of the interval around a mean; nothing, where the noise is not known, or is none."""
     if noise.is_none or not noise.is_known:
         return ()
-    half = noise.half_width(best)
-    return best.mean - half, best.mean + half
+    return noise.of(best)
 
 
 def _trust(best: Recommendation, others: list[Recommendation], noise: Noise, sign: int) -> tuple[str, str]:
@@ -64,14 +61,19 @@ def _trust(best: Recommendation, others: list[Recommendation], noise: Noise, sig
     if noise.is_none:
         return f"Scores {noise.alike()}", ""
     if not noise.is_known or not others:
-        return "Winners look better than they are:", _CONFIRM.format(1 + len(others), "the best" if others else "it")
-    close = [other for other in others if not noise.is_ahead(sign * (best.mean - other.mean), best, other)]
+        return "Winners look better than they are:", _confirm(1 + len(others), "the best" if others else "it")
+    close = [other for other in others if not noise.is_ahead(best, other, sign)]
     if not close:
         ahead = f"it leads {the_next(len(others))} by more than noise explains"
-        return f"Winners look better than they are, but {ahead}:", _CONFIRM.format(1, "it")
-    names = _listed([named(other.label) for other in close])
-    trust = f"Winners look better than they are, and {names} may be as good or better:"
-    return trust, _CONFIRM.format(1 + len(close), "them")
+        return f"Winners look better than they are, but {ahead}:", _confirm(1, "it")
+    name = names(arm.label for arm in (best, *others))
+    which = _listed([name[other.label] for other in close])
+    trust = f"Winners look better than they are, and {which} may be as good or better:"
+    return trust, _confirm(1 + len(close), "them")
+
+
+def _confirm(arms: int, them: str) -> str:
+    return f"found.confirm({arms}, pulls={_PULLS}) measures {them} again: {arms * _PULLS} more evaluations."
 
 
 def _listed(names: list[str]) -> str:

@@ -1,9 +1,9 @@
 """Words that several messages share."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from boxthirding._text import counted, cut, visible
+from boxthirding._text import apart, counted, cut, visible
 from boxthirding.session import View
 from boxthirding.types import Label
 
@@ -20,11 +20,31 @@ def measured(mean: str, pulls: int) -> str:
 
 def named(label: Label) -> str:
     """Return a label on one line, shortened if it is a whole text."""
-    return _cut(repr(label), _LONGEST)
+    return names([label])[label]
 
 
-def arm_in_words(label: Label, arm: Any) -> str:
-    """Return an arm on one line.
+def names(labels: Iterable[Label]) -> dict[Label, str]:
+    """Return labels that are shown together, by themselves: whole texts are shortened, but can be told apart.
+
+    >>> [*names([2, 70 * "long " + "story", 70 * "long " + "tale"]).values()]
+    ['2', "'…story'", "'…tale'"]
+    """
+    written = {label: repr(label) for label in labels}
+    quotes = {label: text[0] if isinstance(label, str) else "" for label, text in written.items()}
+    plain = {label: text[1:-1] if quotes[label] else text for label, text in written.items()}
+    short = apart(plain.values(), _LONGEST - 2)
+    return {label: f"{quotes[label]}{short[plain[label]]}{quotes[label]}" for label in written}
+
+
+def arms_in_words(arms: Iterable[tuple[Label, Any]]) -> list[str]:
+    """Return arms that are shown together, on one line each."""
+    arms = [*arms]
+    name = names(label for label, _ in arms)
+    return [arm_in_words(label, arm, name[label]) for label, arm in arms]
+
+
+def arm_in_words(label: Label, arm: Any, name: str | None = None) -> str:
+    """Return an arm on one line; `name` is what it is called among others.
 
     >>> (
     ...     arm_in_words(17, {"rate": 0.1, "depth": 3}),
@@ -33,15 +53,16 @@ def arm_in_words(label: Label, arm: Any) -> str:
     ... )
     ('rate=0.1, depth=3 (arm 17)', "'a': price=2", "'a'")
     """
+    name = named(label) if name is None else name
     if is_label(arm, label):
-        return named(label)
+        return name
     if isinstance(arm, Mapping):
         is_named = isinstance(label, str)  # a number may be equal to a value by chance
         shown = (item for item in arm.items() if not (is_named and is_label(item[1], label)))
         text = _listed([f"{visible(key)}={_short(value, _VALUE)}" for key, value in shown], _LONGEST_ARM)
     else:
         text = _short(arm, _LONGEST_ARM)
-    return f"{text} (arm {label})" if isinstance(label, int) else f"{named(label)}: {text}"
+    return f"{text} (arm {label})" if isinstance(label, int) else f"{name}: {text}"
 
 
 def is_label(value: Any, label: Label) -> bool:
@@ -72,6 +93,18 @@ def _listed(parts: list[str], longest: int) -> str:
     return cut(text, longest)
 
 
+def order_in_words(means: Iterable[float | None], direction: str, unit: str = "pull") -> str:
+    """Say why arms that are listed best first are not in the order of their means; nothing, where they are.
+
+    >>> order_in_words([26_495, 22_694], "minimize"), order_in_words([0.9, 0.8], "maximize")
+    ('Best first, and not simply by mean: a mean of few pulls is trusted less.', '')
+    """
+    known = [mean for mean in means if mean is not None]
+    if known == sorted(known, reverse=direction == "maximize"):
+        return ""
+    return f"Best first, and not simply by mean: a mean of few {unit}s is trusted less."
+
+
 def the_next(arms: int) -> str:
     """Return the words for the arms behind the best.
 
@@ -94,7 +127,9 @@ def having(holders: Mapping[str, int]) -> str:
 
 def aside_in_words(view: View) -> str:
     """Say which results are set aside, the latest last."""
-    shown = [f"{named(row.label)} {row.reward:.6g}{_by_ticket(row.ticket)}" for row in view.set_aside[-_NAMED:]]
+    rows = view.set_aside[-_NAMED:]
+    name = names(row.label for row in rows)
+    shown = [f"{name[row.label]} {row.reward:.6g}{_by_ticket(row.ticket)}" for row in rows]
     dots = "…, " if view.aside > len(shown) else ""
     return f"{counted(view.aside, 'result')} set aside as wildly off: {dots}{', '.join(shown)}"
 

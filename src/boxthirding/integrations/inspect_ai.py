@@ -10,7 +10,7 @@ from typing import Any, Final, NoReturn
 from boxthirding._checks import whole
 from boxthirding.errors import InvalidInput, MissingExtra, TicketRefused
 from boxthirding.find import Examples
-from boxthirding.find.words import named
+from boxthirding.find.words import names
 from boxthirding.session import Recommendation, Session, Ticket
 from boxthirding.session.labels import is_label
 from boxthirding.types import Label, Policy
@@ -254,10 +254,11 @@ def summary(log: EvalLog, *, score: str | None = None, direction: str | None = N
     found = standings(log, score=score, direction=direction)
     if not found:
         return "Nothing found: no sample has a score"
-    width = max(len(named(arm.label)) for arm in found[:_SHOWN])
+    name = names(arm.label for arm in found[:_SHOWN])
+    width = max(map(len, name.values()))
     pulls = sum(arm.pulls for arm in found)
-    lines = [f"Best: {named(found[0].label)}, the best of {len(found)} arms tried on {pulls:,} samples"]
-    lines += [f"  {named(arm.label):{width}}  mean {arm.mean:.4g} over {arm.pulls:,}" for arm in found[:_SHOWN]]
+    lines = [f"Best: {name[found[0].label]}, the best of {len(found)} arms tried on {pulls:,} samples"]
+    lines += [f"  {name[arm.label]:{width}}  mean {arm.mean:.4g} over {arm.pulls:,}" for arm in found[:_SHOWN]]
     return "\n".join([*lines, "  Winners look better than they are: run the best few again on fresh samples."])
 
 

@@ -9,12 +9,13 @@ from importlib import resources
 from importlib.metadata import version
 from typing import Any, Final, NamedTuple
 
-from boxthirding._text import counted, cut, visible
+from boxthirding._text import apart, counted, cut, visible
 from boxthirding.figures.svg import answer_curve, bars, line, whisker
 from boxthirding.find.belief import Belief, belief, may_be_as_good
-from boxthirding.find.noise import Noise
+from boxthirding.find.intervals import Noise
 from boxthirding.find.page import climb
 from boxthirding.find.summary import in_the_race
+from boxthirding.find.words import order_in_words
 from boxthirding.session import Moment, Recommendation, View
 from boxthirding.session.plotting import points
 from boxthirding.study import Entry, Study, Told
@@ -97,17 +98,16 @@ def study_page(study: Study, picture: Picture = lambda _: None) -> str:
     """
     view, history, collected, about = study.view(), study.history(), _collected(study), _about(study)
     arms = _Arms(study, picture)
-    noise = Noise.of(study.spread(arm.label for arm in view.top))
+    noise = Noise(study.spread(arm.label for arm in view.top), _scale(about))
     told = belief(view, noise, [arms.text(arm.label) for arm in view.top])
     best = view.recommendation
     parts = [_head(view, about)]
     if best is None:
         parts.append("<p>No result yet, so there is no answer.</p>")
     else:
-        ends = _ends(about)
         parts += [
-            _answer(best, arms, "" if about else arms.columns(best.label), _measured(view, best, noise, ends), told),
-            _top(view, arms, noise, ends),
+            _answer(best, arms, "" if about else arms.columns(best.label), _measured(view, best, noise), told),
+            _top(view, arms, noise),
             _part("How it got there", _climbed(study, best)),
             _part("The curves", _curves(view, history, collected)),
         ]
@@ -158,10 +158,9 @@ def _about(study: Study) -> dict[str, Any]:
     return said if isinstance(said, dict) else {}
 
 
-def _ends(about: dict[str, Any]) -> tuple[float, float] | None:
-    """Return the lowest and the highest reward of the scale, if there is one."""
-    rewards = [answer["reward"] for answer in about.get("scale") or ()]
-    return (min(rewards), max(rewards)) if rewards else None
+def _scale(about: dict[str, Any]) -> list[float]:
+    """Return the rewards of the scale; none, if there is no scale."""
+    return [answer["reward"] for answer in about.get("scale") or ()]
 
 
 def _head(view: View, about: dict[str, Any]) -> str:
@@ -182,35 +181,31 @@ def _answer(best: Recommendation, arms: _Arms, columns: str, mean: str, told: Be
     )
 
 
-def _measured(view: View, best: Recommendation, noise: Noise, ends: tuple[float, float] | None) -> str:
-    written, span = _writer(view, noise, ends), _interval(best, noise, ends)
+def _measured(view: View, best: Recommendation, noise: Noise) -> str:
+    written, span = _writer(view, noise), _interval(best, noise)
     interval = "" if span is None else f", 95 % interval {written(span[0])} to {written(span[1])}"
     return f"Mean {written(best.mean)} over {counted(best.pulls, 'rating')}{interval}."
 
 
-def _interval(arm: Recommendation, noise: Noise, ends: tuple[float, float] | None) -> tuple[float, float] | None:
-    """Return the interval of a mean, which goes no further than the scale does."""
-    if not noise.is_known:
-        return None
-    half = noise.half_width(arm)
-    low, high = arm.mean - half, arm.mean + half
-    return (low, high) if ends is None else (max(low, ends[0]), min(high, ends[1]))
+def _interval(arm: Recommendation, noise: Noise) -> tuple[float, float] | None:
+    return noise.of(arm) if noise.is_known else None
 
 
-def _writer(view: View, noise: Noise, ends: tuple[float, float] | None) -> Callable[[float], str]:
+def _writer(view: View, noise: Noise) -> Callable[[float], str]:
     """Return what writes means with as many decimals as tell those of this page apart."""
-    spans = [_interval(arm, noise, ends) or (arm.mean, arm.mean) for arm in view.top]
+    spans = [_interval(arm, noise) or (arm.mean, arm.mean) for arm in view.top]
     wide = max(high for _, high in spans) - min(low for low, _ in spans)
     decimals = min(_MOST_DECIMALS, max(0, math.ceil(-math.log10(wide / _PARTS)))) if 0 < wide < math.inf else _DECIMALS
     return lambda value: f"{value:.{decimals}f}"
 
 
-def _top(view: View, arms: _Arms, noise: Noise, ends: tuple[float, float] | None) -> str:
-    found = [(arm, _interval(arm, noise, ends)) for arm in view.top]
+def _top(view: View, arms: _Arms, noise: Noise) -> str:
+    found = [(arm, _interval(arm, noise)) for arm in view.top]
     spans = [end for _, span in found if span is not None for end in span]
     shared = (min(spans), max(spans)) if spans else (0.0, 1.0)
-    written = _writer(view, noise, ends)
+    written = _writer(view, noise)
     has_levels = any(arm.level is not None for arm in view.top)
+    texts = apart((arms.text(arm.label) for arm in view.top), _LONGEST)
     rows = []
     for place, (arm, span) in enumerate(found, 1):
         close = '<span class="soft"> may be as good</span>' if place > 1 and may_be_as_good(view, noise, arm) else ""
@@ -219,7 +214,7 @@ def _top(view: View, arms: _Arms, noise: Noise, ends: tuple[float, float] | None
         level = f'<td class="n">{"" if arm.level is None else arm.level}</td>' if has_levels else ""
         rows.append(
             f'<tr{" class=first" if place == 1 else ""}><td class="n">{place}</td>'
-            f"<td>{arms.image(arm.label, _SMALL)}{_kept(cut(arms.text(arm.label), _LONGEST))}{close}</td>"
+            f"<td>{arms.image(arm.label, _SMALL)}{_kept(texts[arms.text(arm.label)])}{close}</td>"
             f'<td class="n">{written(arm.mean)}</td><td class="span">{picture}<span class="soft">{words}</span></td>'
             f'<td class="n">{arm.pulls:,}</td>{level}</tr>'
         )
@@ -231,13 +226,11 @@ def _top(view: View, arms: _Arms, noise: Noise, ends: tuple[float, float] | None
     title = f"The best {len(found)} of {counted(view.tried, 'arm')} tried"
     if len(found) == view.tried:
         title = "The only arm tried" if view.tried == 1 else f"All {view.tried} arms tried, the best first"
-    sign = 1 if view.direction == "maximize" else -1
-    means = [sign * arm.mean for arm in view.top]
-    why = "" if means == sorted(means, reverse=True) else f'<p class="soft">{_TRUSTED}</p>'
+    order = order_in_words((arm.mean for arm in view.top), view.direction, _UNIT)
+    why = f'<p class="soft">{order}</p>' if order else ""
     return _part(title, f'{why}<div class="wide">{table}</div>')
 
 
-_TRUSTED: Final = "Best first, and not simply by mean: a mean of few ratings is trusted less."
 _NUMBERS: Final = ("no.", "mean", "ratings", "level")
 
 
@@ -349,7 +342,8 @@ def _set_aside(view: View, arms: _Arms) -> str:
     """Say how many results are wildly off, and the latest of them."""
     if not view.aside:
         return ""
-    rows = [f"{_kept(cut(arms.text(row.label), _NAME))} {row.reward:.6g}" for row in reversed(view.set_aside)]
+    texts = apart((arms.text(row.label) for row in view.set_aside), _NAME)
+    rows = [f"{_kept(texts[arms.text(row.label)])} {row.reward:.6g}" for row in reversed(view.set_aside)]
     dots = ", …" if view.aside > len(rows) else ""
     return f"{counted(view.aside, 'result')} wildly off, which do not count: {', '.join(rows)}{dots}"
 

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from boxthirding._text import cut
 from boxthirding.find.belief import NEXT, belief
-from boxthirding.find.noise import Noise
+from boxthirding.find.intervals import Noise
 from boxthirding.find.summary import in_the_race
 from boxthirding.service.rating import seen
 from boxthirding.service.sizes import Cut, fitted
@@ -100,9 +100,8 @@ def answer(one: Served, now: float) -> dict[str, Any]:
     study = one.study
     view, since, history = study.view(), study.since(), study.history()
     top = view.top[: 1 + NEXT]
-    noise = Noise.of(study.spread(arm.label for arm in top))
+    noise = Noise(study.spread(arm.label for arm in top), [answer.reward for answer in one.about.scale])
     looks = Looks(one)
-    ends = [answer.reward for answer in one.about.scale]
     told = belief(view, noise, [looks.of(arm.label)["text"] for arm in top])
     chance = view.screening
     held = None
@@ -115,7 +114,7 @@ def answer(one: Served, now: float) -> dict[str, Any]:
             {
                 **looks.card(Card.of(arm), short),
                 "level": arm.level,
-                **_interval(arm, noise, ends),
+                **_interval(arm, noise),
                 "close": arm in told.close,
             }
             for arm in top
@@ -226,10 +225,6 @@ def _pulls(pulls: Iterable[int]) -> list[int] | None:
     return [min(every), max(every)] if every else None
 
 
-def _interval(arm: Recommendation, noise: Noise, ends: Sequence[float]) -> dict[str, Any]:
-    """Return the interval of a mean, which goes no further than the scale does."""
-    if not noise.is_known or arm.pulls == 0:
-        return {"low": None, "high": None}
-    half = noise.half_width(arm)
-    low, high = arm.mean - half, arm.mean + half
-    return {"low": max(low, min(ends)), "high": min(high, max(ends))} if ends else {"low": low, "high": high}
+def _interval(arm: Recommendation, noise: Noise) -> dict[str, Any]:
+    low, high = noise.of(arm) if noise.is_known and arm.pulls else (None, None)
+    return {"low": low, "high": high}

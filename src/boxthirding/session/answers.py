@@ -104,8 +104,8 @@ def since(core: Core) -> Moment | None:
 def spread(core: Core, labels: Iterable[Label]) -> Spread:
     """Return how far results lie from the mean of their arm, over all arms and for some."""
     numbers = {label: core.labels.find(label) for label in labels}
-    squares, freedom, own = core.ledger.spread(arm for arm in numbers.values() if arm is not None)
-    return Spread(squares, freedom, {label: own[arm] for label, arm in numbers.items() if arm is not None})
+    squares, freedom, few, own = core.ledger.spread(arm for arm in numbers.values() if arm is not None)
+    return Spread(squares, freedom, few, {label: own[arm] for label, arm in numbers.items() if arm is not None})
 
 
 def top(core: Core, k: int) -> list[Recommendation]:

@@ -48,7 +48,7 @@ def rival(core: "Core") -> int:
     """
     if core.examples is None or not core.amends:
         return NONE
-    squares, repeats, _ = core.ledger.spread(())
+    squares, repeats, *_ = core.ledger.spread(())
     counts = np.asarray(core.ledger.counts)
     counts[[*core.withdrawn]] = 0
     arms = np.flatnonzero(counts)

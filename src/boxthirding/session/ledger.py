@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from boxthirding.session.values import FEW_ANSWERS, Moments
 from boxthirding.types import NONE, Floats, Ints
 
 _ROW: Final = Struct("=5qd")
@@ -187,19 +188,24 @@ class Ledger:
         squares = np.bincount(place, values * values, minlength=len(arms)).astype(np.float64)
         return Sums(arms, counts, totals, squares)
 
-    def spread(self, arms: Iterable[int]) -> tuple[float, int, dict[int, tuple[int, float]]]:
+    def spread(self, arms: Iterable[int]) -> tuple[float, int, frozenset[float] | None, dict[int, Moments]]:
         """Return how far results lie from the mean of their arm: squares of all, results beyond each arm's first.
 
-        And for some arms, by number: their results, and their own squares.
+        Then the different results, if they are few, and some arms by number.
         """
         rows = self.counting()
         of, values = self._column(_ARM)[rows], self._rewards[rows]
         counts = np.bincount(of, minlength=len(self.counts))
         means = np.bincount(of, values, minlength=len(self.counts)) / np.maximum(counts, 1)
-        squares = np.bincount(of, (values - means[of]) ** 2, minlength=len(self.counts))
+        apart = values - means[of]
+        squares = np.bincount(of, apart**2, minlength=len(self.counts))
         squares[squares <= _ROUNDING * counts * means**2] = 0.0
-        own = {arm: (int(counts[arm]), float(squares[arm])) for arm in arms}
-        return float(squares.sum()), int(counts.sum() - np.count_nonzero(counts)), own
+        cubes = np.bincount(of, apart * apart * apart, minlength=len(self.counts))
+        own = {
+            arm: Moments(int(counts[arm]), float(means[arm]), float(squares[arm]), float(cubes[arm])) for arm in arms
+        }
+        freedom = int(counts.sum() - np.count_nonzero(counts))
+        return float(squares.sum()), freedom, _few(values), own
 
     def counting(self, *, aside: bool = False) -> Ints:
         """Return the rows that count, earliest first; with `aside`, also those that are set aside."""
@@ -305,3 +311,12 @@ class Ledger:
             self.counts[arm], self.totals[arm] = counted.get(arm, (0, 0.0))
             self.pulls += self.counts[arm] - before
             self.tried += (self.counts[arm] > 0) - (before > 0)
+
+
+def _few(values: Floats) -> frozenset[float] | None:
+    """Return the different values; None, if there are more than a few."""
+    found: list[float] = []
+    while len(values) and len(found) < FEW_ANSWERS:
+        found.append(float(values[0]))
+        values = values[values != values[0]]
+    return None if len(values) else frozenset(found)

@@ -172,6 +172,21 @@ class Screening:
         return f"{of} could still be returned; {chance} with probability {percent(self.probability)}"
 
 
+class Moments(NamedTuple):
+    """The results of one arm, as sums."""
+
+    pulls: int
+    mean: float
+    squares: float
+    """The sum of the squared distances from the mean."""
+    cubes: float
+    """The sum of the cubed distances from the mean."""
+
+
+FEW_ANSWERS: Final = 5
+"""Different results, above which nothing is said of which there are."""
+
+
 class Spread(NamedTuple):
     """How far results lie from the mean of their arm."""
 
@@ -179,8 +194,10 @@ class Spread(NamedTuple):
     """The sum of the squared distances, over all results that count."""
     freedom: int
     """How many results there are beyond the first of each arm."""
-    arms: dict[Label, tuple[int, float]]
-    """For some arms: their results, and their own squared distances."""
+    answers: frozenset[float] | None
+    """The different results, such as 0 and 1; None, if there are more than five."""
+    arms: dict[Label, Moments]
+    """Some arms, by label."""
 
 
 class Glance(NamedTuple):

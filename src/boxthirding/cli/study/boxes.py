@@ -1,10 +1,8 @@
 """The boxes of a study as a drawing: a row for each level, the highest on top, no wider than the screen."""
 
-import re
-from os.path import commonprefix
 from typing import TYPE_CHECKING
 
-from boxthirding._text import visible
+from boxthirding._text import apart, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -79,31 +77,21 @@ def _box(box: "Box | None", names: "Names") -> "Text":
 
 
 class Names:
-    """How arms are called where there is little room: what long labels have in common at the beginning is left out."""
+    """How arms are called where there is little room: long labels are shown from where they differ."""
 
     def __init__(self, labels: "Iterable[Label]", width: int, dots: str, *, best: "Label | None" = None) -> None:
+        from rich.cells import cell_len
+
         self.best, self.dots = best, dots
         self._width = width
-        texts = {one_line(label) for label in labels}
-        is_long = max(map(len, texts), default=0) > width
-        self._skipped = len(_common_beginning(texts)) if is_long and len(texts) > 1 else 0
+        texts = [*map(one_line, labels)]
+        letters = width if all(cell_len(text) == len(text) for text in texts) else width // 2  # some take two columns
+        self._apart = apart(texts, letters, dots)
 
     def short(self, label: "Label") -> str:
         """Return a label in a few letters."""
         text = one_line(label)
-        if self._skipped > len(self.dots):
-            text = self.dots + text[self._skipped :]
-        return shortened(text, self._width, self.dots)
-
-
-def _common_beginning(texts: "Iterable[str]") -> str:
-    """Return what texts begin with, without breaking a word in two, or at least no number.
-
-    >>> _common_beginning(["number 1993", "number 1995"]), _common_beginning(["compound1993", "compound1995"])
-    ('number ', 'compound')
-    """
-    common = commonprefix([*texts])  # noqa: RUF071  # letter by letter is meant
-    return re.sub(r"\w+$", "", common) or re.sub(r"\d+$", "", common)
+        return shortened(self._apart.get(text, text), self._width, self.dots)
 
 
 def dots_of(console: "Console") -> str:

@@ -98,6 +98,7 @@ def _print(study: "Study | RemoteStudy", arms: "list[ArmSummary]", columns: Colu
     from rich.text import Text
 
     from boxthirding.cli.study.boxes import Names, dots_of, shortened
+    from boxthirding.find.words import order_in_words
 
     console = Console(highlight=False, markup=False)
     if not arms:
@@ -127,6 +128,9 @@ def _print(study: "Study | RemoteStudy", arms: "list[ArmSummary]", columns: Colu
     for row in rows:
         table.add_row(*map(Text, row))
     console.print(table)
+    order = order_in_words((arm.mean for arm in arms), study.view().direction)
+    if order:
+        console.print(order)
     _print_rest(console, tried - len(arms), left_out)
 
 

@@ -110,6 +110,7 @@ def _print_top(view: "View", console: "Console") -> None:
     from rich.text import Text
 
     from boxthirding.cli.study.boxes import Names, dots_of, one_line
+    from boxthirding.find.words import order_in_words
 
     top = view.top
     names = Names([arm.label for arm in top], max(20, console.width - _NUMBERS), dots_of(console))
@@ -123,6 +124,9 @@ def _print_top(view: "View", console: "Console") -> None:
         cells = (write(mean), f"{pulls:,}", "" if level is None else str(level))
         table.add_row(Text(names.short(label)), *cells, style="bold" if place == 0 else None)
     console.print(table)
+    order = order_in_words((arm.mean for arm in top), view.direction)
+    if order:
+        console.print(order)
     if names.short(top[0].label) != one_line(top[0].label):
         console.print()
         console.print(f"Best so far: {one_line(top[0].label)}", style="bold", soft_wrap=True)

@@ -1,0 +1,216 @@
+"""The 95 % interval of a mean: every interval that is printed, plotted or sent comes from here.
+
+Scores that are one of a few answers, such as 0 and 1, get an interval on their scale (`_on_scale`): of 0/1 scores it is
+that of Clopper and Pearson. All others get Student's interval with Hall's correction for skewed scores (`_on_line`).
+docs/reference/find.md has the coverage of both, measured by `python -m benchmarks.coverage`.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from boxthirding.session import Moments, Recommendation, Spread
+from boxthirding.session.values import FEW_ANSWERS
+from boxthirding.types import Label
+
+CONFIDENCE: Final = 0.95
+_ENOUGH: Final = 5  # repeats, which are scores beyond the first of their arm; with fewer nothing is said of the noise
+_REPEATS: Final = 4  # for each different score, with which a few of them are taken for all that there can be
+_PRIOR: Final = 4  # scores that the variance within all arms counts for, beside those of an arm
+_SYMMETRIC: Final = 1e-6  # skewness, below which scores are symmetric
+_ROUNDING: Final = 1e-24  # of a mean's square: what equal scores seem to differ by
+_PRECISE: Final = 1e-14  # of the incomplete beta function
+
+
+class Interval(NamedTuple):
+    """An estimate and the interval around it; the ends are None where too little is known of the noise."""
+
+    mean: float | None
+    low: float | None
+    high: float | None
+
+
+class Noise:
+    """How much one score of an arm varies, and what that leaves open about a mean.
+
+    Parameters
+    ----------
+    spread : Spread
+        How the scores vary: over all arms, and those of the arms whose intervals are wanted.
+    scale : sequence of float, optional
+        Every score that there can be. Default: not known; a few scores that repeat are taken for a scale.
+
+    """
+
+    def __init__(self, spread: Spread, scale: Sequence[float] = ()) -> None:
+        self.spread = spread
+        self.ends: tuple[float, float] | None = None
+        """The lowest and the highest score that there can be, where they are known."""
+        self.is_few = False
+        """Whether scores are one of a few answers."""
+        answers = scale or spread.answers or ()
+        if answers and {*answers} <= {0, 1}:
+            self.ends, self.is_few = (0.0, 1.0), True
+        elif scale:
+            self.ends, self.is_few = (min(scale), max(scale)), len(scale) <= FEW_ANSWERS
+        elif len(answers) > 1 and _REPEATS * len(answers) <= spread.freedom and not self.is_none:
+            self.ends, self.is_few = (min(answers), max(answers)), True
+
+    @property
+    def is_known(self) -> bool:
+        """Whether enough arms were pulled more than once to say anything."""
+        return self.spread.freedom >= _ENOUGH
+
+    @property
+    def is_none(self) -> bool:
+        """Whether enough arms were pulled more than once, and no score differed from others of its arm."""
+        return self.is_known and self.spread.squares == 0
+
+    def alike(self) -> str:
+        """Say what follows where there is none: rare successes look like that too, so it is no proof."""
+        return (
+            f"of the same arm did not differ in {self.spread.freedom:,} repeats: if they never do, its mean is exact."
+        )
+
+    def interval(self, scores: Moments) -> Interval:
+        """Return the mean of scores with its interval."""
+        mean = scores.mean
+        if scores.pulls == 0:
+            return Interval(None, None, None)
+        if self.is_few and self.ends is not None:
+            return Interval(mean, *_on_scale(scores, min(mean, self.ends[0]), max(mean, self.ends[1])))
+        if self.spread.squares == 0 and not self.is_known:
+            return Interval(mean, None, None)
+        low, high = _on_line(scores, self.spread)
+        if self.ends is not None:
+            low, high = min(mean, max(low, self.ends[0])), max(mean, min(high, self.ends[1]))
+        return Interval(mean, low, high)
+
+    def of(self, arm: Recommendation) -> tuple[float, float]:
+        """Return the interval of an arm's mean, where the noise is known.
+
+        Scores that are not in the spread, because others told them, are taken to vary as much as on a scale they can,
+        and otherwise as those that are.
+        """
+        count, _, squares, cubes = self.spread.arms.get(arm.label, Moments(0, 0.0, 0.0, 0.0))
+        if count < arm.pulls:
+            within = math.inf if self.is_few else self.spread.squares / self.spread.freedom
+            squares += (arm.pulls - count) * within
+        _, low, high = self.interval(Moments(arm.pulls, arm.mean, squares, cubes))
+        return arm.mean if low is None else low, arm.mean if high is None else high
+
+    def is_ahead(self, arm: Recommendation, other: Recommendation, sign: int) -> bool:
+        """Tell whether an arm leads another by more than noise explains; `sign` is -1 where smaller is better."""
+        near, far = (0, 1) if sign > 0 else (1, 0)
+        down, up = arm.mean - self.of(arm)[near], self.of(other)[far] - other.mean
+        return sign * (arm.mean - other.mean) > math.hypot(down, up)  # Zou and Donner (2008), eq. 4
+
+
+def spread_of(scores: Mapping[Label, Sequence[float]], others: Spread | None = None) -> Spread:
+    """Return the spread of scores by arm; `others` are counted in where it is that of all arms."""
+    arms = {label: _moments(values) for label, values in scores.items()}
+    squares = math.fsum(arm.squares for arm in arms.values())
+    freedom = sum(max(0, arm.pulls - 1) for arm in arms.values())
+    answers = frozenset(value for values in scores.values() for value in values)
+    is_few = True
+    if others is not None:
+        squares, freedom = squares + others.squares, freedom + others.freedom
+        answers, is_few = answers | (others.answers or frozenset()), others.answers is not None
+    return Spread(squares, freedom, answers if is_few and len(answers) <= FEW_ANSWERS else None, arms)
+
+
+def _moments(values: Sequence[float]) -> Moments:
+    count = len(values)
+    mean = math.fsum(values) / max(1, count)
+    squares = math.fsum((value - mean) ** 2 for value in values)
+    if squares <= _ROUNDING * count * mean * mean:
+        squares = 0.0
+    return Moments(count, mean, squares, math.fsum((value - mean) ** 3 for value in values))
+
+
+def _on_scale(scores: Moments, least: float, most: float) -> tuple[float, float]:
+    """Return the interval of the mean of scores that lie on a scale."""
+    count, mean, squares, _ = scores
+    width = most - least
+    share = (mean - least) / width
+    around = min(squares / (count * width * width), share * (1 - share))  # variance, at most that of 0/1 scores
+    return least + width * _lower(count, share, around), most - width * _lower(count, 1 - share, around)
+
+
+def _lower(count: int, mean: float, variance: float) -> float:
+    """Return the lower end for scores on a scale from 0 to 1.
+
+    Add one score of 0, give all scores random weights that add up to 1, each division equally likely, and take the
+    quantile of the weighted mean (Gaffke 2005). Here the weighted mean has a beta distribution of its own mean and
+    variance. For 0/1 scores it is exactly that, and the end is that of Clopper and Pearson (1934).
+    """
+    centre = count * mean / (count + 1)
+    if centre <= 0:
+        return 0.0
+    square = count * (variance + mean * mean) / (count + 1)
+    weight = centre * (1 - centre) * (count + 2) / (square - centre * centre) - 1
+    return _beta_quantile((1 - CONFIDENCE) / 2, centre * weight, (1 - centre) * weight)
+
+
+def _on_line(scores: Moments, spread: Spread) -> tuple[float, float]:
+    """Return the interval of the mean of any scores: Student's, with Hall's (1992) correction for skewed ones.
+
+    An arm's variance is its own, or that with four scores more which vary as those of all arms do, if that is larger:
+    pulls that happen to agree do not mean that there is no noise.
+    """
+    count, mean, squares, cubes = scores
+    own = count - 1
+    within = spread.squares / spread.freedom
+    variance = max(squares / own if own else 0.0, (squares + _PRIOR * within) / (own + _PRIOR))
+    skewness = cubes / count / (squares / count) ** 1.5 if squares else 0.0
+    reach = student(min(spread.freedom, own + _PRIOR)) / math.sqrt(count)
+    low, high = (_unskewed(end - skewness / (6 * count), skewness) for end in (reach, -reach))
+    return mean - math.sqrt(variance) * low, mean - math.sqrt(variance) * high
+
+
+def _unskewed(value: float, skewness: float) -> float:
+    """Return x where x + skewness x²/3 + skewness² x³/27 is the value: Hall's transformation, inverted."""
+    if abs(skewness) < _SYMMETRIC:
+        return value
+    return 3 * (math.cbrt(1 + skewness * value) - 1) / skewness
+
+
+@lru_cache(maxsize=4096)
+def student(freedom: int) -> float:
+    """Return the two-sided quantile of Student's t at the confidence level.
+
+    >>> round(student(1), 3), round(student(9), 3)
+    (12.706, 2.262)
+    """
+    share = _beta_quantile(CONFIDENCE, 0.5, freedom / 2)  # of t²/(freedom + t²)
+    return math.sqrt(freedom * share / (1 - share))
+
+
+@lru_cache(maxsize=4096)
+def _beta_quantile(chance: float, a: float, b: float) -> float:
+    """Return what a variable with a beta distribution is below with some chance, by bisection."""
+    low, high = 0.0, 1.0
+    while (middle := (low + high) / 2) not in (low, high):
+        low, high = (middle, high) if _incomplete_beta(middle, a, b) < chance else (low, middle)
+    return low
+
+
+def _incomplete_beta(x: float, a: float, b: float) -> float:
+    """Return the regularised incomplete beta function, by its continued fraction (DLMF 8.17.22, Lentz's method)."""
+    if x > (a + 1) / (a + b + 2):
+        return 1 - _incomplete_beta(1 - x, b, a)
+    log_front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
+    upper = lower = 1.0
+    fraction = lower = 1 / (1 - (a + b) * x / (a + 1))
+    m, change = 0, 0.0
+    while abs(change - 1) > _PRECISE:
+        m += 1
+        for term in (
+            m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
+            -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
+        ):
+            upper, lower = 1 + term / upper, 1 / (1 + term * lower)
+            change = upper * lower
+            fraction *= change
+    return math.exp(log_front) / a * fraction
