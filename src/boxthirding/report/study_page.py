@@ -15,7 +15,7 @@ from boxthirding.find.belief import Belief, belief, may_be_as_good
 from boxthirding.find.noise import Noise
 from boxthirding.find.page import climb
 from boxthirding.find.summary import in_the_race
-from boxthirding.session import Moment, Recommendation, View
+from boxthirding.session import Climber, Moment, Recommendation, View
 from boxthirding.session.plotting import points
 from boxthirding.study import Entry, Study, Told
 from boxthirding.study.pace import EDGES, Pace
@@ -42,6 +42,14 @@ _FINAL: Final = (
     " A dropped arm can still win: those of the top five levels are in the final, and once every arm has been tried, "
     "all arms are."
 )
+
+
+_LADDER: Final = "The higher an arm stands, the more ratings it has."
+_CHASE: Final = (
+    "Every arm is rated once. While an arm keeps up with the leader, it is rated more and climbs; the others stay where "
+    "they are. The best also meet in a final, so an arm that does not keep up may climb too."
+)
+_CLIMBERS: Final = 3  # arms of a rung that are named
 
 
 class _Collected(NamedTuple):
@@ -108,7 +116,9 @@ def study_page(study: Study, picture: Picture = lambda _: None) -> str:
         parts += [
             _answer(best, arms, "" if about else arms.columns(best.label), _measured(view, best, noise, ends), told),
             _top(view, arms, noise, ends),
-            _part("How it got there", _climbed(study, best)),
+            _part("How it got there", _climbed(study, best))
+            if study.has_boxes
+            else _part("The ladder", _ladder(study, arms, _writer(view, noise, ends))),
             _part("The curves", _curves(view, history, collected)),
         ]
     parts.append(_part("How it was collected", _table(_facts(view, collected, about, arms))))
@@ -245,11 +255,31 @@ def _climbed(study: Study, best: Recommendation) -> str:
     story = study.why(best.label)
     said = climb(story, best, _UNIT)
     if not said:
-        why = "It has met no other arm in a box yet." if study.has_boxes else "This policy has no boxes to climb."
-        return f"<p>{why}</p>"
+        return "<p>It has met no other arm in a box yet.</p>"
     place = f"<p>It is {escape(story.place)}.</p>" if story.place else ""
     final = _FINAL if any(box.level is None for box in study.view().boxes) else ""
     return f"<p>{_BOXES}{final}</p>{said}{place}"
+
+
+def _ladder(study: Study, arms: _Arms, written: Callable[[float], str]) -> str:
+    """Return how many arms have how many ratings, those with the most on top, and which are the best of them."""
+    ladder = study.ladder(count=_CLIMBERS)
+    rows = []
+    for rung in reversed(ladder):
+        if rung.size:
+            rated = f"{rung.fewest:,}" if rung.fewest == rung.most else f"{rung.fewest:,}–{rung.most:,}"
+            named = "<br>".join(_climber(arm, arms, written) for arm in rung.arms)
+            rows.append(f'<tr><td class="n">{rated}</td><td class="n">{rung.size:,}</td><td>{named}</td></tr>')
+    head = '<th scope="col" class=n>ratings</th><th scope="col" class=n>arms</th><th scope="col">the best of them</th>'
+    said = _LADDER if ladder[0].keep_up is None else _CHASE
+    table = f"<table class=ladder><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    return f'<p>{said}</p><div class="wide">{table}</div>'
+
+
+def _climber(arm: Climber, arms: _Arms, written: Callable[[float], str]) -> str:
+    words = {"leads": ", the leader", "keeps up": ", keeps up with the leader"}.get(arm.standing, "")
+    said = f'{_kept(cut(arms.text(arm.label), _NAME))} <span class="soft">{written(arm.mean)}{words}</span>'
+    return f"<strong>{said}</strong>" if arm.standing == "leads" else said
 
 
 def _curves(view: View, history: Sequence[Moment], collected: _Collected) -> str:
