@@ -15,7 +15,7 @@ from boxthirding.find.belief import Belief, belief, may_be_as_good
 from boxthirding.find.noise import Noise
 from boxthirding.find.page import climb
 from boxthirding.find.summary import in_the_race
-from boxthirding.session import Climber, Moment, Recommendation, View
+from boxthirding.session import Moment, Recommendation, View
 from boxthirding.session.plotting import points
 from boxthirding.study import Entry, Study, Told
 from boxthirding.study.pace import EDGES, Pace
@@ -46,10 +46,9 @@ _FINAL: Final = (
 
 _LADDER: Final = "The higher an arm stands, the more ratings it has."
 _CHASE: Final = (
-    "Every arm is rated once. While an arm keeps up with the leader, it is rated more and climbs; the others stay where "
-    "they are. The best also meet in a final, so an arm that does not keep up may climb too."
+    "Every arm is rated once. While an arm keeps up with the leader, it is rated more and climbs; the others stay "
+    "where they are. The best also meet in a final, so an arm that does not keep up may climb too."
 )
-_CLIMBERS: Final = 3  # arms of a rung that are named
 
 
 class _Collected(NamedTuple):
@@ -262,24 +261,23 @@ def _climbed(study: Study, best: Recommendation) -> str:
 
 
 def _ladder(study: Study, arms: _Arms, written: Callable[[float], str]) -> str:
-    """Return how many arms have how many ratings, those with the most on top, and which are the best of them."""
-    ladder = study.ladder(count=_CLIMBERS)
+    """Return how many arms have how many ratings, those with the most on top, and the best of them."""
+    ladder = study.ladder(count=1)
     rows = []
     for rung in reversed(ladder):
-        if rung.size:
+        for arm in rung.arms:
             rated = f"{rung.fewest:,}" if rung.fewest == rung.most else f"{rung.fewest:,}–{rung.most:,}"
-            named = "<br>".join(_climber(arm, arms, written) for arm in rung.arms)
-            rows.append(f'<tr><td class="n">{rated}</td><td class="n">{rung.size:,}</td><td>{named}</td></tr>')
+            said = written(arm.mean) + (", the leader" if arm.standing == "leads" else "")
+            if rung.keep_up:
+                said += f"; {rung.keep_up:,} of these arms {'keeps' if rung.keep_up == 1 else 'keep'} up"
+            rows.append(
+                f'<tr{" class=first" if arm.standing == "leads" else ""}><td class="n">{rated}</td>'
+                f'<td class="n">{rung.size:,}</td><td>{_kept(cut(arms.text(arm.label), _LONGEST))} '
+                f'<span class="soft">{said}</span></td></tr>'
+            )
     head = '<th scope="col" class=n>ratings</th><th scope="col" class=n>arms</th><th scope="col">the best of them</th>'
-    said = _LADDER if ladder[0].keep_up is None else _CHASE
     table = f"<table class=ladder><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-    return f'<p>{said}</p><div class="wide">{table}</div>'
-
-
-def _climber(arm: Climber, arms: _Arms, written: Callable[[float], str]) -> str:
-    words = {"leads": ", the leader", "keeps up": ", keeps up with the leader"}.get(arm.standing, "")
-    said = f'{_kept(cut(arms.text(arm.label), _NAME))} <span class="soft">{written(arm.mean)}{words}</span>'
-    return f"<strong>{said}</strong>" if arm.standing == "leads" else said
+    return f"<p>{_LADDER if ladder[0].keep_up is None else _CHASE}</p>{table}"
 
 
 def _curves(view: View, history: Sequence[Moment], collected: _Collected) -> str:

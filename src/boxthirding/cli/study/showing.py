@@ -28,7 +28,7 @@ _NUMBERS = 36  # columns beside a label
 @click.option("--top", type=int, metavar="N", help=f"How many of the best arms to show.  [default: {_TOP}]")
 @json_option
 def show(*, url: str, name: str | None, top: int | None, as_json: bool) -> None:
-    """Show STUDY: its boxes or its ladder, what it recommends now, and the chance that a good arm is still in the race."""
+    """Show STUDY: its boxes or ladder, what it recommends now, and the chance that a good arm is still in the race."""
     if top is not None:
         whole("--top", top, least=1)
     with reached(url, name) as study:
