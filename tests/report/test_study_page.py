@@ -163,7 +163,7 @@ def test_a_policy_without_boxes_has_a_ladder_and_no_levels(policy, said):
 def test_a_report_says_how_many_arms_of_a_rung_keep_up():
     study = made(policy="chase", arms=400, pulls=60)
     for ticket in study.ask(40):
-        study.tell(ticket, 1.0)
+        study.tell(ticket, 1.5)
     (keep_up,) = {rung.keep_up for rung in study.ladder() if rung.fewest == 1}
     assert keep_up > 1
     assert Page(study_page(study)).says(f"; {keep_up} of these arms keep up")
