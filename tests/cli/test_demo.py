@@ -24,10 +24,17 @@ def run(*arguments):
     return CliRunner().invoke(cli, ["demo", "--fast", *arguments])
 
 
-def test_it_shows_the_boxes_compares_four_policies_draws_and_says_what_to_try_next(tmp_path):
+def test_it_shows_the_ladder_compares_four_policies_draws_and_says_what_to_try_next(tmp_path):
     result = run()
     assert result.exit_code == 0, result.stderr
-    assert result.stdout.count("Box Thirding, live") == 3
+    assert result.stdout.count("Live: which caption is funniest?") == 3
+    for ladder in re.findall(r"the best of them(.*?)top 1 %", result.stdout, re.DOTALL):
+        rows = [line.split() for line in ladder.splitlines()[1:10]]
+        assert [row[0] for row in rows] == ["41+", "27-40", "18-26", "12-17", "8-11", "5-7", "3-4", "2", "1"]
+        assert ladder.count("[") == 1
+    assert sum(int(row[1]) for row in rows if len(row) > 1) == int(
+        re.findall(r"(\d+) captions pulled", result.stdout)[-1]
+    )
     assert "pull 500 of 500" in result.stdout
     table = result.stdout.partition("policy ")[2].splitlines()[2:6]
     assert [line.split()[0] for line in table] == ["chase", "b3", "us", "sh"]
@@ -59,10 +66,10 @@ def test_no_line_of_a_pipe_is_wider_than_80(monkeypatch):
 
 
 def test_the_same_seed_gives_the_same_session():
-    def boxes(*arguments):
+    def session(*arguments):
         return run("--out", "demo.svg", *arguments).stdout.partition("One run may be lucky")[0]
 
-    assert boxes("--seed", "3") == boxes("--seed", "3") != boxes("--seed", "4")
+    assert session("--seed", "3") == session("--seed", "3") != session("--seed", "4")
 
 
 def test_a_bad_place_for_the_picture_is_refused_before_anything_runs():

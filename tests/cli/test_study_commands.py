@@ -53,6 +53,35 @@ def test_a_study_is_shown_with_its_boxes_its_best_arms_and_the_screening():
     assert " 300 arms could still be returned; a top-1 % arm is among them with" in done("show", "run.db")
 
 
+def test_a_policy_without_boxes_has_a_ladder_and_no_levels():
+    made(policy="chase", rounds=60)
+    with open_study("run.db", "main") as opened:
+        ladder, best = opened.ladder(count=3), opened.recommend()
+    lines = done("show", "run.db").splitlines()
+    head = lines.index("")
+    assert lines[head + 1].split() == ["pulls", "arms", "the", "best", "of", "them"]
+    rows = lines[head + 2 : lines.index("", head + 1)]
+    assert len(rows) == len(ladder) > 5
+    for row, rung in zip(rows, reversed(ladder), strict=True):
+        pulls = f"{rung.fewest}-{rung.most}" if rung.fewest < rung.most else f"{rung.fewest}"
+        assert row.split()[: 2 if rung.size else 1] == [pulls, f"{rung.size}"][: 2 if rung.size else 1]
+        assert (f"{best.label} leads" in row) == (rung.fewest <= best.pulls <= rung.most)
+        assert row.count("keeps up") == sum(arm.standing == "keeps up" for arm in rung.arms)
+    assert next(line.split() for line in lines if line.startswith("best arms")) == ["best", "arms", "mean", "pulls"]
+
+
+def test_arms_that_keep_up_are_said_to():
+    with open_study("run.db", "main", arms=300, policy="chase") as opened:
+        for turn in range(60):
+            opened.tell_all([(ticket, float(turn % 3 == 0)) for ticket in opened.ask()])
+        opened.tell_all([(ticket, 1.0) for ticket in opened.ask(40)])
+        keep_up = {rung.fewest: rung.keep_up for rung in opened.ladder()}
+    assert keep_up[1] > 3
+    row = next(line for line in done("show", "run.db").splitlines() if line.startswith("    1 "))
+    assert row.count("keeps up") == 3
+    assert row.rstrip().endswith(f", {keep_up[1] - 3} more")
+
+
 @pytest.mark.parametrize("policy", ["b3", "chase", "us"])
 @pytest.mark.parametrize("labels", ["short", "long", "wide"])
 def test_a_study_of_thousands_of_arms_fits_the_screen(policy, labels):
@@ -66,7 +95,7 @@ def test_a_study_of_thousands_of_arms_fits_the_screen(policy, labels):
     made(arms=[text.format(number) for number in range(3000)], policy=policy, rounds=15, batch=150)
     shown = done("show", "run.db")
     assert max(map(cell_len, shown.splitlines())) <= 80
-    assert ("dropped" in shown) == policy.startswith("b3")
+    assert ("dropped" in shown) == (policy == "b3")
     assert len(shown.splitlines()) < 40
 
 
@@ -100,8 +129,10 @@ def test_a_study_for_a_program():
     made()
     shown = json.loads(done("show", "run.db", "--json"))
     with open_study("run.db", "main") as opened:
-        drawn = opened.boxes(count=3)
-        assert {key: value for key, value in shown.items() if key != "drawn"} == opened.view().as_dict()
+        drawn, ladder = opened.boxes(count=3), opened.ladder(count=3)
+        view = {key: value for key, value in shown.items() if key not in ("drawn", "ladder")}
+        assert view == opened.view().as_dict()
+    assert [rung["arms"] for rung in shown["ladder"]] == [[arm._asdict() for arm in rung.arms] for rung in ladder]
     assert [(box["level"], box["deferment"], box["size"]) for box in shown["drawn"]] == [box[:3] for box in drawn]
     assert shown["drawn"][0]["arms"] == [arm._asdict() for arm in drawn[0].arms]
     assert [shown[key] for key in ("name", "status", "policy", "arms", "pulls", "spent", "open")] == [

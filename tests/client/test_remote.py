@@ -212,6 +212,8 @@ class TestSettings:
             assert [arm.label for arm in study.arms(count=70)] == [arm.label for arm in study.top(70)]
             assert all(len(box.arms) == box.size for box in study.boxes())
             assert {len(box.arms) for box in study.boxes(count=1)} <= {0, 1}
+            assert sum(len(rung.arms) for rung in study.ladder()) == 70
+            assert [len(rung.arms) for rung in study.ladder(count=3)] == [3]
 
 
 def writes(study):

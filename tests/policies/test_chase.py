@@ -417,6 +417,29 @@ def test_an_arm_in_the_chase_is_not_asked_for_twice_and_keeps_its_results_apart(
     assert live.recommend() == arm
 
 
+def test_an_arm_that_gets_more_pulls_in_the_chase_is_one_that_keeps_up():
+    live, rng, chased, quiet = Chasing(400, seed=1), random.Random(1), 0, 0
+    for _ in range(1_000):
+        keeps_up, had = live.policy.keeps_up(live.state), live.state.pulls.copy()
+        assert not keeps_up[had == 0].any()
+        best = live.recommend()
+        assert best is None or not keeps_up[best]
+        job, arm, times = live.ask()
+        if job % 2 == 0 and arm < len(had) and had[arm] > 0:
+            assert keeps_up[arm]
+            chased += 1
+        elif job % 2 == 0:  # a new arm
+            assert not keeps_up.any()
+            quiet += 1
+        live.take(job, [arm / 400 + rng.gauss(0, 0.3) for _ in range(times)])
+        if live.at(SEEN) == 399:
+            live.drop(live.recommend())
+            assert not live.policy.keeps_up(live.state)[live.state.place != 0].any()
+            break
+    assert chased > 50
+    assert quiet > 50
+
+
 def test_two_good_arms_do_not_keep_new_ones_away_where_others_are_far_below():
     rng = random.Random(1)
     means = [-16.26, -3.03, -1.07, -2.12, -0.99, -3.01, -593.98]

@@ -143,10 +143,30 @@ def test_without_a_result_it_says_so():
     assert not page.says("What may be believed")
 
 
-def test_a_policy_without_boxes_has_no_climb():
-    page = Page(study_page(made(policy="us", pulls=60)))
-    assert page.says("This policy has no boxes to climb.")
+@pytest.mark.parametrize(
+    ("policy", "said"), [("us", "The higher an arm stands"), ("chase", "keeps up with the leader")]
+)
+def test_a_policy_without_boxes_has_a_ladder_and_no_levels(policy, said):
+    study = made([f"<b>{number}</b>" for number in range(40)], policy=policy, pulls=200)
+    page = Page(study_page(study))
+    headings = re.findall(r"<h2>(.*?)</h2>", page.text)
+    assert ("The ladder" in headings, "How it got there" in headings) == (True, False)
+    assert page.says(said)
     assert "level" not in re.findall(r"<th[^>]*>(.*?)</th>", page.text)
+    table = page.text.partition("<table class=ladder>")[2].partition("</table>")[0]
+    sizes = [int(size) for _, size in re.findall(r'<td class="n">(.*?)</td><td class="n">(.*?)</td>', table)]
+    assert sizes == [rung.size for rung in reversed(study.ladder()) if rung.size]
+    assert table.count("the leader") == 1
+    assert "<b>" not in page.text
+
+
+def test_a_report_says_how_many_arms_of_a_rung_keep_up():
+    study = made(policy="chase", arms=400, pulls=60)
+    for ticket in study.ask(40):
+        study.tell(ticket, 1.5)
+    (keep_up,) = {rung.keep_up for rung in study.ladder() if rung.fewest == 1}
+    assert keep_up > 1
+    assert Page(study_page(study)).says(f"; {keep_up} of these arms keep up")
 
 
 def test_a_policy_with_boxes_is_not_said_to_have_none_before_arms_have_met():

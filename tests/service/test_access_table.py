@@ -44,7 +44,7 @@ TABLE = {
     ("GET", f"{ONE}/exclusions"): "operator",
     **{("GET", f"{ONE}/{what}"): "reader" for what in ("stream", "results.csv", "arms.csv", "journal.jsonl")},
     ("GET", f"{ONE}/report.html"): "reader",
-    **{("GET", f"{ONE}/{what}"): "reader" for what in ("grid", "box", "answer", "history")},
+    **{("GET", f"{ONE}/{what}"): "reader" for what in ("ladder", "grid", "box", "answer", "history")},
     **{("POST", f"{ONE}/{what}"): "worker" for what in ("tickets", "results", "failures", "releases")},
     **{("POST", f"{ONE}/{what}"): "worker" for what in ("workers", "reclaims")},
     ("GET", f"{ONE}/tickets"): "worker",

@@ -121,6 +121,11 @@ def test_pages_for_programs_end_where_they_are_full(server):
     for box in study.boxes(count=1000):
         found = [row["arms"] for row in rows if (row["level"], row["deferment"]) == (box.level, box.deferment)]
         assert [arm["label"] for page in found for arm in page] == [arm.label for arm in box.arms]
+    rows, number = pages(server, f"{ONE}/ladder", "ladder", count=1000)
+    assert number > 1
+    for rung in study.ladder(count=1000):
+        found = [row["arms"] for row in rows if row["fewest"] == rung.fewest]
+        assert [arm["label"] for page in found for arm in page] == [arm.label for arm in rung.arms]
     assert pages(server, f"{ONE}/top", "top", k=80) == (top, 3)
     assert get(server, f"{ONE}/top", k=3)["next"] == 3
     assert get(server, f"{ONE}/top", first=2**52)["top"] == []

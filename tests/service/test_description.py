@@ -117,7 +117,8 @@ def test_what_the_server_replies_is_as_described(server, whole):  # noqa: PLR091
     check(owner.delete(f"{ONE}/exclusions", params={"holder": "m"}), f"{name}/exclusions")
     check(owner.post(f"{ONE}/arms", json={"arms": ["new"]}), f"{name}/arms")
     check(owner.delete(f"{ONE}/arm", params={"label": "new"}), f"{name}/arm")
-    for what in ("", "/top", "/boxes", "/screening", "/arms", "/raters", "/events", "/grid", "/answer", "/history"):
+    reads = ("top", "boxes", "ladder", "screening", "arms", "raters", "events", "grid", "answer", "history")
+    for what in ("", *(f"/{read}" for read in reads)):
         check(owner.get(f"{ONE}{what}"), f"{name}{what}")
     check(owner.get(f"{ONE}/box", params={"level": "final"}), f"{name}/box")
     check(owner.get(f"{API}/studies?brief=true"), f"{API}/studies")

@@ -81,12 +81,12 @@ class TestGrid:
     def test_there_are_none_before_the_first_result(self, server):
         server.study()
         grid = get(server, "grid")
-        assert (grid["levels"], grid["final"], grid["best"], grid["answer"]) == ([], None, [], None)
+        assert (grid["levels"], grid["final"], grid["ladder"], grid["answer"]) == ([], None, [], None)
 
     def test_known_results_do_not_make_a_policy_one_without_boxes(self, server):
         server.study(known=[{"label": "a", "reward": 1}])
         grid = get(server, "grid")
-        assert (grid["boxed"], grid["levels"], grid["best"]) == (True, [], [])
+        assert (grid["boxed"], grid["levels"], grid["ladder"]) == (True, [], [])
 
     @pytest.mark.parametrize(
         ("policy", "boxed", "anew"),
@@ -97,12 +97,24 @@ class TestGrid:
         grid = get(server, "grid")
         assert (grid["boxed"], grid["anew"]) == (boxed, anew)
 
-    def test_a_policy_without_boxes_has_its_best_arms(self, server):
-        study = server.study(arms=ARMS, policy="us")
+    @pytest.mark.parametrize("policy", ["chase", "us"])
+    def test_a_policy_without_boxes_has_the_ladder_of_the_library_from_the_top(self, server, policy):
+        study = server.study(arms=ARMS, policy=policy)
         tell(study, 200)
         grid = get(server, "grid")
-        assert (grid["levels"], len(grid["best"])) == ([], 100)
-        assert grid["best"][0]["text"] == study.recommend().label
+        ladder = study.ladder(count=4)[::-1]
+        assert (grid["levels"], grid["final"], len(ladder) > 1) == ([], None, True)
+        for shown, rung in zip(grid["ladder"], ladder, strict=True):
+            assert [shown[name] for name in ("fewest", "most", "size", "keep_up")] == [*rung[:4]]
+            arms = [(arm["text"], arm["mean"], arm["pulls"], arm["standing"]) for arm in shown["arms"]]
+            assert arms == [tuple(arm) for arm in rung.arms]
+        leaders = [arm["key"] for rung in grid["ladder"] for arm in rung["arms"] if arm["standing"] == "leads"]
+        assert leaders == [grid["answer"]] == [repr(study.recommend().label)]
+
+    def test_an_answer_of_a_policy_without_boxes_has_no_level(self, server):
+        tell(server.study(arms=ARMS, policy="chase"), 100)
+        said = get(server, "answer")
+        assert {arm["level"] for arm in [said["answer"], *said["next"]]} == {None}
 
     def test_what_a_person_sees_of_an_arm_is_shown(self, server):
         picture = server.picture()
@@ -110,7 +122,9 @@ class TestGrid:
         study = server.study(arms=arms, policy="us")
         study.tell(study.ask()[0], 1.0)
         study.tell(study.ask()[0], 0.5)
-        shown = {arm["key"]: (arm["text"], arm["picture"]) for arm in get(server, "grid")["best"]}
+        shown = {
+            arm["key"]: (arm["text"], arm["picture"]) for rung in get(server, "grid")["ladder"] for arm in rung["arms"]
+        }
         assert shown == {"'a'": ("The text", picture), "'b'": ("b", None)}
 
     def test_a_picture_without_a_text_goes_by_its_label_wherever_operators_look(self, server):
@@ -146,9 +160,24 @@ class TestBox:
         page = get(server, f"box?level={box.level}&deferment={box.deferment}")
         assert [arm["text"] for arm in page["arms"]] == [arm.label for arm in box.arms]
 
+    def test_a_rung_is_read_by_pages(self, server, study):
+        rung = study.ladder(count=1_000)[0]
+        assert rung.size > 5
+        page = get(server, f"box?pulls={rung.most}&first=2&count=3")
+        assert (page["size"], [arm["text"] for arm in page["arms"]]) == (
+            rung.size,
+            [arm.label for arm in rung.arms[2:5]],
+        )
+
     @pytest.mark.usefixtures("study")
-    def test_a_box_that_is_not_there_is_empty(self, server):
-        assert get(server, "box?level=99&deferment=3") == {"size": 0, "first": 0, "arms": []}
+    @pytest.mark.parametrize("which", ["level=99&deferment=3", "pulls=1000000"])
+    def test_a_box_that_is_not_there_is_empty(self, server, which):
+        assert get(server, f"box?{which}") == {"size": 0, "first": 0, "arms": []}
+
+    @pytest.mark.usefixtures("study")
+    @pytest.mark.parametrize("which", ["", "level=1&pulls=1", "pulls=0", "deferment=1"])
+    def test_neither_or_both_of_level_and_pulls_are_refused(self, server, which):
+        assert server.operator.get(f"{API}/studies/captions/box?{which}").status_code == 422
 
 
 class TestAnswer:
@@ -222,8 +251,11 @@ class TestHistory:
 def test_no_reply_is_large_however_long_the_texts_are(server, letter):
     study = server.study(arms=[f"{letter * 4_000} {number}" for number in range(120)])
     tell(study, 400)
-    for what in ("grid?open=0,1,2,3,4,5", "box?level=0&deferment=pile&count=100", "box?level=final&count=100"):
+    for what in ("grid?open=0,1,2,3,4,5", "box?level=0&deferment=pile&count=100", "box?pulls=1&count=100"):
         assert get(server, what)
+    tell(server.study("other", arms=[f"{letter * 4_000} {number}" for number in range(120)], policy="chase"), 400)
+    assert get(server, "grid", "other")["ladder"]
+    assert get(server, "ladder", "other")["ladder"]
     assert len(get(server, "answer")["answer"]["text"]) <= 300
     assert len(json.dumps(get(server, "history"))) < LARGEST
 

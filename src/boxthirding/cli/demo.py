@@ -1,4 +1,4 @@
-"""`boxthirding demo`: a live session whose boxes can be watched, then the default policy beside three others."""
+"""`boxthirding demo`: a live session whose ladder can be watched, then the default policy beside three others."""
 
 import os
 import shlex
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from boxthirding.session import Box, Recommendation, Screening
+    from boxthirding.session import Recommendation, Rung, Screening
     from boxthirding.types import Floats
 
 NOISE: Final = 0.25
@@ -34,10 +34,11 @@ _FRAMES = 150  # on a logarithmic scale: every one of the first pulls is seen
 _FRAME = 0.08  # seconds
 _SNAPSHOTS = 3  # where nothing can move
 _GOOD = 0.01  # what the screening sentence calls good
-_LEVELS = 8  # rows, filled or not, so that nothing jumps
-_BOXES = 36  # letters: six boxes
-_BAR = 16  # letters
+_RUNGS = 9  # rows, filled or not, so that nothing jumps; arms with more pulls are on the highest
+_SIGNS = 50  # arms of a rung that are drawn
 _ANSWERS = 7  # earlier recommendations that are shown
+
+_STARTS: Final = (1, 2, 3, 5, 8, 12, 18, 27, 41, 62)  # the fewest pulls of each rung
 
 _RANKS: Final = (  # up to which share of all arms, by true mean; what for; how it is drawn, in letters if need be
     (0.01, "top 1 %", "★", "*", "bold bright_green"),
@@ -79,8 +80,8 @@ class _Scene:
 
     pulls: int
     budget: int
-    boxes: "list[Box]"
-    lifted: int | None  # the caption that is being pulled
+    ladder: "list[Rung]"
+    pulled: int | None  # the caption that is being pulled
     answer: "Recommendation"
     earlier: tuple[int, ...]  # the recommendations before it
     screening: "Screening | None"
@@ -95,10 +96,10 @@ class _Scene:
 )
 @click.option("--seed", type=int, default=1, show_default=True, metavar="S", help="The same seed gives the same demo.")
 @click.option("--fast", is_flag=True, help="Fewer pulls and replicates: a few seconds.")
-@click.option("--no-animation", is_flag=True, help="Print a few snapshots of the boxes instead of moving ones.")
+@click.option("--no-animation", is_flag=True, help="Print a few snapshots of the ladder instead of a moving one.")
 @click.pass_context
 def demo(ctx: click.Context, *, out: Path | None, seed: int, fast: bool, no_animation: bool) -> None:
-    """Watch Box Thirding find a good caption among 5,513, then compare it with three other policies.
+    """Watch a good caption being found among 5,513, then compare the policy with three others.
 
     It takes less than a minute. The captions are the embedded ones, so the truth is known.
     """
@@ -192,7 +193,7 @@ def _session(budget: int, seed: int, *, animated: bool) -> Iterator[_Scene]:
 
     means = captions().means
     noise = np.random.default_rng(seed)
-    session = Session(range(1, len(means) + 1), seed=seed)
+    session = Session(range(1, len(means) + 1), policy="chase", seed=seed)
     seen = set(log_spaced(budget, _FRAMES) if animated else log_spaced(budget, _SNAPSHOTS + 1)[1:])
     answers: list[int] = []
     for _ in range(budget):
@@ -204,10 +205,9 @@ def _session(budget: int, seed: int, *, animated: bool) -> Iterator[_Scene]:
         if not answers or answers[-1] != answer.label:
             answers.append(int(answer.label))
         if session.pulls in seen:
-            lifted = int(ticket.label) if session.pulls < budget else None
-            yield _Scene(
-                session.pulls, budget, session.boxes(), lifted, answer, tuple(answers[:-1]), session.screening(_GOOD)
-            )
+            pulled = int(ticket.label) if session.pulls < budget else None
+            ladder = session.ladder(count=_SIGNS)
+            yield _Scene(session.pulls, budget, ladder, pulled, answer, tuple(answers[:-1]), session.screening(_GOOD))
 
 
 def _show(console: "Console", scenes: Iterable[_Scene], *, animated: bool) -> None:
@@ -239,15 +239,15 @@ def _picture(console: "Console", scene: _Scene, means: "Floats") -> "Group":
     head.add_column()
     head.add_column(justify="right")
     head.add_row(
-        Text("Box Thirding, live: which caption is funniest?", "bold"),
+        Text("Live: which caption is funniest?", "bold"),
         Text(f"pull {scene.pulls:,} of {scene.budget:,}", "bold"),
     )
     return Group(
         head,
-        Text("A pull is one noisy rating. Of three captions in a box, the best is lifted and"),
-        Text("pulled more, the middle one waits in the next box, and the worst is dropped."),
+        Text("A pull is one noisy rating. While a caption keeps up with the leader, which is"),
+        Text("in brackets, it is pulled more and climbs. The best also meet in a final."),
         Text(),
-        _levels(scene, len(means), plain=plain),
+        _rungs(scene, len(means), plain=plain),
         Text(),
         _legend(plain=plain),
         Text(),
@@ -255,55 +255,30 @@ def _picture(console: "Console", scene: _Scene, means: "Floats") -> "Group":
     )
 
 
-def _levels(scene: _Scene, n_arms: int, *, plain: bool) -> "Table":
-    """Return a row for each level, the highest on top: its boxes, and how many it dropped."""
+def _rungs(scene: _Scene, n_arms: int, *, plain: bool) -> "Table":
+    """Return a row for each rung, the most pulls on top: how many captions have as many, and a sign for the best."""
     from rich.table import Table
     from rich.text import Text
 
-    from boxthirding.policies import BoxThirding
-
-    costs = BoxThirding().costs()
     table = Table.grid(padding=(0, 2, 0, 0))
-    for heading, width in (("level", 5), ("pulls", 5), ("boxes", _BOXES), ("dropped", _BAR)):
-        table.add_column(
-            Text(heading, "dim"), justify="right" if width < _BAR else "left", min_width=width, no_wrap=True
-        )
+    for heading, justify, width in (("pulls", "right", 6), ("captions", "right", 8), ("the best of them", "left", 54)):
+        table.add_column(Text(heading, "dim"), justify=justify, min_width=width, no_wrap=True)  # type: ignore[arg-type]  # one of the words that rich knows
     table.show_header = True
-    boxes = {(box.level, box.deferment): box for box in scene.boxes if box.level is not None}
-    most = max((box.size for box in boxes.values() if box.deferment is None), default=0)
-    for level in range(max(_LEVELS - 1, *(level for level, _ in boxes)), -1, -1):
+    for place in range(_RUNGS - 1, -1, -1):
+        is_highest = place == _RUNGS - 1
+        rungs = scene.ladder[place:][::-1] if is_highest else scene.ladder[place : place + 1]
+        fewest, most = _STARTS[place : place + 2]
+        pulls = f"{fewest}+" if is_highest else f"{fewest}" if most - fewest == 1 else f"{fewest}-{most - 1}"
+        size = sum(rung.size for rung in rungs)
         row = Text()
-        last = max((j for at, j in boxes if at == level and j is not None), default=-1)
-        for j in range(last + 1):
-            row.append_text(_box(boxes.get((level, j)), scene.lifted, n_arms, plain=plain))
-            row.append(" ")
-        pile = boxes.get((level, None))
-        reached = any(at >= level for at, _ in boxes)
-        style = "default" if reached else "bright_black"
-        table.add_row(Text(f"{level}", style), Text(f"{costs.cost(level)}", style), row, _pile(pile, most, plain=plain))
+        for arm in [arm for rung in rungs for arm in rung.arms][:_SIGNS]:
+            _, _, sign, letter, style = next(rank for rank in _RANKS if int(arm.label) <= rank[0] * n_arms)
+            style = f"{style} reverse" if arm.label == scene.pulled else style
+            drawn = Text(letter if plain else sign, style)
+            row.append_text(Text("[", "bold").append_text(drawn).append("]") if arm.standing == "leads" else drawn)
+        style = "default" if size else "bright_black"
+        table.add_row(Text(pulls, style), Text(f"{size:,}" if size else "", style), row)
     return table
-
-
-def _pile(pile: "Box | None", most: int, *, plain: bool) -> "Text":
-    """Return a bar as long as the pile is high."""
-    from rich.text import Text
-
-    dropped = pile.size if pile else 0
-    length = -(-_BAR * dropped // max(_BAR, most))
-    return Text(("#" if plain else "▪") * length, "bright_black").append(f" {dropped}" * (dropped > 0), "default")
-
-
-def _box(box: "Box | None", lifted: int | None, n_arms: int, *, plain: bool) -> "Text":
-    """Return a box with a sign for each arm; the one that is being pulled stands out."""
-    from rich.text import Text
-
-    labels = [int(arm.label) for arm in box.arms] if box else []
-    edge = "bold" if lifted in labels else "bright_black"
-    text = Text("[", edge)
-    for label in labels:
-        _, _, sign, letter, style = next(rank for rank in _RANKS if label <= rank[0] * n_arms)
-        text.append(letter if plain else sign, f"{style} reverse" if label == lifted else style)
-    return text.append(" " * (3 - len(labels)) + "]", edge)
 
 
 def _legend(*, plain: bool) -> "Text":
@@ -316,7 +291,7 @@ def _legend(*, plain: bool) -> "Text":
 
 
 def _words(scene: _Scene, means: "Floats") -> "Table":
-    """Return what the boxes come to: the answer so far, and how far it is from the best."""
+    """Return what the ladder comes to: the answer so far, and how far it is from the best."""
     from rich.table import Table
     from rich.text import Text
 
@@ -325,13 +300,12 @@ def _words(scene: _Scene, means: "Floats") -> "Table":
     rank = 1 + int((means > mine).sum())
     earlier = [f"{label:,}" for label in scene.earlier[-_ANSWERS:]]
     more = ["…"] if len(scene.earlier) > _ANSWERS else []
-    boxes = [box for box in scene.boxes if box.level is not None]  # the arms of the final stand in them too
-    tried = sum(box.size for box in boxes)
-    piles = sum(box.size for box in boxes if box.deferment is None)
+    tried = sum(rung.size for rung in scene.ladder)
+    keep_up = sum(rung.keep_up or 0 for rung in scene.ladder)
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True, style="dim")
     table.add_column()
-    table.add_row("so far", f"{tried:,} captions pulled; {piles:,} boxes of three arranged")
+    table.add_row("so far", f"{counted(tried, 'caption')} pulled; keep up with the leader: {keep_up:,}")
     table.add_row(
         "answer",
         Text(f"caption {answer.label}, mean {answer.mean:.3f} of {counted(answer.pulls, 'pull')}", "bold bright_green"),

@@ -5,7 +5,7 @@ import shlex
 import threading
 import time
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Final, NoReturn, Self
 from urllib.parse import quote
@@ -28,6 +28,7 @@ from boxthirding.session import (
     Known,
     Lineage,
     Recommendation,
+    Rung,
     Screening,
     Ticket,
     View,
@@ -340,17 +341,26 @@ class RemoteStudy(AskTell):
         return found
 
     def boxes(self, level: int | str | None = None, first: int = 0, count: int = PAGE) -> list[Box]:
+        return [values.box(row) for row in self._by_pages("boxes", ("level", "deferment"), first, count, level=level)]
+
+    def ladder(self, pulls: int | None = None, first: int = 0, count: int = PAGE) -> list[Rung]:
+        return [values.rung(row) for row in self._by_pages("ladder", ("fewest",), first, count, pulls=pulls)]
+
+    def _by_pages(self, what: str, key: Sequence[str], first: int, count: int, **chosen: Any) -> list[dict[str, Any]]:
+        """Return boxes or rungs, the arms of each put together from as many replies as they take."""
         start, left = whole("first", first, least=0), whole("count", count, least=1)
-        found: list[Box] = []
+        arms: dict[tuple[Any, ...], list[Any]] = {}
+        rows: list[dict[str, Any]] = []
         while left > 0:
-            page = self._get("/boxes", level=level, first=start, count=min(left, _PAGE))
-            before = {(box.level, box.deferment): box.arms for box in found}
-            rows = map(values.box, page["boxes"])
-            found = [box._replace(arms=before.get((box.level, box.deferment), ()) + box.arms) for box in rows]
+            page = self._get(f"/{what}", first=start, count=min(left, _PAGE), **chosen)
+            rows = page[what]
+            for row in rows:
+                name = tuple(row[part] for part in key)
+                row["arms"] = arms[name] = arms.get(name, []) + row["arms"]
             if page["next"] is None:
                 break
             start, left = page["next"], left - (page["next"] - start)
-        return found
+        return rows
 
     def payload(self, label: Label) -> Any:
         """Return what was given as an arm; its label, where nothing else was, or where only its digest is kept."""

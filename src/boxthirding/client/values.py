@@ -4,7 +4,19 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from boxthirding.errors import InvalidInput, UnknownLabel
-from boxthirding.session import ArmSummary, Box, Glance, Known, Lineage, Recommendation, Screening, Ticket, View
+from boxthirding.session import (
+    ArmSummary,
+    Box,
+    Climber,
+    Glance,
+    Known,
+    Lineage,
+    Recommendation,
+    Rung,
+    Screening,
+    Ticket,
+    View,
+)
 from boxthirding.session.known import listed
 from boxthirding.session.labels import is_label, labelled, rows_of
 from boxthirding.session.values import BoxSize, Rival, SetAside, Step
@@ -78,6 +90,11 @@ def arm(row: Mapping[str, Any]) -> ArmSummary:
 def box(row: Mapping[str, Any]) -> Box:
     """Return a box."""
     return Box(row["level"], row["deferment"], row["size"], tuple(map(_rival, row["arms"])))
+
+
+def rung(row: Mapping[str, Any]) -> Rung:
+    """Return a rung."""
+    return Rung(**{**row, "arms": tuple(Climber(**arm) for arm in row["arms"])})
 
 
 def lineage(row: Mapping[str, Any]) -> Lineage:

@@ -40,6 +40,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from boxthirding._checks import whole
 from boxthirding._compile import kernel
@@ -479,6 +480,18 @@ class Chase:
         """Return, by arm, how many of its results were set aside, and the latest of them."""
         rewards = state.stray + state.facts[ORIGIN]
         return {int(arm): (int(state.aside[arm]), float(rewards[arm])) for arm in np.flatnonzero(state.aside)}
+
+    def keeps_up(self, state: State) -> NDArray[np.bool_]:
+        """Return, by arm, whether it keeps up with the leader (rule 2); the leader itself does not."""
+        best = recommend(state)
+        deviation = float(state.facts[SIGMA])
+        has_results = (state.pulls > 0) & (state.place != WITHDRAWN)
+        if best == NONE or deviation == 0.0:
+            return np.zeros(len(has_results), bool)
+        n = np.maximum(state.pulls, 1)
+        merit = state.total / n - LEAD * deviation / np.sqrt(n)
+        kept: NDArray[np.bool_] = has_results & (merit >= mean(state, best))
+        return kept
 
     def record(self) -> PlainRecord:
         """Return an empty record: there are no boxes to write down."""

@@ -4,6 +4,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from boxthirding.policies.arrays import interpreted
 from boxthirding.types import GROW, N_ARMS, Policy
 
@@ -86,6 +89,11 @@ class LiveState:
         policy: Any = self.policy
         found: dict[int, tuple[int, float]] = policy.strays(self.arrays)
         return found
+
+    def keeps_up(self) -> NDArray[np.bool_] | None:
+        """Return, by arm, whether it keeps up with the leader; None, if the policy is not a chase."""
+        keeps_up = getattr(self.policy, "keeps_up", None)
+        return None if keeps_up is None else keeps_up(self.arrays)
 
     def record_pulls(self, arm: int) -> int:
         """Return how many results the mean is of that an arm competes with, where the policy forgets."""

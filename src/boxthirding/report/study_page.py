@@ -45,6 +45,13 @@ _FINAL: Final = (
 )
 
 
+_LADDER: Final = "The higher an arm stands, the more ratings it has."
+_CHASE: Final = (
+    "Every arm is rated once. While an arm keeps up with the leader, it is rated more and climbs; the others stay "
+    "where they are. The best also meet in a final, so an arm that does not keep up may climb too."
+)
+
+
 class _Collected(NamedTuple):
     """How the results came in."""
 
@@ -108,7 +115,9 @@ def study_page(study: Study, picture: Picture = lambda _: None) -> str:
         parts += [
             _answer(best, arms, "" if about else arms.columns(best.label), _measured(view, best, noise), told),
             _top(view, arms, noise),
-            _part("How it got there", _climbed(study, best)),
+            _part("How it got there", _climbed(study, best))
+            if study.has_boxes
+            else _part("The ladder", _ladder(study, arms, _writer(view, noise))),
             _part("The curves", _curves(view, history, collected)),
         ]
     parts.append(_part("How it was collected", _table(_facts(view, collected, about, arms))))
@@ -238,11 +247,30 @@ def _climbed(study: Study, best: Recommendation) -> str:
     story = study.why(best.label)
     said = climb(story, best, _UNIT)
     if not said:
-        why = "It has met no other arm in a box yet." if study.has_boxes else "This policy has no boxes to climb."
-        return f"<p>{why}</p>"
+        return "<p>It has met no other arm in a box yet.</p>"
     place = f"<p>It is {escape(story.place)}.</p>" if story.place else ""
     final = _FINAL if any(box.level is None for box in study.view().boxes) else ""
     return f"<p>{_BOXES}{final}</p>{said}{place}"
+
+
+def _ladder(study: Study, arms: _Arms, written: Callable[[float], str]) -> str:
+    """Return how many arms have how many ratings, those with the most on top, and the best of them."""
+    ladder = study.ladder(count=1)
+    rows = []
+    for rung in reversed(ladder):
+        for arm in rung.arms:
+            rated = f"{rung.fewest:,}" if rung.fewest == rung.most else f"{rung.fewest:,}–{rung.most:,}"
+            said = written(arm.mean) + (", the leader" if arm.standing == "leads" else "")
+            if rung.keep_up:
+                said += f"; {rung.keep_up:,} of these arms {'keeps' if rung.keep_up == 1 else 'keep'} up"
+            rows.append(
+                f'<tr{" class=first" if arm.standing == "leads" else ""}><td class="n">{rated}</td>'
+                f'<td class="n">{rung.size:,}</td><td>{_kept(cut(arms.text(arm.label), _LONGEST))} '
+                f'<span class="soft">{said}</span></td></tr>'
+            )
+    head = '<th scope="col" class=n>ratings</th><th scope="col" class=n>arms</th><th scope="col">the best of them</th>'
+    table = f"<table class=ladder><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    return f"<p>{_LADDER if ladder[0].keep_up is None else _CHASE}</p>{table}"
 
 
 def _curves(view: View, history: Sequence[Moment], collected: _Collected) -> str:

@@ -83,6 +83,7 @@ _TYPES: Final = {str: "string", int: "integer", float: "number", bool: "boolean"
 
 _BEST: Final = {"label": Label("Wrong floor."), "mean": 0.75, "pulls": 12, "level": Maybe(2)}
 _RIVAL: Final = {"label": Label("Wrong floor."), "mean": 0.75, "pulls": 12}
+_RUNG: Final = {"fewest": 12, "most": 17, "size": 3, "keep_up": Maybe(1)}
 _CHANCE: Final = {"probability": 0.98, "candidates": 40, "arms": Maybe(5000), "share": 0.01}
 _CARD: Final = {
     "key": "'Wrong floor.'",
@@ -342,8 +343,12 @@ REPLIES: Final[dict[tuple[str, str], tuple[str, Any]]] = {
         "The boxes.",
         {"boxes": [{"level": Maybe(0), "deferment": Maybe(0), "size": 2, "arms": [_RIVAL]}], "next": Maybe(100)},
     ),
+    ("get", f"{_ONE}/ladder"): (
+        "The rungs.",
+        {"ladder": [{**_RUNG, "arms": [{**_RIVAL, "standing": "leads"}]}], "next": Maybe(100)},
+    ),
     ("get", f"{_ONE}/grid"): (
-        "The boxes by level from the top, with the arms of the upper levels; the piles; the final.",
+        "The boxes by level from the top, with the arms of the upper levels; the piles; the final; or the ladder.",
         {
             "seq": 812,
             "arms": Maybe(300),
@@ -366,7 +371,7 @@ REPLIES: Final[dict[tuple[str, str], tuple[str, Any]]] = {
                 }
             ],
             "final": Maybe({"size": 14, "arms": [_CARD]}),
-            "best": [_CARD],
+            "ladder": [{**_RUNG, "arms": [{**_CARD, "standing": "leads"}]}],
         },
     ),
     ("get", f"{_ONE}/box"): ("A page of its arms.", {"size": 12, "first": 0, "arms": [_CARD]}),

@@ -1,4 +1,4 @@
-"""What the page of a study shows as it happens: the boxes, the answer, the curves. Each is bounded in size."""
+"""What the page of a study shows as it happens: boxes or ladder, answer, curves. Each is bounded in size."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -12,7 +12,7 @@ from boxthirding.find.summary import in_the_race
 from boxthirding.service.rating import seen
 from boxthirding.service.sizes import Cut, fitted
 from boxthirding.service.studies import Served
-from boxthirding.session import Box, Recommendation, Rival, Screening
+from boxthirding.session import Box, Climber, Recommendation, Rival, Rung, Screening
 from boxthirding.session.values import percent
 from boxthirding.study.pace import EDGES
 from boxthirding.types import Label
@@ -26,8 +26,8 @@ SEATS: Final = 6
 FINALISTS: Final = 12
 """Arms of the final that are shown."""
 
-PLAIN: Final = 100
-"""Arms that are shown where the policy has no boxes."""
+CLIMBERS: Final = 4
+"""Arms of a rung that are shown."""
 
 MOMENTS: Final = 300
 """Moments of the answer's history that are sent."""
@@ -45,23 +45,22 @@ class Card(NamedTuple):
     pulls: int
 
     @classmethod
-    def of(cls, arm: Rival | Recommendation) -> "Card":
-        """Return the card of an arm in a box, or on top."""
+    def of(cls, arm: Rival | Climber | Recommendation) -> "Card":
+        """Return the card of an arm in a box, on the ladder, or on top."""
         return cls(arm.label, arm.mean, arm.pulls)
 
 
 def grid(one: Served, opened: frozenset[int] = frozenset()) -> dict[str, Any]:
-    """Return the boxes: levels from the top, the upper ones and those opened with their arms; the piles; the final."""
+    """Return the boxes, levels from the top, the upper ones and those opened with their arms; or else the ladder."""
     study = one.study
     seq, view = study.seq, study.view()
     boxed = study.has_boxes
     found = study.boxes(count=_LOOKED_AT) if view.boxes else []
-    plain = [] if boxed else study.arms(0, PLAIN)
+    ladder = [] if boxed else study.ladder(count=CLIMBERS)
     looks = Looks(one)
     best = None if view.recommendation is None else key_of(view.recommendation.label)
 
     def made(short: Cut) -> dict[str, Any]:
-        dots = [Card(arm.label, arm.mean, arm.pulls) for arm in plain if arm.mean is not None and not arm.withdrawn]
         return {
             "seq": seq,
             "arms": view.arms,
@@ -75,7 +74,7 @@ def grid(one: Served, opened: frozenset[int] = frozenset()) -> dict[str, Any]:
             "answer": best,
             "levels": _levels(found, opened, looks, short),
             "final": _final(found, looks, short),
-            "best": [looks.card(dot, short) for dot in dots],
+            "ladder": [_rung(rung, looks, short) for rung in reversed(ladder)],
         }
 
     return fitted(made)
@@ -84,7 +83,15 @@ def grid(one: Served, opened: frozenset[int] = frozenset()) -> dict[str, Any]:
 def box(one: Served, level: int | str, deferment: int | None, first: int, count: int) -> dict[str, Any]:
     """Return a page of the arms of a box, of a pile (deferment None) or of the final."""
     wanted = one.study.boxes(level, first, count)
-    here = next((found for found in wanted if found.deferment == deferment), None)
+    return _page(one, next((found for found in wanted if found.deferment == deferment), None), first)
+
+
+def rung(one: Served, pulls: int, first: int, count: int) -> dict[str, Any]:
+    """Return a page of the arms of the rung of some pulls."""
+    return _page(one, next(iter(one.study.ladder(pulls, first, count)), None), first)
+
+
+def _page(one: Served, here: Box | Rung | None, first: int) -> dict[str, Any]:
     looks = Looks(one)
 
     def made(short: Cut) -> dict[str, Any]:
@@ -210,6 +217,11 @@ def _levels(found: Sequence[Box], opened: frozenset[int], looks: Looks, short: C
         is_upper = place < UPPER
         rows.append({"level": level, "upper": is_upper, "open": is_open, "pulls": pulls, "boxes": cells, "pile": piled})
     return rows
+
+
+def _rung(rung: Rung, looks: Looks, short: Cut) -> dict[str, Any]:
+    arms = [{**looks.card(Card.of(arm), short), "standing": arm.standing} for arm in rung.arms]
+    return {**rung._asdict(), "arms": arms}
 
 
 def _final(found: Sequence[Box], looks: Looks, short: Cut) -> dict[str, Any] | None:

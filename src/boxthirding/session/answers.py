@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Any, Final
 
+import numpy as np
+
 from boxthirding._checks import is_number, whole
 from boxthirding.errors import InvalidInput
 from boxthirding.policies.spec import shown
@@ -19,10 +21,12 @@ from boxthirding.session.values import (
     ArmSummary,
     Box,
     BoxSize,
+    Climber,
     Glance,
     Lineage,
     Recommendation,
     Rival,
+    Rung,
     Screening,
     Spread,
     Step,
@@ -226,6 +230,59 @@ def boxes(core: Core, level: int | str | None = None, first: int = 0, count: int
         for here, deferment, size in core.record.sizes(state)
         if level is None or level == (FINAL if here is None else here)
     ]
+
+
+def ladder(core: Core, pulls: int | None = None, first: int = 0, count: int = PAGE) -> list[Rung]:
+    """Return the rungs from the lowest to the highest that holds an arm, or the one of some pulls."""
+    whole("first", first, least=0)
+    whole("count", count, least=1)
+    if pulls is not None:
+        whole("pulls", pulls, least=1)
+    counts = np.array(core.ledger.counts, int)
+    counts[[arm for arm in core.withdrawn if arm < len(counts)]] = 0
+    tried = np.flatnonzero(counts)
+    if not len(tried):
+        return []
+    counts = counts[tried]
+    means = np.array(core.ledger.totals)[tried] / counts
+    kept = None if core.live is None else core.live.keeps_up()
+    keeps_up = np.zeros(len(tried), bool)
+    if kept is not None:
+        is_known = tried < len(kept)
+        keeps_up[is_known] = kept[tried[is_known]]
+    best = best_of(core)
+    starts = _starts(int(counts.max()))
+    rungs = np.searchsorted(starts, counts, "right") - 1
+    order = np.lexsort((-means, np.where(tried == best, 0, 2 - keeps_up), rungs))
+    ends = np.searchsorted(rungs[order], np.arange(len(starts) + 1))
+    found = []
+    for rung in range(int(rungs.min()), len(starts) - 1):
+        here = order[ends[rung] : ends[rung + 1]]
+        fewest, most = starts[rung], starts[rung + 1] - 1
+        if pulls is None or fewest <= pulls <= most:
+            arms = tuple(
+                Climber(
+                    core.labels.label(int(tried[place])),
+                    core.sign * float(means[place]) + 0.0,  # never -0
+                    int(counts[place]),
+                    "leads" if tried[place] == best else "keeps up" if keeps_up[place] else "",
+                )
+                for place in here[first : first + count]
+            )
+            found.append(Rung(fewest, most, len(here), None if kept is None else int(keeps_up[here].sum()), arms))
+    return found
+
+
+def _starts(most: int) -> list[int]:
+    """Return the fewest pulls of each rung, and of the one above that of `most`.
+
+    >>> _starts(12)
+    [1, 2, 3, 5, 8, 12, 18]
+    """
+    starts = [1]
+    while starts[-1] <= most:
+        starts.append(starts[-1] + -(-starts[-1] // 2))
+    return starts
 
 
 def why(core: Core, label: Label) -> Lineage:

@@ -12,6 +12,7 @@ from boxthirding.session.values import (
     Known,
     Lineage,
     Recommendation,
+    Rung,
     Screening,
     Ticket,
     View,
@@ -167,6 +168,21 @@ class AskTell(Protocol):
             Only those of this level. Default: all, from the lowest up, the final last.
         first, count : int, default 0 and 100
             Of each box, which page of its arms to return.
+
+        """
+
+    def ladder(self, pulls: int | None = None, first: int = 0, count: int = PAGE) -> list[Rung]:
+        """Return the arms that were tried by how many pulls they have, whatever the policy.
+
+        Rungs have 1, 2, 3-4, 5-7, 8-11, 12-17, … pulls, each half as many again as the one before: what an arm of
+        `chase` has after each time that it keeps up with the leader. Those between two that hold an arm are there too.
+
+        Parameters
+        ----------
+        pulls : int, optional
+            Only the rung of arms with as many pulls. Default: all, from the fewest pulls up.
+        first, count : int, default 0 and 100
+            Of each rung, which page of its arms to return.
 
         """
 

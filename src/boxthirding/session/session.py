@@ -24,6 +24,7 @@ from boxthirding.session.values import (
     Known,
     Lineage,
     Recommendation,
+    Rung,
     Screening,
     SetAside,
     Spread,
@@ -279,6 +280,10 @@ class Session(Plotted):
     def boxes(self, level: int | str | None = None, first: int = 0, count: int = PAGE) -> list[Box]:
         with self._lock:
             return answers.boxes(self._core, level, first, count)
+
+    def ladder(self, pulls: int | None = None, first: int = 0, count: int = PAGE) -> list[Rung]:
+        with self._lock:
+            return answers.ladder(self._core, pulls, first, count)
 
     def payload(self, label: Label) -> Any:
         with self._lock:

@@ -117,6 +117,29 @@ class Box(NamedTuple):
     arms: tuple[Rival, ...]
 
 
+class Climber(NamedTuple):
+    """An arm on the ladder."""
+
+    label: Label
+    mean: float
+    """Of all its results that count."""
+    pulls: int
+    standing: str
+    """leads, for the recommended arm; keeps up, for one that keeps up with it, if the policy is `chase`; else empty."""
+
+
+class Rung(NamedTuple):
+    """A page of the arms with `fewest` to `most` pulls: the recommended one, those that keep up, the best by mean."""
+
+    fewest: int
+    most: int
+    size: int
+    """How many arms stand on it."""
+    keep_up: int | None
+    """How many of them keep up with the leader, which is not counted; None, unless the policy is `chase`."""
+    arms: tuple[Climber, ...]
+
+
 class BoxSize(NamedTuple):
     """How many arms stand in a box."""
 

@@ -20,6 +20,7 @@ from boxthirding.session import (
     Lineage,
     Moment,
     Recommendation,
+    Rung,
     Screening,
     SetAside,
     Spread,
@@ -351,6 +352,9 @@ class Study(Plotted):
 
     def boxes(self, level: int | str | None = None, first: int = 0, count: int = PAGE) -> list[Box]:
         return self._transactions.look(lambda state: answers.boxes(state.core, level, first, count))
+
+    def ladder(self, pulls: int | None = None, first: int = 0, count: int = PAGE) -> list[Rung]:
+        return self._transactions.look(lambda state: answers.ladder(state.core, pulls, first, count))
 
     def payload(self, label: Label) -> Any:
         """Return what was given as an arm; its label, where nothing else was, or where only its digest is stored."""

@@ -79,6 +79,7 @@ class AskTellContract:
                 expect(_asked(ours, 60) == _asked(theirs, 60), f"{policy} hands out other tickets than in a session")
                 expect(ours.top(9) == theirs.top(9), f"{policy} ranks the arms otherwise than in a session")
                 expect(ours.boxes() == theirs.boxes(), f"{policy} has other boxes than in a session")
+                expect(ours.ladder() == theirs.ladder(), f"{policy} has another ladder than in a session")
                 expect(ours.screening(0.1) == theirs.screening(0.1), "the screening is not that of a session")
                 for label in range(30):
                     expect(ours.why(label) == theirs.why(label), f"the story of arm {label} is not that of a session")
@@ -135,6 +136,7 @@ class AskTellContract:
             (InvalidInput, lambda: study.arms(-1)),
             (InvalidInput, lambda: study.arms(order="worst")),
             (InvalidInput, lambda: study.boxes(-1)),
+            (InvalidInput, lambda: study.ladder(0)),
             (InvalidInput, lambda: study.screening(0.0)),
             (UnknownLabel, lambda: study.why("nobody")),
             (UnknownLabel, lambda: study.payload("nobody")),
@@ -387,7 +389,7 @@ class AskTellContract:
             study.tell(ticket, 0.5)
 
     def test_pages_cover_all_there_is(self) -> None:
-        """Of arms in any order, of arms that are searched for, and of boxes."""
+        """Of arms in any order, of arms that are searched for, of boxes and of rungs."""
         study = self._new([f"Arm {i}" for i in range(60)], policy="b3")
         _asked(study, 150)
         for order in ("best", "tried", "latest", "-pulls", "label"):
@@ -410,6 +412,9 @@ class AskTellContract:
                 for arm in page.arms
             ]
             expect([*box.arms] == pages_of_box, "the pages of a box are not the box")
+        for rung in study.ladder():
+            pages_of_rung = [study.ladder(rung.most, first, 2)[0].arms for first in range(0, rung.size, 2)]
+            expect(rung.arms == (*chain.from_iterable(pages_of_rung),), "the pages of a rung are not the rung")
 
     def test_a_glance_is_as_of_the_last_call(self) -> None:
         """After whatever call, it shows what a view does."""
@@ -504,7 +509,8 @@ def _everything(study: AskTell) -> list[Any]:
     view = study.view().as_dict()
     del view["per_minute"]
     stories = [study.why(arm.label) for arm in study.arms()]
-    return [view, study.glance(), study.arms(), study.boxes(), stories, [study.held(who) for who in _HOLDERS]]
+    drawn = [study.boxes(), study.ladder()]
+    return [view, study.glance(), study.arms(), drawn, stories, [study.held(who) for who in _HOLDERS]]
 
 
 def _refuse(error: type[BoxThirdingError], attempt: Callable[[], object], what: str) -> None:

@@ -1,4 +1,4 @@
-"""The boxes of a study as a drawing: a row for each level, the highest on top, no wider than the screen."""
+"""The boxes or the ladder of a study as a drawing: the highest on top, no wider than the screen."""
 
 from typing import TYPE_CHECKING
 
@@ -11,13 +11,14 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from boxthirding.session import Box
+    from boxthirding.session import Box, Rung
     from boxthirding.types import Label
 
 _LABEL, _FEWEST = 12, 4  # letters of a label that are shown, at most and at least
 _AROUND = 10  # columns of a box that are no labels
 SEATS = 3  # arms of a box that are shown
-_BESIDE = 24  # columns beside the boxes
+_STANDING = 11  # columns of "keeps up" and what separates arms
+_BESIDE = 24  # columns beside the boxes, or beside the arms of a rung
 
 
 def drawn(boxes: "Sequence[Box]", best: "Label | None", console: "Console") -> "Table":
@@ -43,6 +44,31 @@ def drawn(boxes: "Sequence[Box]", best: "Label | None", console: "Console") -> "
         last = max((deferment for deferment in here if deferment is not None), default=-1)
         row = _row([here.get(deferment) for deferment in range(last + 1)], names, width)
         table.add_row(str(level), row, f"{pile.size:,}" if pile else "")
+    return table
+
+
+def climbed(ladder: "Sequence[Rung]", console: "Console") -> "Table":
+    """Return the drawing of a ladder: a row for each rung, with the best of its arms."""
+    from rich.table import Table
+    from rich.text import Text
+
+    width = max(20, console.width - _BESIDE)
+    labels = [arm.label for rung in ladder for arm in rung.arms]
+    names = Names(labels, min(_LABEL, max(_FEWEST, width // SEATS - _STANDING)), dots_of(console))
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.show_header = True
+    for heading, justify in (("pulls", "right"), ("arms", "right"), ("the best of them", "left")):
+        table.add_column(Text(heading, "dim"), justify=justify, no_wrap=True)  # type: ignore[arg-type]  # one of the words that rich knows
+    for rung in reversed(ladder):
+        row = Text()
+        for place, arm in enumerate(rung.arms):
+            style = "bold green" if arm.standing == "leads" else "bold" if arm.standing else "default"
+            row.append(", " if place else "").append(f"{names.short(arm.label)} {arm.standing}".rstrip(), style)
+        keep_up = (rung.keep_up or 0) - sum(arm.standing == "keeps up" for arm in rung.arms)
+        if keep_up > 0:
+            row.append(f", {keep_up:,} more", "bold")
+        pulls = f"{rung.fewest:,}" if rung.fewest == rung.most else f"{rung.fewest:,}-{rung.most:,}"
+        table.add_row(pulls, f"{rung.size:,}" if rung.size else "", row)
     return table
 
 

@@ -1,4 +1,4 @@
-"""`boxthirding study show`: the boxes, the best arms and the screening chance of a study."""
+"""`boxthirding study show`: the boxes or the ladder, the best arms and the screening chance of a study."""
 
 import json
 from dataclasses import replace
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from boxthirding.session import Box, View
+    from boxthirding.session import Box, Rung, View
 
 _TOP = 5  # arms that are shown
 _HOLDERS = 5  # that are named
@@ -28,28 +28,30 @@ _NUMBERS = 36  # columns beside a label
 @click.option("--top", type=int, metavar="N", help=f"How many of the best arms to show.  [default: {_TOP}]")
 @json_option
 def show(*, url: str, name: str | None, top: int | None, as_json: bool) -> None:
-    """Show STUDY: its boxes, what it recommends now, and the chance that a good arm is still in the race."""
+    """Show STUDY: its boxes or ladder, what it recommends now, and the chance that a good arm is still in the race."""
     if top is not None:
         whole("--top", top, least=1)
     with reached(url, name) as study:
-        view, boxes = study.view(), study.boxes(count=SEATS)
+        view, boxes, ladder = study.view(), study.boxes(count=SEATS), study.ladder(count=SEATS)
         if top is not None:
             view = replace(view, top=tuple(study.top(top)))
     if as_json:
-        click.echo(json.dumps(_as_json(view, boxes)))
+        click.echo(json.dumps(_as_json(view, boxes, ladder)))
     else:
-        _print(replace(view, top=view.top[: _TOP if top is None else top]), boxes)
+        _print(replace(view, top=view.top[: _TOP if top is None else top]), boxes, ladder)
 
 
-def _as_json(view: "View", boxes: "Sequence[Box]") -> dict[str, Any]:
-    drawn = [{**box._asdict(), "arms": [arm._asdict() for arm in box.arms]} for box in boxes]
-    return {**view.as_dict(), "drawn": drawn}
+def _as_json(view: "View", boxes: "Sequence[Box]", ladder: "Sequence[Rung]") -> dict[str, Any]:
+    drawn, rungs = (
+        [{**one._asdict(), "arms": [arm._asdict() for arm in one.arms]} for one in many] for many in (boxes, ladder)
+    )
+    return {**view.as_dict(), "drawn": drawn, "ladder": rungs}
 
 
-def _print(view: "View", boxes: "Sequence[Box]") -> None:
+def _print(view: "View", boxes: "Sequence[Box]", ladder: "Sequence[Rung]") -> None:
     from rich.console import Console
 
-    from boxthirding.cli.study.boxes import drawn
+    from boxthirding.cli.study.boxes import climbed, drawn
     from boxthirding.find.words import aside_in_words
 
     console = Console(highlight=False, markup=False)
@@ -66,9 +68,8 @@ def _print(view: "View", boxes: "Sequence[Box]") -> None:
     if view.recommendation is None:
         console.print("No result yet." if view.spent == 0 else "No result counts: their holders are excluded.")
         return
-    if boxes:
-        console.print(drawn(boxes, view.recommendation.label, console))
-        console.print()
+    console.print(drawn(boxes, view.recommendation.label, console) if boxes else climbed(ladder, console))
+    console.print()
     _print_top(view, console)
     if view.screening is not None:
         console.print()
@@ -117,11 +118,12 @@ def _print_top(view: "View", console: "Console") -> None:
     table = Table.grid(padding=(0, 2, 0, 0))
     table.show_header = True
     table.add_column(Text("best arms", "dim"), no_wrap=True)
-    for heading in ("mean", "pulls", "level"):
+    has_levels = any(arm.level is not None for arm in top)
+    for heading in ("mean", "pulls", *(["level"] if has_levels else [])):
         table.add_column(Text(heading, "dim"), justify="right", no_wrap=True)
     write = writer(arm.mean for arm in top)
     for place, (label, mean, pulls, level) in enumerate(top):
-        cells = (write(mean), f"{pulls:,}", "" if level is None else str(level))
+        cells = [write(mean), f"{pulls:,}", *(["" if level is None else str(level)] if has_levels else [])]
         table.add_row(Text(names.short(label)), *cells, style="bold" if place == 0 else None)
     console.print(table)
     order = order_in_words((arm.mean for arm in top), view.direction)

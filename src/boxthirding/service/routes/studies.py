@@ -1,5 +1,6 @@
 """Studies: make, list, look at, describe, pause, resume, finish, delete."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -18,6 +19,7 @@ from boxthirding.service.rating import check_arms
 from boxthirding.service.sizes import fits, paged, part
 from boxthirding.service.studies import About, Served, check_about, check_policy
 from boxthirding.service.wire import AboutIn, OpenIn, PolicyIn, StudyIn
+from boxthirding.session import Box, Rung
 from boxthirding.study import Study
 
 router = APIRouter(route_class=GuardedRoute, tags=["studies"])
@@ -181,17 +183,22 @@ def boxes(
     too much, the lowest boxes come without arms: name their level.
     """
     wanted = int(level) if level is not None and level != "final" else level
-    found = served(request, name).study.boxes(wanted, first, count)
-    rows = [{**box._asdict(), "arms": [arm._asdict() for arm in box.arms]} for box in found]
-    while count > 1 and not fits(rows):
-        count //= 2
-        rows = [{**row, "arms": row["arms"][:count]} for row in rows]
-    for row in rows:  # from the lowest level up
-        if fits(rows):
-            break
-        row["arms"] = []
-    is_last = all(box.size <= first + count for box in found)
-    return reply({"boxes": rows, "next": None if is_last else first + count})
+    return reply(_shortened("boxes", served(request, name).study.boxes(wanted, first, count), first, count))
+
+
+@router.get("/studies/{name}/ladder", **needs(READER))
+def ladder(
+    request: Request,
+    name: str,
+    pulls: Annotated[int | None, Query(ge=1, le=2**53)] = None,
+    first: Annotated[int, Query(ge=0, le=2**53)] = 0,
+    count: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> Response:
+    """Return the arms by how many pulls they have: each rung, or the one of some pulls, with a page of its arms.
+
+    Pages are shortened as those of boxes are; where one arm of each rung is too much, the lowest come without arms.
+    """
+    return reply(_shortened("ladder", served(request, name).study.ladder(pulls, first, count), first, count))
 
 
 @router.get("/studies/{name}/screening", **needs(READER))
@@ -207,6 +214,20 @@ def screening(
 async def read_sheet(request: Request, rows: Annotated[int, Query(ge=1, le=1000)] = 20) -> Response:
     """Read a CSV file, the raw body: its columns and first rows. Nothing is kept."""
     return reply(sheets.shown(sheets.read(await request.body()), rows))
+
+
+def _shortened(name: str, found: Sequence[Box | Rung], first: int, count: int) -> dict[str, Any]:
+    """Return boxes or rungs with so many of their arms that the reply is not too large, and where the next begin."""
+    rows = [{**one._asdict(), "arms": [arm._asdict() for arm in one.arms]} for one in found]
+    while count > 1 and not fits(rows):
+        count //= 2
+        rows = [{**row, "arms": row["arms"][:count]} for row in rows]
+    for row in rows:  # from the lowest up
+        if fits(rows):
+            break
+        row["arms"] = []
+    is_last = all(one.size <= first + count for one in found)
+    return {name: rows, "next": None if is_last else first + count}
 
 
 def _row(request: Request, name: str, *, as_brief: bool) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-// The boxes of a study, as they move: levels upwards, deferments across, piles of the discarded, the final.
+// The arms of a study, as they move. Boxes: levels upwards, deferments across, piles of the discarded, the final. Where the
+// policy has no boxes, a ladder: the more ratings arms have, the higher they stand.
 
 import { API, call, element, studyPath, query } from "/static/api.js";
-import { chart, dots } from "/static/chart.js";
 import { boundsOn, colour, gradient, share, writer } from "/static/colours.js";
 import { ask, said } from "/static/dialogs.js";
 import { Kept, arrange, focusKept } from "/static/kept.js";
@@ -13,6 +13,8 @@ import { Tip } from "/static/tip.js";
 const CAPTION = "Three options meet in a box. The best is lifted and rated more, the middle one waits, the worst is dropped.";
 const FINAL = " A dropped arm can still win: those of the top five levels are in the final, and once every arm has been tried, all arms are.";
 const ANEW = " The number on a card is the mean of the ratings at its level; the answer and the table of arms have that of all ratings.";
+const LADDER = "The higher an arm stands, the more ratings it has.";
+const CHASE = "Every arm is rated once. While an arm keeps up with the leader, it is rated more and climbs; the others stay where they are. The best also meet in a final, so an arm that does not keep up may climb too.";
 const PAGE = 50;
 const MOVES = 3; // that are named
 
@@ -22,15 +24,12 @@ export function start(section, study) {
   const moves = element("p", { class: "quiet moves" });
   const board = element("div", { class: "board" });
   const tip = new Tip(section);
-  const plain = chart("Arms by ratings and mean", drawDots, "No ratings yet.");
-  plain.figure.hidden = true;
   const title = element("h2", { id: "boxes-title" }, "The boxes");
   section.replaceChildren(
     element("div", { class: "section-head" }, title, legend),
     caption,
     board,
     moves,
-    plain.figure,
   );
   const opened = new Set();
   const cards = new Kept(); // by place and key
@@ -59,25 +58,16 @@ export function start(section, study) {
   }
 
   function show(grid) {
-    const isPlain = !grid.boxed;
-    const isLowBetter = grid.direction === "minimize";
-    plain.figure.hidden = !isPlain;
-    board.hidden = isPlain;
-    named(isPlain ? "The race" : "The boxes");
-    caption.textContent = isPlain ? plainly(isLowBetter) : CAPTION + (grid.final ? FINAL : "") + (grid.anew ? ANEW : "");
-    const arms = [...grid.levels.flatMap((level) => level.boxes.flatMap((box) => box.arms)), ...(grid.final?.arms ?? []), ...grid.best];
-    const paint = painter(arms, isLowBetter);
-    if (isPlain) {
-      moves.textContent = "";
-      plain.show(grid.best.length ? { arms: grid.best, answer: grid.answer, paint } : null);
-      before = null;
-      return;
-    }
-    if (before !== null && grid.seq < before.seq) { // another study of the same name
+    named(grid.boxed ? "The boxes" : "The ladder");
+    caption.textContent = grid.boxed ? CAPTION + (grid.final ? FINAL : "") + (grid.anew ? ANEW : "") : climbing(grid);
+    const boxed = grid.levels.flatMap((level) => level.boxes.flatMap((box) => box.arms));
+    const arms = [...boxed, ...(grid.final?.arms ?? []), ...grid.ladder.flatMap((rung) => rung.arms)];
+    const paint = painter(arms, grid.direction === "minimize");
+    if (before !== null && (grid.seq < before.seq || grid.boxed !== before.boxed)) { // another study of the same name, or another policy
       moves.textContent = "";
       before = null;
     }
-    const moved = before === null ? [] : changes(before, grid);
+    const moved = before === null ? [] : grid.boxed ? changes(before, grid) : climbs(before, grid);
     const rects = motion.measure(cards);
     draw(grid, paint);
     tip.renew();
@@ -121,6 +111,7 @@ export function start(section, study) {
         grid.final && finalRow(grid, paint),
         grid.levels.length > 0 && headings(columns),
         grid.levels.map((level) => levelRow(level, columns, grid, paint)),
+        grid.ladder.map((rung) => rungRow(rung, grid, paint)),
         pool(grid),
       );
     });
@@ -167,7 +158,7 @@ export function start(section, study) {
     const made = part(
       `pile ${level}`,
       "button",
-      { type: "button", class: "pile", "data-pile": level, onclick: () => list(`Dropped at level ${count(level)}`, level, "pile") },
+      { type: "button", class: "pile", "data-pile": level, onclick: () => list(`Dropped at level ${count(level)}`, { level: String(level), deferment: "pile" }) },
       element("span", { class: "amount" }),
       element("span", { class: "pile-word" }, "dropped"),
     );
@@ -185,7 +176,7 @@ export function start(section, study) {
     const word = box.size > 0 && part(`word ${name}`, "span", { class: "box-word" }, waited);
     if (!open) return arrange(made, box.size > 0 && amount(name, box.size, waited), word);
     const seated = arrange(part(`seated ${name}`, "div", { class: "seated" }), box.arms.map((arm) => card(arm, "", grid, paint)));
-    return arrange(made, word, seated, more(name, box.size - box.arms.length, () => list(`Level ${count(level)}, ${waited}`, level, box.deferment)));
+    return arrange(made, word, seated, more(name, box.size - box.arms.length, () => list(`Level ${count(level)}, ${waited}`, { level: String(level), deferment: String(box.deferment) })));
   }
 
   function amount(name, size, waited) {
@@ -201,15 +192,36 @@ export function start(section, study) {
     return made;
   }
 
+  function rungRow(rung, grid, paint) {
+    const { fewest, size, arms, keep_up: keepUp } = rung;
+    const rated = ratings([rung.fewest, rung.most]);
+    const made = part(
+      `rung ${fewest}`,
+      "div",
+      { role: "group", "data-rung": fewest, "aria-label": rated },
+      element("strong", { class: "rung-name" }, rated),
+      element("button", { type: "button", class: "rung-size", onclick: () => list(rated, { pulls: String(fewest) }) }, element("span", { class: "amount" }), element("span", { class: "standing" })),
+      element("div", { class: "climbers" }),
+    );
+    made.className = size ? "rung" : "rung empty";
+    const [, head, cards] = made.children;
+    head.disabled = size === 0;
+    head.firstChild.textContent = size ? counted(size, "arm") : "no arm";
+    const leads = arms[0]?.standing === "leads";
+    head.lastChild.textContent = [leads && "★ the leader", keepUp > 0 && `▲ ${count(keepUp)} ${keepUp === 1 ? "keeps" : "keep"} up`].filter(Boolean).join(", ");
+    arrange(cards, arms.map((arm) => card(arm, "", grid, paint)));
+    return made;
+  }
+
   function finalRow(grid, paint) {
     const { size, arms } = grid.final;
     const row = part("final", "div", { class: "final", role: "group", "aria-label": "The final" }, element("div", { class: "level-name" }, element("strong", {}, "Final"), element("span", { class: "quiet" })), element("div", { class: "seats" }));
     row.querySelector(".quiet").textContent = size === 1 ? "1 arm so far, the answer" : `${count(size)} arms, the most certain first; they are rated in turn, and the answer is one of them`;
-    arrange(row.lastChild, arms.map((arm) => card(arm, "final:", grid, paint)), more("final", size - arms.length, () => list("The final", "final", 0)));
+    arrange(row.lastChild, arms.map((arm) => card(arm, "final:", grid, paint)), more("final", size - arms.length, () => list("The final", { level: "final" })));
     return row;
   }
 
-  function pool({ arms, tried, untried, levels }) {
+  function pool({ arms, tried, untried, levels, ladder, boxed }) {
     const made = part("pool", "div", { class: "pool", "data-pool": "" });
     if (untried === null) {
       made.replaceChildren(element("span", {}, element("strong", {}, "More arms come in as they are needed"), ` · ${count(tried)} tried`));
@@ -218,7 +230,7 @@ export function start(section, study) {
     const bar = element("span", { class: "pool-bar", "aria-hidden": "true" }, element("span", {}));
     bar.firstChild.style.width = `${arms ? (100 * (arms - untried)) / arms : 0}%`;
     const text = untried ? `${count(untried)} of ${counted(arms, "arm")}, not tried yet` : `none, as all ${counted(arms, "arm")} were tried`;
-    const hint = levels.length === 0 ? " The first ratings put arms into the boxes." : "";
+    const hint = levels.length + ladder.length === 0 ? ` The first ratings put arms ${boxed ? "into the boxes" : "on the ladder"}.` : "";
     made.replaceChildren(element("span", {}, element("strong", {}, "Waiting outside"), `: ${text}.${hint}`), bar);
     return made;
   }
@@ -228,14 +240,17 @@ export function start(section, study) {
     const name = place + arm.key;
     const one = cards.of(name, () => {
       const made = element("button", { type: "button", class: "arm", "data-place": name, tabindex: "-1" }, thumb(arm), element("span", { class: "value" }), element("span", { class: "words" }));
-      tip.attach(made, () => tipOf(made.arm, made.isAnswer, written));
+      tip.attach(made, () => [face(made.arm), element("span", { class: "quiet" }, made.told)]);
       return made;
     });
     one.arm = arm;
     one.isAnswer = arm.key === grid.answer;
+    const keepsUp = arm.standing === "keeps up";
     one.classList.toggle("is-answer", one.isAnswer);
-    one.setAttribute("aria-label", `${arm.text}: mean ${written(arm.mean)}, ${counted(arm.pulls, "rating")}${one.isAnswer ? ", the answer now" : ""}`);
-    one.querySelector(".value").textContent = (one.isAnswer ? "★ " : "") + written(arm.mean);
+    one.classList.toggle("keeps-up", keepsUp);
+    one.told = `mean ${written(arm.mean)}, ${counted(arm.pulls, "rating")}${one.isAnswer ? ", the answer now" : keepsUp ? ", keeps up with the leader" : ""}`;
+    one.setAttribute("aria-label", `${arm.text}: ${one.told}`);
+    one.querySelector(".value").textContent = (one.isAnswer ? "★ " : keepsUp ? "▲ " : "") + written(arm.mean);
     one.lastChild.textContent = arm.text;
     const { paint: background, ink } = paint(arm.mean);
     one.style.background = background;
@@ -267,15 +282,15 @@ export function start(section, study) {
     look();
   }
 
-  /** Show the arms of a box or pile in a dialog, by pages. */
-  function list(title, level, deferment) {
+  /** Show the arms of a box, pile or rung in a dialog, by pages. */
+  function list(title, which) {
     const rows = element("ol", { class: "members" });
     const more = element("button", { type: "button" }, "Show more");
     let first = 0;
     async function next() {
       more.disabled = true;
       try {
-        const page = await call("GET", `${studyPath(study.name)}/box${query({ level: String(level), deferment: String(deferment), first: String(first), count: String(PAGE) })}`);
+        const page = await call("GET", `${studyPath(study.name)}/box${query({ ...which, first: String(first), count: String(PAGE) })}`);
         first += page.arms.length;
         rows.append(...page.arms.map((arm) => element("li", {}, face(arm), element("span", { class: "quiet" }, `mean ${mean(arm.mean)}, ${counted(arm.pulls, "rating")}`))));
         more.hidden = first >= page.size || page.arms.length === 0;
@@ -292,8 +307,11 @@ export function start(section, study) {
   return follow(section, study, look, 0);
 }
 
-function plainly(isLowBetter) {
-  return `This policy has no boxes. Each dot is an arm: the further right, the more often it was rated; the ${isLowBetter ? "lower" : "higher"}, the better its mean.`;
+/** What there is to see on a ladder. */
+function climbing({ ladder, untried }) {
+  if (!ladder.length || ladder[0].keep_up === null) return LADDER;
+  if (untried === 0) return `${LADDER} Every arm has been tried, so all are in the final: those that could still be the best are rated in turn.`;
+  return CHASE;
 }
 
 function waitedText(deferment) {
@@ -322,10 +340,6 @@ function thumb(arm) {
 
 function face(arm) {
   return element("span", { class: "face" }, thumb(arm), arm.text);
-}
-
-function tipOf(arm, isAnswer, written) {
-  return [face(arm), element("span", { class: "quiet" }, `mean ${written(arm.mean)}, ${counted(arm.pulls, "rating")}${isAnswer ? ", the answer now" : ""}`)];
 }
 
 /** Where each arm of the open levels stands, by its key; `text` is that of an arm with a card. */
@@ -365,21 +379,24 @@ function changes(before, after) {
   return found;
 }
 
-function inWords({ kind, text, level }) {
+/** Which arms have climbed between two ladders, as far as both show them, and whether another one leads now. */
+function climbs(before, after) {
+  const was = new Map(before.ladder.flatMap((rung) => rung.arms.map(({ key }) => [key, rung.fewest])));
+  const found = [];
+  for (const rung of after.ladder) {
+    for (const { key, text } of rung.arms) {
+      if (key === after.answer && before.answer !== null && key !== before.answer) found.push({ key, kind: "leads", text });
+      else if (was.get(key) < rung.fewest) found.push({ key, kind: "climbed", text, rated: ratings([rung.fewest, rung.most]) });
+    }
+  }
+  return found;
+}
+
+function inWords({ kind, text, level, rated }) {
   const name = `“${text.length > 50 ? `${text.slice(0, 49)}…` : text}”`;
+  if (kind === "leads") return `${name} leads now`;
+  if (kind === "climbed") return `${name} has climbed to ${rated}`;
   if (kind === "lifted") return `${name} was lifted to level ${count(level)}`;
   if (kind === "shifted") return `${name} waits at level ${count(level)}`;
   return `${name} was dropped at level ${count(level)}`;
-}
-
-function drawDots({ arms, answer, paint }, width) {
-  const points = arms.map((arm) => ({
-    x: arm.pulls,
-    y: arm.mean,
-    paint: paint(arm.mean).paint,
-    isBest: arm.key === answer,
-    label: `${arm.text}: mean ${mean(arm.mean)}, ${counted(arm.pulls, "rating")}`,
-  }));
-  const [best] = arms;
-  return { parts: dots({ points, width, xName: "ratings of the arm" }), summary: `The best ${counted(arms.length, "arm")} so far; first is “${best.text}” with mean ${mean(best.mean)}.` };
 }

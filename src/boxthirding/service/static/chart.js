@@ -1,4 +1,4 @@
-// Small charts as SVG: lines, bars, dots and intervals. Each is drawn for the width that it has, in the colours of the theme, and has a
+// Small charts as SVG: lines, bars and intervals. Each is drawn for the width that it has, in the colours of the theme, and has a
 // text that says what it shows.
 
 import { element, svg } from "/static/api.js";
@@ -56,16 +56,15 @@ export function chart(title, draw, empty) {
 }
 
 /** Return axes: scales for both directions, and their grid and ticks. */
-function axes({ xs, ys, width, xName, yText = null, xText = count, isLog = false }) {
+function axes({ xs, ys, width, xName, yText = null, xText = count }) {
   const yTicks = ticks(ys, 4, yText === count ? 1 : 0);
   yText ??= writer([0, yTicks[1] - yTicks[0]], 1);
   const left = 12 + LETTER * Math.max(...yTicks.map((tick) => yText(tick).length));
-  const along = isLog ? Math.log10 : (value) => value;
-  const [first, last] = xs.map(along);
-  const x = (value) => left + (last > first ? ((along(value) - first) / (last - first)) * (width - left - RIGHT) : 0);
+  const [first, last] = xs;
+  const x = (value) => left + (last > first ? ((value - first) / (last - first)) * (width - left - RIGHT) : 0);
   const y = (value) => HEIGHT - BOTTOM - ((value - ys[0]) / (ys[1] - ys[0])) * (HEIGHT - BOTTOM - TOP);
   const most = Math.max(2, Math.floor((width - left) / (LETTER * (xText(xs[1]).length + 3))));
-  const xTicks = isLog ? powers(xs, most) : ticks(xs, Math.min(6, most), xText === count ? 1 : 0).filter((tick) => tick >= xs[0] && tick <= xs[1]);
+  const xTicks = ticks(xs, Math.min(6, most), xText === count ? 1 : 0).filter((tick) => tick >= xs[0] && tick <= xs[1]);
   const parts = [
     yTicks.map((tick) => [
       svg("line", { class: "gridline", x1: left, x2: width - RIGHT, y1: y(tick), y2: y(tick) }),
@@ -88,18 +87,6 @@ function ticks([low, high], about, least = 0) {
   const found = [];
   for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; k += 1) found.push(Number((k * step).toPrecision(12)));
   return found;
-}
-
-/** Round numbers of a range on a logarithmic scale; whole ones of a short range. */
-function powers([low, high], most) {
-  if (high < 4 * low) return ticks([low, high], Math.min(5, most), 1);
-  const found = [];
-  for (let power = 10 ** Math.floor(Math.log10(low)); power <= high; power *= 10) {
-    for (const times of [1, 2, 5]) {
-      if (times * power >= low && times * power <= high) found.push(times * power);
-    }
-  }
-  return found.length <= most ? found : found.filter((value) => Number.isInteger(Math.log10(value))).slice(0, most);
 }
 
 /** A line through points { x, y }: in steps, or straight, between the bounds `ys` if given; points with a `mark` get a dot, with that text. */
@@ -146,18 +133,6 @@ export function bars({ rows, width, xName }) {
     return svg("text", { x: at, y: HEIGHT - BOTTOM + 18, "text-anchor": "middle" }, row.text);
   });
   return [...plane.parts, ...drawn, ...texts.filter((text) => text !== null)];
-}
-
-/** Dots { x, y, paint, label, isBest }, x on a logarithmic scale of whole numbers. */
-export function dots({ points, width, xName }) {
-  const most = Math.max(2, ...points.map((point) => point.x));
-  const plane = axes({ xs: [Math.min(...points.map((point) => point.x), most / 2), most], ys: bounds(points.map((point) => point.y)), width, xName, isLog: true });
-  const drawn = points.map((point) => {
-    const dot = svg("circle", { class: point.isBest ? "dot best" : "dot", cx: plane.x(point.x), cy: plane.y(point.y), r: point.isBest ? 7 : 5 }, svg("title", {}, point.label));
-    dot.style.fill = point.paint;
-    return dot;
-  });
-  return [...plane.parts, ...drawn.reverse()];
 }
 
 /** A small picture of a mean and its interval on a range that rows share; null where there is no interval. */
