@@ -340,7 +340,7 @@ class RemoteStudy(AskTell):
             start, left = page["next"], left - len(page["arms"])
         return found
 
-    def boxes(self, level: int | str | None = None, first: int = 0, count: int = PAGE) -> list[Box]:
+    def boxes(self, level: int | None = None, first: int = 0, count: int = PAGE) -> list[Box]:
         return [values.box(row) for row in self._by_pages("boxes", ("level", "deferment"), first, count, level=level)]
 
     def ladder(self, pulls: int | None = None, first: int = 0, count: int = PAGE) -> list[Rung]:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from boxthirding._text import apart, counted
+from boxthirding._text import apart
 from boxthirding.errors import InvalidInput, MissingExtra
 from boxthirding.figures.style import COLOURS, GREY, pale, plain
 
@@ -97,7 +97,7 @@ def draw_arms(axes: "Axes", arms: Sequence[Point], best: str) -> None:
     plain(axes)
 
 
-def draw_boxes(axes: "Axes", cells: Sequence[Cell], final: int | None, level: int | None) -> None:
+def draw_boxes(axes: "Axes", cells: Sequence[Cell], level: int | None) -> None:
     """Draw how many arms stand in each box: a row for each level, a column for each time that they have waited."""
     from matplotlib.patches import Rectangle
 
@@ -118,8 +118,6 @@ def draw_boxes(axes: "Axes", cells: Sequence[Cell], final: int | None, level: in
     axes.set_yticks(range(rows), [f"★ {row}" if row == level else str(row) for row in range(rows)])
     axes.set_xlabel("waited at their level")
     axes.set_ylabel("level" if level is None else "level (★ of the best arm)")
-    if final is not None:
-        axes.set_title(f"Final: {counted(final, 'arm')}", loc="left", fontsize=11, color=GREY)
     plain(axes)
     axes.grid(visible=False)
 

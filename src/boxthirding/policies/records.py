@@ -32,12 +32,11 @@ class Meeting(NamedTuple):
 
 
 class Size(NamedTuple):
-    """How many arms stand in a box, on the pile of a level or in the final."""
+    """How many arms stand in a box, or on the pile of a level."""
 
-    level: int | None
-    """None is the final."""
+    level: int
     deferment: int | None
-    """None is the pile: what was discarded at the level; or the final."""
+    """None is the pile: what was discarded at the level."""
     arms: int
 
 
@@ -65,7 +64,7 @@ class Record(Protocol):
     def sizes(self, state: Any) -> list[Size]:
         """Return the boxes and piles that hold an arm, from the lowest level up."""
 
-    def contents(self, state: Any, level: int | None, deferment: int | None, first: int, count: int) -> list[Arm]:
+    def contents(self, state: Any, level: int, deferment: int | None, first: int, count: int) -> list[Arm]:
         """Return `count` arms of a box, or of what else `sizes` names, from the one at place `first` on."""
 
     def save(self) -> dict[str, NDArray[Any]]:
@@ -111,7 +110,7 @@ class PlainRecord:
         """Return nothing."""
         return []
 
-    def contents(self, state: Any, level: int | None, deferment: int | None, first: int, count: int) -> list[Arm]:  # noqa: ARG002
+    def contents(self, state: Any, level: int, deferment: int | None, first: int, count: int) -> list[Arm]:  # noqa: ARG002
         """Return nothing."""
         return []
 
@@ -245,9 +244,9 @@ class BoxRecord:
             found.append(Size(level, None if deferment == PILE else deferment, int(state.size[box])))
         return found
 
-    def contents(self, state: State, level: int | None, deferment: int | None, first: int, count: int) -> list[Arm]:
+    def contents(self, state: State, level: int, deferment: int | None, first: int, count: int) -> list[Arm]:
         """Follow a box's list of arms, earliest entry first."""
-        if level is None or level * WIDTH >= len(state.first):
+        if level * WIDTH >= len(state.first):
             return []
         box = level * WIDTH + (PILE if deferment is None else deferment)
         return [self._arm(state, number) for number in islice(_standing_in(state, box), first, first + count)]

@@ -39,10 +39,6 @@ _LATEST: Final = 253402300799  # seconds: the year 9999, beyond which no calenda
 _BOXES: Final = (
     "Three options meet in a box. The best is lifted and rated more, the middle one waits, the worst is dropped."
 )
-_FINAL: Final = (
-    " A dropped arm can still win: those of the top five levels are in the final, and once every arm has been tried, "
-    "all arms are."
-)
 
 
 _LADDER: Final = "The higher an arm stands, the more ratings it has."
@@ -249,8 +245,7 @@ def _climbed(study: Study, best: Recommendation) -> str:
     if not said:
         return "<p>It has met no other arm in a box yet.</p>"
     place = f"<p>It is {escape(story.place)}.</p>" if story.place else ""
-    final = _FINAL if any(box.level is None for box in study.view().boxes) else ""
-    return f"<p>{_BOXES}{final}</p>{said}{place}"
+    return f"<p>{_BOXES}</p>{said}{place}"
 
 
 def _ladder(study: Study, arms: _Arms, written: Callable[[float], str]) -> str:

@@ -348,7 +348,7 @@ REPLIES: Final[dict[tuple[str, str], tuple[str, Any]]] = {
         {"ladder": [{**_RUNG, "arms": [{**_RIVAL, "standing": "leads"}]}], "next": Maybe(100)},
     ),
     ("get", f"{_ONE}/grid"): (
-        "The boxes by level from the top, with the arms of the upper levels; the piles; the final; or the ladder.",
+        "The boxes by level from the top, with the arms of the upper levels; the piles; or the ladder.",
         {
             "seq": 812,
             "arms": Maybe(300),
@@ -370,7 +370,6 @@ REPLIES: Final[dict[tuple[str, str], tuple[str, Any]]] = {
                     "pile": 12,
                 }
             ],
-            "final": Maybe({"size": 14, "arms": [_CARD]}),
             "ladder": [{**_RUNG, "arms": [{**_CARD, "standing": "leads"}]}],
         },
     ),

@@ -23,9 +23,6 @@ UPPER: Final = 4
 SEATS: Final = 6
 """Arms of a box that are shown; there are seldom more than three."""
 
-FINALISTS: Final = 12
-"""Arms of the final that are shown."""
-
 CLIMBERS: Final = 4
 """Arms of a rung that are shown."""
 
@@ -73,15 +70,14 @@ def grid(one: Served, opened: frozenset[int] = frozenset()) -> dict[str, Any]:
             "anew": boxed and study.policy.forgets,
             "answer": best,
             "levels": _levels(found, opened, looks, short),
-            "final": _final(found, looks, short),
             "ladder": [_rung(rung, looks, short) for rung in reversed(ladder)],
         }
 
     return fitted(made)
 
 
-def box(one: Served, level: int | str, deferment: int | None, first: int, count: int) -> dict[str, Any]:
-    """Return a page of the arms of a box, of a pile (deferment None) or of the final."""
+def box(one: Served, level: int, deferment: int | None, first: int, count: int) -> dict[str, Any]:
+    """Return a page of the arms of a box, or of a pile (deferment None)."""
     wanted = one.study.boxes(level, first, count)
     return _page(one, next((found for found in wanted if found.deferment == deferment), None), first)
 
@@ -222,13 +218,6 @@ def _levels(found: Sequence[Box], opened: frozenset[int], looks: Looks, short: C
 def _rung(rung: Rung, looks: Looks, short: Cut) -> dict[str, Any]:
     arms = [{**looks.card(Card.of(arm), short), "standing": arm.standing} for arm in rung.arms]
     return {**rung._asdict(), "arms": arms}
-
-
-def _final(found: Sequence[Box], looks: Looks, short: Cut) -> dict[str, Any] | None:
-    final = next((one for one in found if one.level is None), None)
-    if final is None:
-        return None
-    return {"size": final.size, "arms": [looks.card(Card.of(arm), short) for arm in final.arms[:FINALISTS]]}
 
 
 def _pulls(pulls: Iterable[int]) -> list[int] | None:

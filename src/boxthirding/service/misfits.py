@@ -17,7 +17,6 @@ _PATTERNS: Final[Mapping[str, str]] = {
     r"^[^/\x00-\x1f\x7f]+$": "text in one line without a slash",
     r"^(https://\S+)?$": "an address that begins with https://",
     r"^[0-9a-f]{32}$": "the id of an uploaded picture",
-    r"^(final|\d{1,4})$": "the number of a level, or final",
     r"^(\d{1,4}(,\d{1,4}){0,99})?$": "numbers of levels with commas between them",
     r"^(pile|\d{1,2})$": "how often arms have waited, or pile",
     r"^find_best-[0-9]{1,20}$": "the name of a worker, such as find_best-271828",

@@ -40,9 +40,6 @@ TOP: Final = 10
 GOOD: Final = 0.01
 """The share of arms that a view's screening speaks of."""
 
-FINAL: Final = "final"
-"""The final's level in `boxes`."""
-
 ORDERS: Final = ("best", "tried", "latest", "given")
 COLUMNS: Final = ("mean", "pulls", "level", "label")
 """What arms are sorted by in `arms`: the smallest first, with a minus (-pulls) the largest."""
@@ -208,13 +205,13 @@ def results(core: Core, label: Label, first: int, count: int) -> list[ArmResult]
     ]
 
 
-def boxes(core: Core, level: int | str | None = None, first: int = 0, count: int = PAGE) -> list[Box]:
+def boxes(core: Core, level: int | None = None, first: int = 0, count: int = PAGE) -> list[Box]:
     """Return the boxes and piles of a level, or of all levels from the lowest up, each with a page of its arms."""
     whole("first", first, least=0)
     whole("count", count, least=1)
     if core.live is None:
         return []
-    if level is not None and level != FINAL:
+    if level is not None:
         level = whole("level", level, least=0)
     state = core.live.arrays
     return [
@@ -228,7 +225,7 @@ def boxes(core: Core, level: int | str | None = None, first: int = 0, count: int
             ),
         )
         for here, deferment, size in core.record.sizes(state)
-        if level is None or level == (FINAL if here is None else here)
+        if level is None or level == here
     ]
 
 

@@ -73,6 +73,5 @@ def _draw_arms(study: AskTell, view: View, axes: "Axes") -> None:
 
 
 def _draw_boxes(view: View, axes: "Axes") -> None:
-    final = next((box.arms for box in view.boxes if box.level is None), None)
-    cells = [live.Cell(box.level, box.deferment, box.arms) for box in view.boxes if box.level is not None]
-    live.draw_boxes(axes, cells, final, None if view.recommendation is None else view.recommendation.level)
+    cells = [live.Cell(box.level, box.deferment, box.arms) for box in view.boxes]
+    live.draw_boxes(axes, cells, None if view.recommendation is None else view.recommendation.level)

@@ -159,13 +159,13 @@ class AskTell(Protocol):
 
         """
 
-    def boxes(self, level: int | str | None = None, first: int = 0, count: int = PAGE) -> list[Box]:
+    def boxes(self, level: int | None = None, first: int = 0, count: int = PAGE) -> list[Box]:
         """Return the boxes and piles that hold an arm; none, if the policy has no boxes.
 
         Parameters
         ----------
-        level : int or "final", optional
-            Only those of this level. Default: all, from the lowest up, the final last.
+        level : int, optional
+            Only those of this level. Default: all, from the lowest up.
         first, count : int, default 0 and 100
             Of each box, which page of its arms to return.
 

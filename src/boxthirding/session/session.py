@@ -277,7 +277,7 @@ class Session(Plotted):
         with self._lock:
             return answers.arms(self._core, first, count, order, search)
 
-    def boxes(self, level: int | str | None = None, first: int = 0, count: int = PAGE) -> list[Box]:
+    def boxes(self, level: int | None = None, first: int = 0, count: int = PAGE) -> list[Box]:
         with self._lock:
             return answers.boxes(self._core, level, first, count)
 

@@ -108,10 +108,9 @@ class Step(NamedTuple):
 class Box(NamedTuple):
     """A page of the arms that stand in a box now, in the order in which they came, with the means they compete with."""
 
-    level: int | None
-    """None for the final, whose arms stand in their boxes too."""
+    level: int
     deferment: int | None
-    """How often its arms were shifted at this level; None for the pile of those discarded there, and for the final."""
+    """How often its arms were shifted at this level; None for the pile of those discarded there."""
     size: int
     """How many arms stand in it."""
     arms: tuple[Rival, ...]
@@ -143,7 +142,7 @@ class Rung(NamedTuple):
 class BoxSize(NamedTuple):
     """How many arms stand in a box."""
 
-    level: int | None
+    level: int
     deferment: int | None
     arms: int
 
@@ -278,7 +277,7 @@ class View:
     top: tuple[Recommendation, ...]
     """The ten best arms."""
     boxes: tuple[BoxSize, ...]
-    """From the lowest level up, the final last; none where the policy has no boxes."""
+    """From the lowest level up; none where the policy has no boxes."""
     screening: Screening | None
     """For the best 1 % of all arms; None where known results have put some arms first."""
     per_minute: float | None

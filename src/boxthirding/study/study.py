@@ -350,7 +350,7 @@ class Study(Plotted):
         """Return a page of the results of an arm, the latest first, excluded ones too."""
         return self._transactions.look(lambda state: answers.results(state.core, label, first, count))
 
-    def boxes(self, level: int | str | None = None, first: int = 0, count: int = PAGE) -> list[Box]:
+    def boxes(self, level: int | None = None, first: int = 0, count: int = PAGE) -> list[Box]:
         return self._transactions.look(lambda state: answers.boxes(state.core, level, first, count))
 
     def ladder(self, pulls: int | None = None, first: int = 0, count: int = PAGE) -> list[Rung]:

@@ -403,11 +403,10 @@ class AskTellContract:
         expect(found == [arm for arm in best if str(arm.label).startswith("Arm 1")], "a search finds other arms")
         for box in study.boxes():
             expect(len(box.arms) == min(box.size, 100), "a box does not hold as many arms as it says")
-            level = "final" if box.level is None else box.level
             pages_of_box = [
                 arm
                 for first in range(0, box.size, 2)
-                for page in study.boxes(level, first, 2)
+                for page in study.boxes(box.level, first, 2)
                 if (page.level, page.deferment) == (box.level, box.deferment)
                 for arm in page.arms
             ]

@@ -34,11 +34,7 @@ def drawn(boxes: "Sequence[Box]", best: "Label | None", console: "Console") -> "
     table.show_header = True
     for heading, justify in (("level", "right"), ("boxes", "left"), ("dropped", "right")):
         table.add_column(Text(heading, "dim"), justify=justify, no_wrap=True)  # type: ignore[arg-type]  # one of the words that rich knows
-    final = next((box for box in boxes if box.level is None), None)
-    if final is not None:
-        table.add_row("final", _row([final], names, width), "")
-    levels = {box.level for box in boxes if box.level is not None}
-    for level in range(max(levels, default=-1), -1, -1):
+    for level in range(max((box.level for box in boxes), default=-1), -1, -1):
         here = {box.deferment: box for box in boxes if box.level == level}
         pile = here.pop(None, None)
         last = max((deferment for deferment in here if deferment is not None), default=-1)

@@ -23,7 +23,7 @@ def grid(
         Query(alias="open", pattern=r"^(\d{1,4}(,\d{1,4}){0,99})?$", description="Lower levels to show, such as 2,1."),
     ] = "",
 ) -> Response:
-    """Return the boxes by level from the top, with the arms of the upper levels; piles of the discarded; the final.
+    """Return the boxes by level from the top, with the arms of the upper levels; piles of the discarded.
 
     Where the policy has no boxes, it is the ladder instead: arms by how many pulls they have, the most on top.
     """
@@ -34,22 +34,21 @@ def grid(
 def box(
     request: Request,
     name: str,
-    level: Annotated[str | None, Query(pattern=r"^(final|\d{1,4})$")] = None,
-    deferment: Annotated[str, Query(pattern=r"^(pile|\d{1,2})$", description="Ignored for the final.")] = "0",
+    level: Annotated[int | None, Query(ge=0, le=9_999)] = None,
+    deferment: Annotated[str, Query(pattern=r"^(pile|\d{1,2})$")] = "0",
     pulls: Annotated[
         int | None, Query(ge=1, le=2**53, description="In place of a level: the rung with these pulls.")
     ] = None,
     first: Annotated[int, Query(ge=0, le=2**53)] = 0,
     count: Annotated[int, Query(ge=1, le=100)] = 50,
 ) -> Response:
-    """Return a page of the arms of a box, of the pile of a level, of the final, or of a rung of the ladder."""
+    """Return a page of the arms of a box, of the pile of a level, or of a rung of the ladder."""
     if level is None and pulls is not None:
         return reply(live.rung(served(request, name), pulls, first, count))
     if level is None or pulls is not None:
         raise Refusal(422, "a box has a level, and a rung of the ladder has pulls", "give one of level and pulls")
-    of_final = level == "final"
-    shifted = None if of_final or deferment == "pile" else int(deferment)
-    return reply(live.box(served(request, name), level if of_final else int(level), shifted, first, count))
+    shifted = None if deferment == "pile" else int(deferment)
+    return reply(live.box(served(request, name), level, shifted, first, count))
 
 
 @router.get("/studies/{name}/answer", **needs(READER))

@@ -173,7 +173,7 @@ def top_arms(
 def boxes(
     request: Request,
     name: str,
-    level: Annotated[str | None, Query(pattern=r"^(final|\d{1,4})$")] = None,
+    level: Annotated[int | None, Query(ge=0, le=9_999)] = None,
     first: Annotated[int, Query(ge=0, le=2**53)] = 0,
     count: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> Response:
@@ -182,8 +182,7 @@ def boxes(
     Pages are shortened until the reply has at most 300 kB; `next` is where the next begin. Where one arm of each box is
     too much, the lowest boxes come without arms: name their level.
     """
-    wanted = int(level) if level is not None and level != "final" else level
-    return reply(_shortened("boxes", served(request, name).study.boxes(wanted, first, count), first, count))
+    return reply(_shortened("boxes", served(request, name).study.boxes(level, first, count), first, count))
 
 
 @router.get("/studies/{name}/ladder", **needs(READER))

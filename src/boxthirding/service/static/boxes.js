@@ -1,4 +1,4 @@
-// The arms of a study, as they move. Boxes: levels upwards, deferments across, piles of the discarded, the final. Where the
+// The arms of a study, as they move. Boxes: levels upwards, deferments across, piles of the discarded. Where the
 // policy has no boxes, a ladder: the more ratings arms have, the higher they stand.
 
 import { API, call, element, studyPath, query } from "/static/api.js";
@@ -11,7 +11,6 @@ import { follow } from "/static/tables.js";
 import { Tip } from "/static/tip.js";
 
 const CAPTION = "Three options meet in a box. The best is lifted and rated more, the middle one waits, the worst is dropped.";
-const FINAL = " A dropped arm can still win: those of the top five levels are in the final, and once every arm has been tried, all arms are.";
 const ANEW = " The number on a card is the mean of the ratings at its level; the answer and the table of arms have that of all ratings.";
 const LADDER = "The higher an arm stands, the more ratings it has.";
 const CHASE = "Every arm is rated once. While an arm keeps up with the leader, it is rated more and climbs; the others stay where they are. The best also meet in a final, so an arm that does not keep up may climb too.";
@@ -59,9 +58,9 @@ export function start(section, study) {
 
   function show(grid) {
     named(grid.boxed ? "The boxes" : "The ladder");
-    caption.textContent = grid.boxed ? CAPTION + (grid.final ? FINAL : "") + (grid.anew ? ANEW : "") : climbing(grid);
+    caption.textContent = grid.boxed ? CAPTION + (grid.anew ? ANEW : "") : climbing(grid);
     const boxed = grid.levels.flatMap((level) => level.boxes.flatMap((box) => box.arms));
-    const arms = [...boxed, ...(grid.final?.arms ?? []), ...grid.ladder.flatMap((rung) => rung.arms)];
+    const arms = [...boxed, ...grid.ladder.flatMap((rung) => rung.arms)];
     const paint = painter(arms, grid.direction === "minimize");
     if (before !== null && (grid.seq < before.seq || grid.boxed !== before.boxed)) { // another study of the same name, or another policy
       moves.textContent = "";
@@ -108,7 +107,6 @@ export function start(section, study) {
     focusKept(board, () => {
       arrange(
         board,
-        grid.final && finalRow(grid, paint),
         grid.levels.length > 0 && headings(columns),
         grid.levels.map((level) => levelRow(level, columns, grid, paint)),
         grid.ladder.map((rung) => rungRow(rung, grid, paint)),
@@ -211,14 +209,6 @@ export function start(section, study) {
     head.lastChild.textContent = [leads && "★ the leader", keepUp > 0 && `▲ ${count(keepUp)} ${keepUp === 1 ? "keeps" : "keep"} up`].filter(Boolean).join(", ");
     arrange(cards, arms.map((arm) => card(arm, "", grid, paint)));
     return made;
-  }
-
-  function finalRow(grid, paint) {
-    const { size, arms } = grid.final;
-    const row = part("final", "div", { class: "final", role: "group", "aria-label": "The final" }, element("div", { class: "level-name" }, element("strong", {}, "Final"), element("span", { class: "quiet" })), element("div", { class: "seats" }));
-    row.querySelector(".quiet").textContent = size === 1 ? "1 arm so far, the answer" : `${count(size)} arms, the most certain first; they are rated in turn, and the answer is one of them`;
-    arrange(row.lastChild, arms.map((arm) => card(arm, "final:", grid, paint)), more("final", size - arms.length, () => list("The final", { level: "final" })));
-    return row;
   }
 
   function pool({ arms, tried, untried, levels, ladder, boxed }) {
