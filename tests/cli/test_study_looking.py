@@ -17,7 +17,7 @@ WIDTHS = [80, 40]
 @pytest.fixture(autouse=True)
 def folder(folder):
     """Start in a folder with compounds that have two columns."""
-    rows = "".join(f"compound {number};{100 + number},5;S{number % 3}\n" for number in range(40))
+    rows = "".join(f"compound {number};{100 + number}.5;S{number % 3}\n" for number in range(40))
     Path("arms.csv").write_text(f"compound;mass;supplier\n{rows}", encoding="utf-8")
     return folder
 
