@@ -1,6 +1,7 @@
-"""The live parts of a study's page: the boxes move, the answer changes, the curves grow."""
+"""The live parts of a study's page: boxes or ladder move, the answer changes, the curves grow."""
 
 import base64
+import random
 import re
 import urllib.parse
 
@@ -27,7 +28,7 @@ class Contest:
     """A study on a server, and what tells its results."""
 
     def __init__(self, server, name="captions", arms=60, **settings):
-        self.server, self.path = server, f"/studies/{name}"
+        self.server, self.path, self.draws = server, f"/studies/{name}", random.Random(1)
         if isinstance(arms, int):
             self.worth = {f"Caption {number}": number / arms for number in range(arms)}
             arms = list(self.worth)
@@ -35,13 +36,15 @@ class Contest:
         body = {"name": name, "arms": arms, "about": about, "seed": 3, **settings}
         server.call("POST", "/studies", body)
 
-    def tell(self, times, worth=None):
-        """Let some results come in, each the worth of its arm."""
+    def tell(self, times, worth=None, *, noise=0.0, batch=8):
+        """Let some results come in, each the worth of its arm and some noise."""
         worth = self.worth if worth is None else worth
         while times > 0:
-            asked = self.server.call("POST", f"{self.path}/tickets", {"n": min(times, 8), "holder": "bob"})["tickets"]
+            body = {"n": min(times, batch), "holder": "bob"}
+            asked = self.server.call("POST", f"{self.path}/tickets", body)["tickets"]
             assert asked
-            results = [{"ticket": one["id"], "reward": worth[one["label"]]} for one in asked]
+            rewards = [worth[one["label"]] + self.draws.gauss(0, noise) for one in asked]
+            results = [{"ticket": one["id"], "reward": reward} for one, reward in zip(asked, rewards, strict=True)]
             self.server.call("POST", f"{self.path}/results", {"results": results, "together": True})
             times -= len(asked)
 
@@ -60,6 +63,14 @@ def rated(server):
     """Return a study that has come some way, and is left as it is."""
     contest = Contest(server, "rated", arms=300)
     contest.tell(1000)
+    return contest
+
+
+@pytest.fixture(scope="module")
+def chased(server):
+    """Return one whose policy has no boxes."""
+    contest = Contest(server, "chased", arms=1000, policy="chase")
+    contest.tell(700, noise=0.3)
     return contest
 
 
@@ -93,9 +104,9 @@ def press(page, button):
     page.mouse.down()
 
 
-def expect_redrawn(page, contest, times):
-    """Let results come in, and wait until the boxes show them."""
-    contest.tell(times)
+def expect_redrawn(page, contest, times, **how):
+    """Let results come in, and wait until the boxes or the ladder show them."""
+    contest.tell(times, **how)
     expect(page.locator(".board")).to_have_attribute("data-seq", str(contest.get("/grid")["seq"]))
 
 
@@ -242,38 +253,104 @@ class TestBoxes:
         row = page.get_by_role("listitem").filter(has=page.get_by_role("link", name="withdrawn"))
         expect(row.locator(".facts")).to_contain_text("1 of 4")
 
-    @pytest.mark.parametrize(("direction", "better"), [("maximize", "higher"), ("minimize", "lower")])
-    def test_without_boxes_it_is_a_race_that_says_which_way_is_better(self, server, visit, direction, better):
-        contest = Contest(server, f"race-{direction}", arms=12, policy="chase", direction=direction)
-        page = visit(contest)
-        page.get_by_role("heading", name="The race").wait_for()
-        page.locator("#boxes").get_by_text("No ratings yet.").wait_for()
-        contest.tell(9)
-        page.locator("#boxes circle.dot").first.wait_for()
-        page.get_by_text(f"the {better}, the better its mean").wait_for()
-        assert page.get_by_role("link", name="Race").get_attribute("href") == "#boxes"
-        assert page.get_by_role("heading", name="The boxes").count() == 0
-        assert page.wrong == []
-
     def test_a_policy_that_counts_afresh_at_each_level_says_so(self, server, visit):
         contest = Contest(server, "afresh", arms=12, policy="b3")
         page = visit(contest)
         page.get_by_text("The number on a card is the mean of the ratings at its level").wait_for()
 
-    def test_known_results_are_no_boxes_and_no_race(self, server, visit):
-        contest = Contest(server, "known", arms=4, known=[{"label": "Caption 1", "reward": 1}])
+    def test_known_results_are_no_boxes_and_no_ladder(self, server, visit):
+        contest = Contest(server, "known", arms=4, policy="b3", known=[{"label": "Caption 1", "reward": 1}])
         page = visit(contest)
         page.get_by_text("The first ratings put arms into the boxes.").wait_for()
-        assert page.get_by_text("This policy has no boxes").count() == 0
+        assert page.get_by_role("heading", name="The ladder").count() == 0
 
-    def test_a_policy_without_boxes_shows_arms_by_mean_and_ratings(self, server, visit):
-        contest = Contest(server, "plain", arms=12, policy="us")
-        contest.tell(40)
-        page = visit(contest)
-        picture = page.get_by_role("img", name=re.compile("^Arms by ratings and mean"))
-        expect(picture.locator("circle")).to_have_count(12)
-        expect(page.locator(".board")).to_be_hidden()
+
+class TestLadder:
+    """What a policy without boxes shows."""
+
+    def test_it_shows_what_the_library_has(self, chased, visit):
+        page = visit(chased)
+        page.locator(".rung .arm").first.wait_for()
+        ladder = chased.get("/grid")["ladder"]
+        assert len(ladder) > 5
+        assert page.locator(".rung").count() == len(ladder)
+        for place, rung in enumerate(ladder):
+            row = page.locator(f"[data-rung='{rung['fewest']}']")
+            assert row.get_attribute("data-rung") == page.locator(".rung").nth(place).get_attribute("data-rung")
+            assert row.locator(".arm").count() == len(rung["arms"])
+            words = row.locator(".rung-size").inner_text()
+            assert words.startswith(f"{rung['size']} arm" if rung["size"] else "no arm")
+            assert ("the leader" in words) == any(arm["standing"] == "leads" for arm in rung["arms"])
+            assert row.locator(".keeps-up").count() == sum(arm["standing"] == "keeps up" for arm in rung["arms"])
+            assert ("keep" in words) == (rung["keep_up"] > 0)
+        assert page.locator(".arm.is-answer").count() == 1
+        assert page.get_by_role("link", name="Ladder").get_attribute("href") == "#boxes"
+        for part in ("#answer", "#boxes"):
+            assert "level" not in page.locator(part).inner_text().lower()
         assert page.wrong == []
+
+    def test_arms_that_keep_up_are_said_to(self, server, visit):
+        contest = Contest(server, "keeping-up", arms=300, policy="chase")
+        contest.tell(60, dict.fromkeys(contest.worth, 0.2), noise=0.1)
+        page = visit(contest)
+        page.locator(".rung .arm").first.wait_for()
+        contest.tell(40, dict.fromkeys(contest.worth, 0.6), batch=40)
+        lowest = page.locator("[data-rung='1']")
+        expect(lowest.locator(".standing")).to_contain_text("keep up")
+        first = lowest.locator(".arm").first
+        expect(first).to_have_attribute("aria-label", re.compile("keeps up with the leader$"))
+        expect(first.locator(".value")).to_have_text(re.compile("^▲ "))
+
+    def test_arms_climb_as_ratings_come_in_and_rungs_stay_where_they_are(self, server, visit):
+        contest = Contest(server, "climbing", arms=300, policy="chase")
+        contest.tell(400, noise=0.2)
+        page = visit(contest, viewport={"width": 360, "height": 740}, reduced_motion="reduce")
+        lowest = page.locator("[data-rung='1']")
+        lowest.scroll_into_view_if_needed()
+        top, height = lowest.bounding_box()["y"], lowest.bounding_box()["height"]
+        for _ in range(4):
+            expect_redrawn(page, contest, 24, noise=0.2)
+            assert lowest.bounding_box()["height"] == height
+            assert lowest.bounding_box()["y"] == pytest.approx(top, abs=40)
+        expect(page.locator(".moves")).to_have_text(re.compile("has climbed to|leads now"))
+
+    def test_a_rung_is_listed_by_pages(self, chased, visit):
+        page = visit(chased)
+        rung = chased.get("/grid")["ladder"][-1]
+        assert rung["size"] > 50
+        page.locator("[data-rung='1'] .rung-size").click()
+        members = page.locator("dialog .members li")
+        expect(members).to_have_count(50)
+        page.get_by_role("button", name="Show more").click()
+        expect(members).to_have_count(min(100, rung["size"]))
+        assert violations(page) == []
+
+    def test_a_number_that_is_held_down_while_a_rating_arrives_lists_the_rung(self, server, visit):
+        contest = Contest(server, "held-rung", arms=300, policy="chase")
+        contest.tell(300, noise=0.2)
+        page = visit(contest)
+        press(page, page.locator(".rung-size:enabled").last)
+        expect_redrawn(page, contest, 24, noise=0.2)
+        page.mouse.up()
+        page.locator("dialog .members li").first.wait_for()
+
+    def test_other_policies_have_it_without_arms_that_keep_up(self, server, visit):
+        contest = Contest(server, "plain", arms=12, policy="us")
+        page = visit(contest)
+        page.get_by_text("The first ratings put arms on the ladder.").wait_for()
+        contest.tell(40)
+        page.locator(".rung .arm").first.wait_for()
+        page.get_by_text("The higher an arm stands, the more ratings it has.").wait_for()
+        assert page.get_by_text("keep").count() == 0
+        assert page.wrong == []
+
+    @pytest.mark.parametrize("theme", ["light", "dark"])
+    @pytest.mark.parametrize("width", WIDTHS)
+    def test_nothing_is_wrong_at_any_width_in_either_theme(self, chased, visit, width, theme):
+        page = visit(chased, viewport={"width": width, "height": 900}, color_scheme=theme, reduced_motion="reduce")
+        page.locator(".rung .arm").first.wait_for()
+        assert (page.wrong, violations(page)) == ([], [])
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 class TestAnswer:
