@@ -135,9 +135,9 @@ FILES = {
     "good.csv": "arm,a\nx,1\ny,2\n",
 }
 REFUSED = {
-    "a word": (["word.csv"], ["word.csv, row 2 (line 3): a is 'good'", "finite number, or empty"]),
+    "a word": (["word.csv"], ["word.csv, row 2 (line 3): a is 'good'", "finite number", "or empty where there is"]),
     "an infinite score": (["infinite.csv"], ["a is 'inf'"]),
-    "a score beyond all measure": (["large.csv"], ["a is '-1e150'", "below 1e150 in size", "divide all of them"]),
+    "a score beyond all measure": (["large.csv"], ["a is '-1e150'", "below 1e150 in size"]),
     "a score as Python writes it": (["underscore.csv"], ["a is '1_000'", "must be a finite number"]),
     "an arm without scores": (["empty-row.csv"], ["arm 'y' has no scores at all"]),
     "no scores": (["labels.csv"], ["labels.csv has no scores"]),

@@ -120,7 +120,7 @@ def test_what_the_server_replies_is_as_described(server, whole):  # noqa: PLR091
     reads = ("top", "boxes", "ladder", "screening", "arms", "raters", "events", "grid", "answer", "history")
     for what in ("", *(f"/{read}" for read in reads)):
         check(owner.get(f"{ONE}{what}"), f"{name}{what}")
-    check(owner.get(f"{ONE}/box", params={"level": "final"}), f"{name}/box")
+    check(owner.get(f"{ONE}/box", params={"level": 0}), f"{name}/box")
     check(owner.get(f"{API}/studies?brief=true"), f"{API}/studies")
     check(owner.get(f"{ONE}?brief=true"), name)
     check(owner.get(f"{ONE}/arms?brief=true"), f"{name}/arms")

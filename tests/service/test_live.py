@@ -27,7 +27,7 @@ def get(server, what, name="captions"):
 
 @pytest.fixture
 def study(server):
-    one = server.study(arms=ARMS)
+    one = server.study(arms=ARMS, policy="b3")
     tell(one, 400)
     return one
 
@@ -37,17 +37,13 @@ class TestGrid:
         grid = get(server, "grid")
         boxes = {(box.level, box.deferment): box.size for box in study.boxes()}
         levels = [level["level"] for level in grid["levels"]]
-        assert levels == sorted({level for level, _ in boxes if level is not None}, reverse=True)
+        assert levels == sorted({level for level, _ in boxes}, reverse=True)
         for level in grid["levels"]:
             assert level["pile"] == boxes.get((level["level"], None), 0)
             sizes = {box["deferment"]: box["size"] for box in level["boxes"]}
             assert sizes == {
                 shifted: size for (at, shifted), size in boxes.items() if at == level["level"] and shifted is not None
             }
-        assert grid["final"]["size"] == boxes[None, None]
-        assert [arm["text"] for arm in grid["final"]["arms"]] == [
-            arm.label for arm in study.boxes("final", 0, 12)[0].arms
-        ]
 
     def test_upper_levels_have_their_arms_and_lower_ones_when_opened(self, server, study):
         levels = get(server, "grid")["levels"]
@@ -62,10 +58,10 @@ class TestGrid:
 
     def test_an_arm_says_its_mean_and_pulls_and_a_level_the_pulls_there(self, server, study):
         grid = get(server, "grid")
-        means = {arm.label: arm for arm in study.arms(0, 1000)}
-        for arm in grid["final"]["arms"]:
-            assert (arm["mean"], arm["pulls"]) == (pytest.approx(means[arm["text"]].mean), means[arm["text"]].pulls)
         top = grid["levels"][0]
+        there = {arm.label: arm for box in study.boxes(top["level"]) for arm in box.arms}
+        for arm in (arm for box in top["boxes"] for arm in box["arms"]):
+            assert (arm["mean"], arm["pulls"]) == (pytest.approx(there[arm["text"]].mean), there[arm["text"]].pulls)
         pulls = [arm["pulls"] for box in top["boxes"] for arm in box["arms"]]
         assert top["pulls"] == [min(pulls), max(pulls)]
         assert grid["answer"] == repr(study.recommend().label)
@@ -81,10 +77,10 @@ class TestGrid:
     def test_there_are_none_before_the_first_result(self, server):
         server.study()
         grid = get(server, "grid")
-        assert (grid["levels"], grid["final"], grid["ladder"], grid["answer"]) == ([], None, [], None)
+        assert (grid["levels"], grid["ladder"], grid["answer"]) == ([], [], None)
 
     def test_known_results_do_not_make_a_policy_one_without_boxes(self, server):
-        server.study(known=[{"label": "a", "reward": 1}])
+        server.study(known=[{"label": "a", "reward": 1}], policy="b3")
         grid = get(server, "grid")
         assert (grid["boxed"], grid["levels"], grid["ladder"]) == (True, [], [])
 
@@ -103,7 +99,7 @@ class TestGrid:
         tell(study, 200)
         grid = get(server, "grid")
         ladder = study.ladder(count=4)[::-1]
-        assert (grid["levels"], grid["final"], len(ladder) > 1) == ([], None, True)
+        assert (grid["levels"], len(ladder) > 1) == ([], True)
         for shown, rung in zip(grid["ladder"], ladder, strict=True):
             assert [shown[name] for name in ("fewest", "most", "size", "keep_up")] == [*rung[:4]]
             arms = [(arm["text"], arm["mean"], arm["pulls"], arm["standing"]) for arm in shown["arms"]]
@@ -134,7 +130,7 @@ class TestGrid:
         assert get(server, "answer")["answer"]["text"] == best
         (row,) = server.operator.get(f"{API}/studies", params={"brief": True}).json()["studies"]
         assert row["leads"]["text"] == best
-        assert {arm["text"] for arm in get(server, "grid")["final"]["arms"]} <= set("abc")
+        assert {arm["text"] for rung in get(server, "grid")["ladder"] for arm in rung["arms"]} <= set("abc")
 
     @pytest.mark.parametrize("opened", ["x", "1,", "-1", "1;2"])
     @pytest.mark.usefixtures("study")
@@ -144,7 +140,7 @@ class TestGrid:
 
 class TestBox:
     def test_a_pile_is_read_by_pages(self, server, study):
-        level = min(box.level for box in study.boxes() if box.level is not None)
+        level = min(box.level for box in study.boxes())
         pile = next(box for box in study.boxes(level, 0, 1000) if box.deferment is None)
         assert pile.size > 5
         page = get(server, f"box?level={level}&deferment=pile&first=2&count=3")
@@ -153,10 +149,8 @@ class TestBox:
             [arm.label for arm in pile.arms[2:5]],
         )
 
-    def test_the_final_and_a_box(self, server, study):
-        final = study.boxes("final", 0, 50)[0]
-        assert [arm["text"] for arm in get(server, "box?level=final")["arms"]] == [arm.label for arm in final.arms]
-        box = next(box for box in study.boxes() if box.level is not None and box.deferment is not None)
+    def test_a_box(self, server, study):
+        box = next(box for box in study.boxes() if box.deferment is not None)
         page = get(server, f"box?level={box.level}&deferment={box.deferment}")
         assert [arm["text"] for arm in page["arms"]] == [arm.label for arm in box.arms]
 

@@ -209,13 +209,6 @@ class TestBoxes:
         assert session.boxes(0, 0, 2)[-1].size == pile.size
         assert session.boxes(99) == []
 
-    def test_the_final_is_a_level_of_its_own(self):
-        session = busy("chase")
-        final = session.boxes("final")
-        assert [box.level for box in final] == [None]
-        assert final == [box for box in session.boxes() if box.level is None]
-        assert final[0].size > 0
-
     @pytest.mark.parametrize(("level", "words"), [("first", "level is 'first'"), (-1, "level is -1"), (1.5, "level")])
     def test_what_is_refused(self, level, words):
         with pytest.raises(InvalidInput, match=words):

@@ -82,7 +82,12 @@ def _from_csv(path: Path, *, header: bool) -> tuple[list[str], list[Floats]]:
 
 def _score(sheet: Sheet, row: int, column: str) -> float:
     """Return a score, NaN for an empty cell."""
-    return math.nan if sheet.cell(row, column).strip().lower() in _MISSING else sheet.number(row, column)
+    if sheet.cell(row, column).strip().lower() in _MISSING:
+        return math.nan
+    try:
+        return sheet.number(row, column)
+    except UnreadableData as problem:
+        raise UnreadableData(f"{problem}, or empty where there is no score") from None
 
 
 def _from_parquet(path: Path) -> tuple[list[str], list[Floats]]:
