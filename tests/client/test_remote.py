@@ -23,6 +23,7 @@ from boxthirding import (
     UnknownLabel,
     UnknownStudy,
     UnknownTicket,
+    find_best,
     open_study,
 )
 from boxthirding.client.listing import list_remote
@@ -411,3 +412,22 @@ def test_it_can_be_closed_in_the_middle_of_its_own_calls(study):
     with study._connection._lock, study._heart._lock:
         study.close()
     assert study._heart._end.is_set()
+
+
+class TestHistory:
+    def test_it_is_that_of_the_study_with_its_own_labels(self, server, name):
+        arms = ["x" * 100 + str(place) for place in range(3)] + [7, "b", "0123456789abcdef01234567"]
+        with RemoteStudy(server.url(name), server.key, arms=arms) as study:
+            for turn in range(40):
+                (ticket,) = study.ask()
+                study.tell(ticket, math.sin(turn + arms.index(ticket.label)))
+            history = study.history()
+            with RemoteStudy(server.url(name), server.key) as again:
+                found = find_best(None, lambda arm: 5.0 * (arm == 7), study=again, budget=60, progress=False)
+                axes = again.plot()
+        assert {moment.label for moment in history} <= {*arms}
+        assert [moment.results for moment in history[:3]] == [1, 2, 3]
+        assert history[-1].results == 40
+        before = [moment for place, moment in enumerate(history) if place == 0 or history[place - 1][1] != moment[1]]
+        assert found.history[: len(before)] == [(moment.results, moment.label, moment.mean) for moment in before]
+        assert axes.get_xlabel() == "pulls"

@@ -1,7 +1,9 @@
 """A result as people read it: printed, as a page, as a table, as pictures."""
 
+import bisect
 import builtins
 import itertools
+import math
 import pickle
 import random
 import re
@@ -10,6 +12,7 @@ from xml.etree import ElementTree as ET
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
+import numpy as np
 import pytest
 
 import boxthirding as b3
@@ -28,6 +31,12 @@ def noisy(means, deviation, seed=1):
 def found():
     means = {f"name {k}": k / 2_000 for k in range(2_000)}
     return find_best(list(means), noisy(means, 0.3), budget=600, **QUIET)
+
+
+@pytest.fixture(scope="module")
+def boxed():
+    means = {f"name {k}": k / 2_000 for k in range(2_000)}
+    return find_best(list(means), noisy(means, 0.3), budget=600, policy="b3", **QUIET)
 
 
 @pytest.fixture(autouse=True)
@@ -66,7 +75,7 @@ def test_it_says_what_won_how_far_to_trust_it_what_is_next_and_what_it_took(foun
 @pytest.mark.parametrize("above", [0, 1e4, -1e6, 1e7])
 def test_scores_that_lie_close_together_far_from_zero_can_be_told_apart(above):
     draw = random.Random(1)
-    found = find_best(range(200), lambda arm: above + arm / 200 + draw.gauss(0, 0.3), budget=800, **QUIET)
+    found = find_best(range(200), lambda arm: above + arm / 200 + draw.gauss(0, 0.3), budget=800, policy="b3", **QUIET)
     text = str(found)
     means = re.findall(r"mean (\S+) over", text)
     ends = re.search(r"interval (\S+) to (\S+)", text).groups()
@@ -270,8 +279,7 @@ def test_one_arm_in_the_race_is_not_said_to_be_several():
         "1 of 100,000 arms could still be returned; it is a top-1 % arm with probability 1 %"
     )
     assert str(found.session.why(found.label)).splitlines() == [
-        f"{found.label}: 1 pull, mean {found.label:,}; at level 0, new here; place 1 of 1 in the final; the answer",
-        "  after 0 pulls: introduced at level 0",
+        f"{found.label}: 1 pull, mean {found.label:,}; the answer",
     ]
 
 
@@ -315,22 +323,36 @@ def parsed(html):
     return ET.fromstring(html)  # noqa: S314  # our own
 
 
-def test_an_answer_that_the_boxes_dropped_is_said_to_be_the_answer_and_where_its_pulls_come_from():
-    draw = random.Random(7)
-    quality = [draw.random() for _ in range(5_000)]
-    found = find_best(range(5_000), lambda arm: quality[arm] + draw.gauss(0, 0.3), budget=2_000, **QUIET)
-    story = found.session.why(found.label)
-    last = story.steps[-1]
-    assert last.outcome == "discarded"
-    more = found.recommendation.pulls - last.own_pulls
-    place = f"discarded at level {last.level}, then given {more} more pulls by the final; the answer"
-    assert str(story).splitlines()[0].endswith(f"; {place}")
-    *_, dropped, now = parsed(found._repr_html_()).iterfind(".//ol/li")
-    assert "".join(dropped.itertext()).endswith("third of three, dropped from the boxes")
-    assert "".join(now.itertext()).endswith(f" over {found.recommendation.pulls} pulls; {place}")
+def test_a_winner_that_was_dropped_once_is_said_to_be_introduced_again_and_to_be_the_answer():
+    draw = random.Random(11)
+    quality = [draw.random() for _ in range(60)]
+    seen = 0
+    for seed in range(20):
+        found = find_best(range(60), noisy(quality, 0.5, seed), budget=800, policy="b3", **QUIET)
+        story = found.session.why(found.label)
+        assert story.place.startswith("the answer; at level ")
+        assert str(story).splitlines()[0].endswith(f"; {story.place}")
+        rows = ["".join(row.itertext()) for row in parsed(found._repr_html_()).iterfind(".//ol/li")]
+        assert rows[-1].endswith(f" over {found.recommendation.pulls} pulls; {story.place}")
+        dropped = [place for place, row in enumerate(rows) if row.endswith("third of three, dropped from the boxes")]
+        seen += len(dropped)
+        assert all(rows[place + 1].endswith("introduced again") for place in dropped)
+    assert seen
 
 
-def test_a_page_has_the_curve_the_climb_and_the_runners_up(found):
+def test_one_function_says_where_an_arm_stands():
+    session = b3.Session(50)
+    found = find_best(None, noisy([k / 50 for k in range(50)], 0.3), budget=400, study=session, **QUIET)
+    climbers = [arm for rung in session.ladder() for arm in rung.arms]
+    words = {"leads": "the answer", "keeps up": "keeps up with the answer", "": ""}
+    assert {arm.label: session.why(arm.label).place for arm in climbers} == {
+        arm.label: words[arm.standing] for arm in climbers
+    }
+    assert session.why(found.label).place == "the answer"
+
+
+def test_a_page_has_the_curve_the_climb_and_the_runners_up(boxed):
+    found = boxed
     page = parsed(found._repr_html_())
     text = " ".join(page.itertext())
     assert "The answer over time" in text
@@ -339,7 +361,7 @@ def test_a_page_has_the_curve_the_climb_and_the_runners_up(found):
         assert repr(arm.label) in text
     curve = page.find(".//{http://www.w3.org/2000/svg}svg")
     dots = curve.findall("{http://www.w3.org/2000/svg}circle")
-    assert len(dots) == len(found.history) + 1
+    assert len(dots) == len(found.history) + 1  # and where it is now
 
 
 def test_a_page_needs_nothing_from_elsewhere_and_no_script(found):
@@ -424,9 +446,9 @@ def test_history_has_means(found):
 
 
 @pytest.mark.parametrize("kind", ["answer", "arms", "boxes"])
-def test_axes_in_axes_out(found, kind):
+def test_axes_in_axes_out(boxed, kind):
     figure, axes = plt.subplots()
-    assert found.plot(kind, ax=axes) is axes
+    assert boxed.plot(kind, ax=axes) is axes
     assert axes.get_xlabel()
     assert axes.get_ylabel()
     figure.canvas.draw()
@@ -456,19 +478,71 @@ def test_the_axis_of_the_pulls_has_numbers_on_it(pulls):
         assert 1 <= len(set(numbers)) == len(numbers) <= 9
 
 
-def test_the_answer_is_drawn_as_it_changed(found):
-    axes = found.plot()
-    line = axes.get_lines()[0]
-    assert list(line.get_xdata()) == [*(answer.pulls for answer in found.history), 600]
-    assert list(line.get_ydata()) == [*(answer.mean for answer in found.history), found.recommendation.mean]
+def watched(arms, evaluate, budget, **more):
+    """Return a result, and the answer after each pull."""
+    answers = []
+    found = find_best(arms, evaluate, budget=budget, callbacks=[lambda now: answers.append(now.best)], **more, **QUIET)
+    return found, [(best.label, best.mean) for best in answers]
 
 
-def test_the_way_of_the_best_arm_goes_through_the_moments_at_which_it_became_the_answer(found):
-    ahead, now = found.plot().get_lines()[0], found.plot().get_lines()[2]
-    drawn = {*zip(now.get_xdata(), now.get_ydata(), strict=True)}
-    assert {(answer.pulls, answer.mean) for answer in found.history if answer.label == found.label} <= drawn
-    assert list(now.get_xdata()) == sorted(now.get_xdata())
-    assert (now.get_xdata()[-1], now.get_ydata()[-1]) == (ahead.get_xdata()[-1], ahead.get_ydata()[-1])
+def drawn_at(line, pull):
+    """Return the height at a pull of a line of steps."""
+    times = list(line.get_xdata())
+    return line.get_ydata()[bisect.bisect_right(times, pull) - 1]
+
+
+def svg_points(html):
+    """Return the corners of the curve of a page."""
+    path = parsed(html).find(".//{http://www.w3.org/2000/svg}path").get("d")
+    steps = [(float(x), float(y)) for x, y in re.findall(r"[MH]([\d.]+)[V ]([\d.]+)", path)]
+    assert re.sub(r"[MHV ][\d.]+", "", path) == ""
+    return steps
+
+
+@pytest.mark.parametrize("policy", ["chase", "b3", "us"])
+def test_the_curve_is_the_mean_of_the_answer_at_every_pull(policy):
+    found, answers = watched(range(40), noisy([k / 40 for k in range(40)], 0.3), 150, policy=policy)
+    line, of_now = found.plot().get_lines()[0], found.plot().get_lines()[2]
+    assert [drawn_at(line, 1 + k) for k in range(150)] == [mean for _, mean in answers]
+    now = [mean if label == found.label else math.nan for label, mean in answers]
+    assert np.array_equal([drawn_at(of_now, 1 + k) for k in range(150)], now, equal_nan=True)
+    heights = {}
+    for (_, mean), (_, y) in zip(
+        zip(line.get_xdata(), line.get_ydata(), strict=True), svg_points(found._repr_html_()), strict=True
+    ):
+        assert heights.setdefault(mean, y) == y
+    assert len({*heights}) > 5
+
+
+def test_the_curve_of_a_long_run_is_never_behind_by_more_than_a_fiftieth():
+    draw = random.Random(7)
+    quality = [draw.random() for _ in range(5_000)]
+    found, answers = watched(range(5_000), lambda arm: quality[arm] + draw.gauss(0, 0.3), 2_000)
+    line = found.plot().get_lines()[0]
+    for pull in range(1, 2_001):
+        assert drawn_at(line, pull) in {mean for _, mean in answers[max(0, int(0.98 * pull) - 1) : pull]}
+    assert len(line.get_xdata()) == len(svg_points(found._repr_html_())) < 600
+
+
+def test_dots_stand_where_another_arm_became_the_answer(found):
+    lines = found.plot().get_lines()
+    dots = {(x, y) for line in (lines[1], lines[3]) for x, y in zip(*line.get_data(), strict=True) if not math.isnan(y)}
+    now = (600, found.recommendation.mean)
+    assert dots == {*((answer.pulls, answer.mean) for answer in found.history), now}
+    assert [(x, y) for x, y in zip(*lines[3].get_data(), strict=True) if not math.isnan(y)][-1] == now
+
+
+@pytest.mark.parametrize("kept", ["file", "session"])
+def test_after_a_resume_history_and_pictures_are_of_the_whole_study(kept, tmp_path):
+    evaluate = noisy([k / 40 for k in range(40)], 0.3)
+    study = {"study": tmp_path / "run.db"} if kept == "file" else {"study": b3.Session(40)}
+    first, before = watched(40 if kept == "file" else None, evaluate, 80, **study)
+    found, after = watched(40 if kept == "file" else None, evaluate, 160, **study)
+    line = found.plot().get_lines()[0]
+    assert [drawn_at(line, 1 + k) for k in range(160)] == [mean for _, mean in before + after]
+    assert found.history[: len(first.history)] == first.history
+    assert found.history[0].pulls == 1
+    assert len(svg_points(found._repr_html_())) == len(line.get_xdata())
 
 
 @pytest.mark.parametrize("kind", ["answer", "arms"])
@@ -479,9 +553,9 @@ def test_large_means_are_written_out_beside_the_picture(kind):
     assert all(label.get_text().startswith("1000") or "9999" in label.get_text() for label in axes.get_yticklabels())
 
 
-def test_the_words_beside_the_boxes_are_those_of_the_live_page_and_have_room(found):
+def test_the_words_beside_the_boxes_are_those_of_the_live_page_and_have_room(boxed):
     figure, axes = plt.subplots()
-    found.plot("boxes", ax=axes)
+    boxed.plot("boxes", ax=axes)
     figure.canvas.draw()
     across = list(axes.get_xticklabels())
     words = [label.get_text() for label in across]
@@ -502,9 +576,9 @@ def test_what_is_no_axes_is_refused(found):
         found.plot(ax=3)
 
 
-def test_every_box_is_drawn_with_its_number_of_arms(found):
-    axes = found.plot("boxes")
-    boxes = [box for box in found.session.view().boxes if box.level is not None]
+def test_every_box_is_drawn_with_its_number_of_arms(boxed):
+    axes = boxed.plot("boxes")
+    boxes = [box for box in boxed.session.view().boxes if box.level is not None]
     assert len(axes.patches) == len(boxes)
     assert sorted(text.get_text() for text in axes.texts) == sorted(f"{box.arms:,}" for box in boxes)
 

@@ -56,7 +56,7 @@ class TestSession:
         session = Session(200)
         play(session, 2_000)
         results = [moment.results for moment in session.history()]
-        assert len(results) < 300
+        assert len(results) < 450
         assert all(later - earlier <= 1 + later // 20 for earlier, later in pairwise(results))
 
     def test_there_is_none_before_the_first_result(self):
@@ -66,6 +66,25 @@ class TestSession:
         session = Session(200)
         session.tell_all([(ticket, MEANS[ticket.label]) for ticket in session.ask(40)])
         assert [moment.results for moment in session.history()] == list(range(1, 41))
+
+    def test_it_has_every_change_of_a_mean_until_it_is_thinned(self):
+        session = Session(200)
+        answers = play(session, 150)
+        history = {moment.results: (moment.label, moment.mean) for moment in session.history()}
+        last = None
+        for results, best in enumerate(answers, start=1):
+            last = history.get(results, last)
+            assert last == (best.label, best.mean)
+
+    def test_a_change_that_is_thinned_out_is_made_up_for_soon(self):
+        history = History()
+        for results in range(1, 2_001):
+            mean = float((results > 1_000) + (results > 1_004))
+            if history.is_news(results, 0, mean):
+                history.keep(Row(results, 0, mean, 1, None))
+        by_then = [[row for row in history.rows if row.results <= now][-1].mean for now in range(1, 2_001)]
+        assert by_then[:1_000] == [0.0] * 1_000
+        assert by_then[1_020:] == [2.0] * 980
 
     def test_arms_told_smaller_is_better_have_their_own_means(self):
         session = Session(["a", "b"], direction="minimize")

@@ -1,5 +1,6 @@
 """`RemoteStudy`: a study of a server, with the verbs that every study has."""
 
+import ast
 import secrets
 import shlex
 import threading
@@ -22,11 +23,11 @@ from boxthirding.policies.spec import as_policy, parse_policy, written
 from boxthirding.session import (
     PAGE,
     ArmSummary,
-    AskTell,
     Box,
     Glance,
     Known,
     Lineage,
+    Moment,
     Recommendation,
     Rung,
     Screening,
@@ -34,6 +35,7 @@ from boxthirding.session import (
     View,
 )
 from boxthirding.session.known import check_details
+from boxthirding.session.protocol import Plotted
 from boxthirding.session.tickets import WORKER, check_holder
 from boxthirding.session.values import in_brief
 from boxthirding.study.workers import unique_name
@@ -44,10 +46,11 @@ TIMEOUT: Final = 60.0
 
 _PAGE: Final = 1000  # arms in one reply
 _MOST: Final = 10_000  # tickets in one reply
+_DIGEST: Final = 24  # letters of a key that stands for a long label
 _PAUSE: Final = 0.05  # seconds before the second try to ask
 
 
-class RemoteStudy(AskTell):
+class RemoteStudy(Plotted):
     """A study of a server that `boxthirding serve` runs: the verbs of `Study`, over HTTP.
 
     So workers on many machines share a study with no database in common. One object serves any number of threads and
@@ -374,6 +377,23 @@ class RemoteStudy(AskTell):
 
     def screening(self, share: float) -> Screening | None:
         return values.screening(self._get("/screening", share=share)["screening"])
+
+    def history(self) -> list[Moment]:
+        """Return what the answer was over time, as any study does; a server sends 300 moments at the most."""
+        labels: dict[str, Label] = {}
+        found = []
+        for row in self._get("/history")["moments"]:
+            key = row["label"]
+            if key not in labels:
+                labels[key] = self._label_of(key)
+            found.append(Moment(row["results"], labels[key], row["mean"], row["tried"], row["at"]))
+        return found
+
+    def _label_of(self, key: str) -> Label:
+        """Return the label that has a key of the server's pages: its repr, or a digest of that if it is long."""
+        may_be_digest = len(key) == _DIGEST and key.isalnum()
+        label: Label = self._get("/arm", key=key)["label"] if may_be_digest else ast.literal_eval(key)
+        return label
 
     def view(self) -> View:
         return values.view(self._heard(self._call("GET", "")).value)

@@ -48,30 +48,32 @@ def axes_for(axes: "Axes | None") -> "Axes":
     return new
 
 
-def draw_answer(axes: "Axes", answers: Sequence[Point], climb: Sequence[Point], now: Point) -> None:
-    """Draw the mean of the answer from its first moment on, and how the mean of the present one came about."""
-    if answers:
-        times = [*(answer.pulls for answer in answers), max(now.pulls, answers[-1].pulls)]
-        means = [*(answer.mean for answer in answers), now.mean]
-        axes.step(times, means, where="post", color=BLUE, linewidth=1.8, label="the best arm at that time")
-        axes.plot(times[:-1], means[:-1], "o", color=BLUE, markersize=4)
-    answered = [answer for answer in answers if answer.name == now.name]
-    path = [*sorted([*climb, *answered], key=lambda point: point.pulls), now]
-    axes.plot(
-        [point.pulls for point in path],
-        [point.mean for point in path],
-        "o--" if len(path) > 1 else "o",
-        color=ORANGE,
-        markersize=4.5,
-        linewidth=1.2,
-        label=f"{short(now.name)}, the best arm now",
-    )
-    _scale_pulls(axes, [point.pulls for point in (*answers, *path)])
+def draw_answer(axes: "Axes", answers: Sequence[Point]) -> None:
+    """Draw the mean of the answer at each moment, the last of which is now; a dot wherever it became another arm."""
+    now, times = answers[-1], [answer.pulls for answer in answers]
+    means = {
+        BLUE: [answer.mean for answer in answers],
+        ORANGE: [answer.mean if answer.name == now.name else math.nan for answer in answers],
+    }
+    names = {BLUE: "the best arm at that time", ORANGE: f"{short(now.name)}, the best arm now"}
+    dots = changes(answers)
+    for colour, drawn in means.items():
+        axes.step(times, drawn, where="post", color=colour, linewidth=1.8, label=names[colour])
+        shown = [
+            mean if dot or answer is now else math.nan for answer, dot, mean in zip(answers, dots, drawn, strict=True)
+        ]
+        axes.plot(times, shown, "o", color=colour, markersize=4.5)
+    _scale_pulls(axes, times)
     axes.set_xlabel("pulls")
     axes.set_ylabel("mean so far")
     _write_means_out(axes)
     axes.legend(frameon=False, loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0.2)  # above: it hides no curve
     plain(axes)
+
+
+def changes(answers: Sequence[Point]) -> list[bool]:
+    """Tell of each moment whether the answer was another arm than at the one before."""
+    return [place == 0 or answers[place - 1].name != answer.name for place, answer in enumerate(answers)]
 
 
 def draw_arms(axes: "Axes", arms: Sequence[Point], best: str) -> None:

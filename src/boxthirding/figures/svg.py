@@ -1,24 +1,24 @@
 """Small pictures as SVG, for pages: no package is needed, and they take the colours of the page around them."""
 
+import itertools
 import math
 from collections.abc import Sequence
 from html import escape
 from typing import Final
 
 from boxthirding._text import counted, writer
-from boxthirding.figures.live import Point
+from boxthirding.figures.live import Point, changes
 
 _WIDTH, _HEIGHT = 400, 170
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 12, 10, 30
 _LINES: Final = 4  # about so many lines across
 
 
-def answer_curve(answers: Sequence[Point], pulls: int, mean: float, unit: str = "pull") -> str:
-    """Return the mean of the answer over the pulls as a picture: a step wherever the answer became another arm.
+def answer_curve(points: Sequence[Point], unit: str = "pull") -> str:
+    """Return the mean of the answer at each moment as a picture, with a dot wherever it became another arm.
 
-    `unit` is the page's word for a pull.
+    The last moment is now. `unit` is the page's word for a pull.
     """
-    points = [*answers, Point(max(pulls, answers[-1].pulls if answers else 1), mean, "")]
     low, high = min(point.mean for point in points), max(point.mean for point in points)
     if high - low <= _EQUAL * abs(high):
         low = high
@@ -29,11 +29,11 @@ def answer_curve(answers: Sequence[Point], pulls: int, mean: float, unit: str = 
     write = writer(point.mean for point in points)
     ticks = _ticks(across, points[0].pulls, points[-1].pulls, unit)
     parts = [grid, ticks, _line(points, across, up)]
-    for point in points[:-1]:
+    for point in itertools.compress(points, changes(points)):
         x, y = across(math.log10(point.pulls)), up(point.mean)
         title = escape(f"“{point.name}”: mean {write(point.mean)} after {counted(point.pulls, unit)}")
         parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" class="b3-dot"><title>{title}</title></circle>')
-    x, y = across(math.log10(points[-1].pulls)), up(mean)
+    x, y = across(math.log10(points[-1].pulls)), up(points[-1].mean)
     parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5" class="b3-now"/>')
     return _picture(parts, f"The mean of the answer over the {unit}s")
 

@@ -49,11 +49,10 @@ def page(
     best: Recommendation,
     story: Lineage,
     answers: Sequence[Point],
-    pulls: int,
     account: Sequence[str],
 ) -> str:
     """Return a result as HTML: what won, how far to trust it, the runners-up, the curve, the climb, what it took."""
-    pictures = [_curve(answers, pulls, best.mean), climb(story, best)]
+    pictures = [_curve(answers), climb(story, best)]
     parts = [
         f'<div class="b3-soft">The best arm</div><div class="b3-best">{escape(sentences.arm)}</div>',
         f"<div>{escape(sentences.mean)}</div>",
@@ -71,8 +70,8 @@ def nothing(account: Sequence[str]) -> str:
     return f'<div class="b3-found"><style>{_STYLE}</style>{head}{_notes(account)}</div>'
 
 
-def _curve(answers: Sequence[Point], pulls: int, mean: float) -> str:
-    return f'<div class="b3-title">The answer over time</div>{answer_curve(answers, max(1, pulls), mean)}'
+def _curve(answers: Sequence[Point]) -> str:
+    return f'<div class="b3-title">The answer over time</div>{answer_curve(answers)}'
 
 
 def _table(sentences: Summary) -> str:
@@ -89,13 +88,14 @@ def climb(story: Lineage, best: Recommendation, unit: str = "pull") -> str:
 
     `unit` is the page's word for a pull.
     """
-    steps = [step for step in story.steps if step.rivals]
-    if not steps:
+    met = [place for place, step in enumerate(story.steps) if step.rivals]
+    if not met:
         return ""
+    steps = story.steps[met[0] :]
     left_out = len(steps) - _LAST
     shown = steps[-_LAST:]
-    met = [rival.mean for step in shown for rival in step.rivals]
-    write = writer([best.mean, *(step.mean for step in shown), *met])
+    means = [mean for step in shown if step.rivals for mean in (step.mean, *(rival.mean for rival in step.rivals))]
+    write = writer([best.mean, *means])
     rows = [f'<li class="b3-soft">{counted(left_out, "step")} before</li>'] if left_out > 0 else []
     rows += [f'<li><span class="b3-level">level {step.level}</span>{escape(_told(step, write))}</li>' for step in shown]
     now = f"{write(best.mean)} over {counted(best.pulls, unit)}"
@@ -104,7 +104,9 @@ def climb(story: Lineage, best: Recommendation, unit: str = "pull") -> str:
 
 
 def _told(step: Step, write: Callable[[float], str]) -> str:
-    """Say what happened to an arm in a box of three."""
+    """Say what happened to an arm in a box of three, or when all that was left below was introduced again."""
+    if not step.rivals:
+        return "introduced again"
     rivals = " and ".join(write(rival.mean) for rival in step.rivals)
     return f"{write(step.mean)} against {rivals}: {_OUTCOMES.get(step.outcome, step.outcome)}"
 

@@ -5,9 +5,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from boxthirding._checks import whole
-from boxthirding._text import counted, visible
+from boxthirding._text import counted
 from boxthirding.errors import EvaluationFailed, InvalidInput
-from boxthirding.figures.live import Point
 from boxthirding.find.budget import Account, Limits, Spending
 from boxthirding.find.confirm import Confirmation, FreshPulls
 from boxthirding.find.engine import Engine
@@ -28,6 +27,7 @@ from boxthirding.find.search import (
 from boxthirding.find.summary import RUNNERS_UP, summary
 from boxthirding.find.words import aside_in_words, having, measured
 from boxthirding.session import AskTell, Recommendation, SetAside, View
+from boxthirding.session.plotting import points
 from boxthirding.types import Label
 
 if TYPE_CHECKING:
@@ -70,7 +70,6 @@ class Found:
         session: AskTell,
         search: Search,
         engine: Engine,
-        history: list[Answer],
         holders: Mapping[str, int],
         scores: Mapping[Label, Sequence[float]],
         *,
@@ -89,8 +88,17 @@ class Found:
         if self.stopped == FINISHED and self.recommendation is None:
             self.stopped = NO_ARMS
         self.spending: Spending = search.account.spending(search.abandoned)
-        self.history = history
-        """The best arm with its mean then, whenever it became another: (pulls, label, mean)."""
+        self._moments = session.history()
+        self.history = [
+            Answer(moment.results, moment.label, moment.mean)
+            for place, moment in enumerate(self._moments)
+            if place == 0 or self._moments[place - 1].label != moment.label
+        ]
+        """The best arm with its mean then, whenever it became another, in the whole study: (pulls, label, mean).
+
+        It is thinned as `Session.history` is, so a change that lasted for less than a hundredth of the pulls may be
+        left out.
+        """
         self.last_failure = search.last_failure
         """What went wrong in the last evaluation that failed; empty if none did."""
         self._handed = dict(search.handed)  # by label: pulls handed out
@@ -174,7 +182,7 @@ class Found:
         """
         from boxthirding.session.plotting import plot  # noqa: PLC0415  # the same
 
-        return plot(self.session, kind, ax, self._answers())
+        return plot(self.session, kind, ax, self._moments)
 
     def __repr__(self) -> str:
         view = self.session.view()
@@ -202,7 +210,7 @@ class Found:
         if best is None:
             return nothing(account)
         told = summary(self.session, view, best, self._noise_now())
-        return page(told, best, self.session.why(best.label), self._answers(), view.pulls, account)
+        return page(told, best, self.session.why(best.label), points(self._moments), account)
 
     def _noise_now(self) -> Noise:
         """Return the noise of the results that count; of a study that does not tell it, that of this call."""
@@ -210,9 +218,6 @@ class Found:
         if spread is None:
             return Noise(spread_of(self._scores))
         return Noise(spread(arm.label for arm in self.session.top(1 + RUNNERS_UP)))
-
-    def _answers(self) -> list[Point]:
-        return [Point(max(1, answer.pulls), answer.mean, visible(answer.label)) for answer in self.history]
 
     def account(self) -> list[str]:
         """Return what was spent, what is left and why it stopped, in a line or two."""

@@ -11,7 +11,7 @@ from boxthirding.find.callbacks import Callback, NewResult, call_all
 from boxthirding.find.engine import Engine
 from boxthirding.find.forecast import expect, plan
 from boxthirding.find.progress import Reporter, progress_of
-from boxthirding.find.result import Answer, Found, raise_error
+from boxthirding.find.result import Found, raise_error
 from boxthirding.find.search import TROUBLE, Search, Told
 from boxthirding.find.source import Source
 from boxthirding.find.words import measured, named
@@ -49,7 +49,6 @@ class Run:
         self._stack = stack  # what is let go of at the end
         self._account = Account(limits)
         self._source = Source(opened.study, self._account, opened.place)
-        self._history: list[Answer] = []
         self._is_shown = reporter.is_wanted
         self._tells_spread = hasattr(opened.study, "spread")
         self._scores: dict[Label, array[float]] = {}  # by arm, of a study that does not tell their spread
@@ -75,9 +74,7 @@ class Run:
             source.let_go_quietly()
         try:
             holders = source.holders() if self._opened.is_shared else {}
-            found = Found(
-                self._opened.study, search, self._crew, self._history, holders, self._scores, is_shown=self._is_shown
-            )
+            found = Found(self._opened.study, search, self._crew, holders, self._scores, is_shown=self._is_shown)
         except TROUBLE as trouble:
             if isinstance(search.error, TROUBLE):
                 raise search.error from trouble
@@ -107,13 +104,11 @@ class Run:
         self._reporter.watch(lambda: progress_of(self._account, self._source.latest))
 
     def _told(self, results: list[Told]) -> None:
-        """Note the answer and the scores, and pass results on."""
+        """Note the scores, and pass results on."""
         for ticket, reward, _ in () if self._tells_spread else results:
             self._scores.setdefault(ticket.label, array("d")).append(reward)
         latest = self._source.latest
         best = latest.recommendation
-        if best is not None and (not self._history or self._history[-1].label != best.label):
-            self._history.append(Answer(latest.pulls, best.label, best.mean))
         if self.search.error is not None:
             return
         try:

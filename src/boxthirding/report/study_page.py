@@ -114,7 +114,7 @@ def study_page(study: Study, picture: Picture = lambda _: None) -> str:
             _part("How it got there", _climbed(study, best))
             if study.has_boxes
             else _part("The ladder", _ladder(study, arms, _writer(view, noise))),
-            _part("The curves", _curves(view, history, collected)),
+            _part("The curves", _curves(history, collected)),
         ]
     parts.append(_part("How it was collected", _table(_facts(view, collected, about, arms))))
     if best is not None:
@@ -244,8 +244,7 @@ def _climbed(study: Study, best: Recommendation) -> str:
     said = climb(story, best, _UNIT)
     if not said:
         return "<p>It has met no other arm in a box yet.</p>"
-    place = f"<p>It is {escape(story.place)}.</p>" if story.place else ""
-    return f"<p>{_BOXES}</p>{said}{place}"
+    return f"<p>{_BOXES}</p>{said}"
 
 
 def _ladder(study: Study, arms: _Arms, written: Callable[[float], str]) -> str:
@@ -268,11 +267,11 @@ def _ladder(study: Study, arms: _Arms, written: Callable[[float], str]) -> str:
     return f"<p>{_LADDER if ladder[0].keep_up is None else _CHASE}</p>{table}"
 
 
-def _curves(view: View, history: Sequence[Moment], collected: _Collected) -> str:
+def _curves(history: Sequence[Moment], collected: _Collected) -> str:
     now = history[-1]
     tried: list[tuple[float, float]] = [(0, 0), *((moment.results, moment.tried) for moment in history)]
     figures = [
-        ("The mean of the answer", answer_curve(points(history), max(1, view.pulls), now.mean, _UNIT)),
+        ("The mean of the answer", answer_curve(points(history), _UNIT)),
         (
             "Arms tried",
             line(tried, f"{counted(now.tried, 'arm')} tried with {counted(now.results, 'rating')}", "ratings"),

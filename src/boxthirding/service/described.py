@@ -199,12 +199,12 @@ _STORY: Final = {
     "key?": "'Wrong floor.'",
     "mean": Maybe(0.75),
     "pulls": 12,
-    "place": "at level 2, new here",
+    "place": "the answer; at level 2, new here",
     **_SEEN,
     "payload?": AnyJson({"author": "ann"}),
     "skipped": 0,
     "steps": [_STEP],
-    "story?": "Wrong floor.: 12 pulls, mean 0.75; at level 2, new here",
+    "story?": "Wrong floor.: 12 pulls, mean 0.75; the answer; at level 2, new here",
 }
 _RESULT: Final = {
     "ticket": Maybe(118),

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from boxthirding._checks import is_number, whole
 from boxthirding.errors import InvalidInput
@@ -70,17 +71,13 @@ def recommend(core: Core) -> Recommendation | None:
 
 
 def note(core: Core, at: float | None = None) -> None:
-    """Keep the answer in the history, if it has become another one or a while has passed."""
-    history, live = core.history, core.live
-    if live is None:
+    """Keep the answer in the history, if it or its mean has become another one, or a while has passed."""
+    arm = NONE if core.live is None else best_of(core)
+    if arm == NONE:
         return
-    decided = live.recommend()
-    if decided == history.decided and core.ledger.rows < history.due:
-        return
-    history.decided = decided
-    arm = best_of(core)
-    if arm != NONE:
-        history.keep(Row(core.ledger.rows, arm, _mean(core, arm), core.ledger.tried, at))
+    results, mean = core.ledger.rows, _mean(core, arm)
+    if core.history.is_news(results, arm, mean):
+        core.history.keep(Row(results, arm, mean, core.ledger.tried, at))
 
 
 def history(core: Core) -> list[Moment]:
@@ -242,12 +239,8 @@ def ladder(core: Core, pulls: int | None = None, first: int = 0, count: int = PA
         return []
     counts = counts[tried]
     means = np.array(core.ledger.totals)[tried] / counts
-    kept = None if core.live is None else core.live.keeps_up()
-    keeps_up = np.zeros(len(tried), bool)
-    if kept is not None:
-        is_known = tried < len(kept)
-        keeps_up[is_known] = kept[tried[is_known]]
-    best = best_of(core)
+    best, kept = best_of(core), _keeping_up(core)
+    keeps_up = np.isin(tried, np.flatnonzero(kept if kept is not None else ()))
     starts = _starts(int(counts.max()))
     rungs = np.searchsorted(starts, counts, "right") - 1
     order = np.lexsort((-means, np.where(tried == best, 0, 2 - keeps_up), rungs))
@@ -298,11 +291,25 @@ def why(core: Core, label: Label) -> Lineage:
         outcome = _OUTCOMES[mine] if rivals else "introduced"
         _, mean, pulls = meeting.arms[mine]
         steps.append(Step(meeting.at, outcome, meeting.level, meeting.deferment, core.sign * mean, pulls, rivals))
-    place = "" if core.live is None else core.record.place(core.live.arrays, arm)
-    if arm in core.withdrawn:
-        place = "withdrawn"
     mean_now = _mean(core, arm) if core.ledger.counts[arm] else None
-    return Lineage(label, mean_now, core.ledger.counts[arm], tuple(steps), place)
+    return Lineage(label, mean_now, core.ledger.counts[arm], tuple(steps), _place(core, arm))
+
+
+def _keeping_up(core: Core) -> NDArray[np.bool_] | None:
+    """Return, by arm, whether it keeps up with the answer; None, if the policy is not a chase."""
+    return None if core.live is None else core.live.keeps_up()
+
+
+def _place(core: Core, arm: int) -> str:
+    """Say where an arm stands now: whether it is the answer or keeps up with it, and in which box it is."""
+    if arm in core.withdrawn:
+        return "withdrawn"
+    box = "" if core.live is None else core.record.place(core.live.arrays, arm)
+    if arm == best_of(core):
+        joint = ", though " if box.startswith("discarded") else "; "  # those above it may be withdrawn or excluded
+        return f"the answer{joint}{box}" if box else "the answer"
+    kept = _keeping_up(core)
+    return box if kept is None or arm >= len(kept) or not kept[arm] else "keeps up with the answer"
 
 
 def screening(core: Core, share: float) -> Screening | None:

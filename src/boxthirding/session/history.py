@@ -2,7 +2,7 @@
 
 from typing import Any, Final, NamedTuple
 
-from boxthirding.types import NONE, Label
+from boxthirding.types import Label
 
 _APART: Final = 100  # moments lie at least a hundredth of the results apart
 _PAUSE: Final = 20  # one is due when there are a twentieth more results
@@ -34,16 +34,21 @@ class Row(NamedTuple):
 
 
 class History:
-    """The moments that are kept: 400 to 900 for 100,000 results, and at most seventy more for twice as many."""
+    """The moments that are kept: at most 900 for 100,000 results, and seventy more for twice as many."""
 
     def __init__(self) -> None:
         self.rows: list[Row] = []
         self.due = 1
         """How many results there are when the next moment is to be kept, though the answer be the same."""
-        self.decided = NONE
-        """What the policy recommended when it was last looked at."""
         self.since: Row | None = None
         """The moment at which the present answer became that."""
+
+    def is_news(self, results: int, arm: int, mean: float) -> bool:
+        """Tell whether an answer is another one than the last, or has another mean, or a while has passed."""
+        if results >= self.due:
+            return True
+        last = self.rows[-1]
+        return last.arm != arm or last.mean != mean
 
     def keep(self, row: Row) -> None:
         """Keep a moment, in the place of the last one if that is close to the one before it."""
@@ -52,16 +57,16 @@ class History:
         if self.rows and (self.rows[-1].results == row.results or self._is_close()):
             self.rows.pop()
         self.rows.append(row)
-        self.due = row.results + max(1, row.results // _PAUSE)
+        self.due = row.results + max(1, row.results // (_APART if self._is_close() else _PAUSE))  # a close one may go
 
     def save(self) -> dict[str, Any]:
         """Return everything as JSON has it."""
-        return {"rows": self.rows, "due": self.due, "decided": self.decided, "since": self.since}
+        return {"rows": self.rows, "due": self.due, "since": self.since}
 
     def load(self, saved: dict[str, Any]) -> None:
         """Go on from what was saved."""
         self.rows = [Row(*row) for row in saved["rows"]]
-        self.due, self.decided = saved["due"], saved["decided"]
+        self.due = saved["due"]
         self.since = None if saved["since"] is None else Row(*saved["since"])
 
     def _is_close(self) -> bool:

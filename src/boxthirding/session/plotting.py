@@ -18,8 +18,8 @@ KINDS: Final = ("answer", "arms", "boxes")
 _MOST: Final = 5_000  # arms that a picture shows
 
 
-def plot(study: AskTell, kind: str, ax: "Axes | None", answers: Sequence[live.Point] = ()) -> "Axes":
-    """Draw what is known of a session or study; `answers` are what the best arm was before, where that is known."""
+def plot(study: AskTell, kind: str, ax: "Axes | None", history: Sequence[Moment]) -> "Axes":
+    """Draw what is known of a session or study; `history` is what its best arm was over time."""
     if kind not in KINDS:
         rule = f"kind is {kind!r}, but must be one of {', '.join(KINDS)}"
         is_file = PurePath(str(kind)).suffix != ""
@@ -31,7 +31,8 @@ def plot(study: AskTell, kind: str, ax: "Axes | None", answers: Sequence[live.Po
         raise InvalidInput(f"policy {view.policy} has no boxes to plot: give kind='answer' or kind='arms'")
     axes = live.axes_for(ax)
     if kind == "answer":
-        _draw_answer(study, view, axes, answers)
+        live.draw_answer(axes, points(history))
+        axes.set_title("The answer over time", loc="left", fontsize=12)
     elif kind == "arms":
         _draw_arms(study, view, axes)
     else:
@@ -40,23 +41,8 @@ def plot(study: AskTell, kind: str, ax: "Axes | None", answers: Sequence[live.Po
 
 
 def points(history: Sequence[Moment]) -> list[live.Point]:
-    """Return the moments at which the answer became another one; the last of a history is the present."""
-    found: list[live.Point] = []
-    before = None
-    for moment in history[:-1]:
-        if moment.label != before:
-            found.append(live.Point(max(1, moment.results), moment.mean, visible(moment.label)))
-            before = moment.label
-    return found
-
-
-def _draw_answer(study: AskTell, view: View, axes: "Axes", answers: Sequence[live.Point]) -> None:
-    best = view.recommendation
-    if best is not None:
-        steps = [live.Point(max(1, step.pulls), step.mean, step.outcome) for step in study.why(best.label).steps]
-        climb = [step for step in steps if step.name != "introduced"]
-        live.draw_answer(axes, answers, climb, live.Point(max(1, view.pulls), best.mean, visible(best.label)))
-        axes.set_title("The answer over time", loc="left", fontsize=12)
+    """Return a history as it is drawn."""
+    return [live.Point(moment.results, moment.mean, visible(moment.label)) for moment in history]
 
 
 def _draw_arms(study: AskTell, view: View, axes: "Axes") -> None:

@@ -205,15 +205,16 @@ class AskTell(Protocol):
     def glance(self) -> Glance:
         """Return the counts and the answer as they were when the last call here returned; nothing is read for it."""
 
-
-class Plotted(AskTell, Protocol):
-    """An `AskTell` that knows what its answer was over time, so that it can be drawn."""
-
     def history(self) -> list[Moment]:
         """Return what the answer was over time, earliest first: the best arm, its mean then, and how many were tried.
 
-        It is thinned, so that it stays short: moments lie a hundredth of the results apart, or more. The last is now.
+        There is a moment wherever the answer or its mean changed. It is thinned, so that it stays short: moments lie a
+        hundredth of the results apart, or more. The last is now.
         """
+
+
+class Plotted(AskTell, Protocol):
+    """An `AskTell` that can be drawn."""
 
     def plot(self, kind: str = "answer", ax: "Axes | None" = None) -> "Axes":
         """Draw what is known with Matplotlib, and return the axes.
@@ -226,6 +227,6 @@ class Plotted(AskTell, Protocol):
             Where to draw. Default: a new picture.
 
         """
-        from boxthirding.session.plotting import plot, points  # noqa: PLC0415  # loaded when it is needed
+        from boxthirding.session.plotting import plot  # noqa: PLC0415  # loaded when it is needed
 
-        return plot(self, kind, ax, points(self.history()))
+        return plot(self, kind, ax, self.history())

@@ -178,8 +178,7 @@ class Session(Plotted):
         core = self._core
         with self._lock:
             core.tell(ticket, value, holder)
-            if core.ledger.rows >= core.history.due:  # no call: for every result
-                answers.note(core)
+            answers.note(core)
 
     def tell_all(self, results: Iterable[tuple[int | Ticket, float]]) -> None:
         """Take the results of many tickets, all or none of them: (ticket, reward) pairs."""
@@ -188,8 +187,7 @@ class Session(Plotted):
             self._core.check_all(ticket for ticket, _ in pairs)
             for ticket, reward in pairs:
                 self._core.tell(ticket, reward)
-                if self._core.ledger.rows >= self._core.history.due:
-                    answers.note(self._core)
+                answers.note(self._core)
 
     def fail(self, ticket: int | Ticket) -> None:
         with self._lock:
@@ -312,11 +310,6 @@ class Session(Plotted):
             return answers.glance(self._core)
 
     def history(self) -> list[Moment]:
-        """Return what the answer was over time, earliest first: the best arm, its mean then, and how many were tried.
-
-        A session looks when its results have grown by a twentieth, so a change of the answer may be noted that much
-        later. A `Study` looks after every result.
-        """
         with self._lock:
             return answers.history(self._core)
 

@@ -157,6 +157,7 @@ class Lineage:
     pulls: int
     steps: tuple[Step, ...]
     place: str
+    """Where it stands: that it is the answer or keeps up with it, and its box, with `b3`; empty for any other arm."""
 
     def __repr__(self) -> str:
         told = "not tried yet" if self.mean is None else f"{counted(self.pulls, 'pull')}, mean {written(self.mean)}"

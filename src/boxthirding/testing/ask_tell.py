@@ -378,6 +378,10 @@ class AskTellContract:
         )
         expect(view.tried == len(study.arms(count=_MANY)), "the view counts other arms as tried than there are")
         expect(view.recommendation == study.recommend() == view.top[0], "the view recommends another arm")
+        first, *_, last = study.history()
+        expect((first.results, first.tried) == (1, 1), f"the history begins with {first}, not with the first result")
+        now = (view.spent, view.top[0].label, view.top[0].mean, view.tried)
+        expect(last[:4] == now, f"the history ends with {last}, but the answer is {view.top[0]}")
         expect([*view.top] == study.top(10), "the top of the view is not the top")
         expect(view.screening == study.screening(0.01), "the screening of the view is not the screening")
         boxes = [(box.level, box.deferment, box.size) for box in study.boxes()]
