@@ -341,14 +341,16 @@ def test_a_winner_that_was_dropped_once_is_said_to_be_introduced_again_and_to_be
 
 
 def test_one_function_says_where_an_arm_stands():
-    session = b3.Session(50)
-    found = find_best(None, noisy([k / 50 for k in range(50)], 0.3), budget=400, study=session, **QUIET)
+    session = b3.Session(400)
+    find_best(None, noisy([k / 400 for k in range(400)], 0.3), budget=60, study=session, **QUIET)
+    session.tell_all([(ticket, 1.5) for ticket in session.ask(40)])
     climbers = [arm for rung in session.ladder() for arm in rung.arms]
     words = {"leads": "the answer", "keeps up": "keeps up with the answer", "": ""}
     assert {arm.label: session.why(arm.label).place for arm in climbers} == {
         arm.label: words[arm.standing] for arm in climbers
     }
-    assert session.why(found.label).place == "the answer"
+    assert {arm.standing for arm in climbers} == {*words}
+    assert session.why(session.recommend().label).place == "the answer"
 
 
 def test_a_page_has_the_curve_the_climb_and_the_runners_up(boxed):
