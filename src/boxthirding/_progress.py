@@ -13,6 +13,9 @@ from boxthirding.types import Progress
 EVERY: Final = 30.0
 """Seconds between two lines where there is no terminal; the first comes after as many."""
 
+COMPILING: Final = "compiling (first run only)"
+"""How a note ends while code is compiled, which is no part of what is counted, and of unknown length."""
+
 CLEAR: Final = "\r\x1b[K"
 """What clears a line of a terminal."""
 
@@ -66,7 +69,11 @@ def in_words(progress: Progress) -> str:
     '75 % done, 6 s elapsed, about 2 s left; b3'
     >>> in_words(Progress(3, None, "pulls", seconds=6.0, seconds_left=None))
     '3 pulls done, 6 s elapsed'
+    >>> in_words(Progress(0, 4, "pulls", seconds=6.0, seconds_left=None, note="b3: compiling (first run only)"))
+    'b3: compiling (first run only), 6 s elapsed'
     """
+    if is_compiling(progress):
+        return f"{progress.note}, {clock(progress.seconds)} elapsed"
     share = progress.share
     done = f"{progress.done:,.0f} {progress.unit} done" if share is None else f"{100 * share:.0f} % done"
     words = ", ".join(filter(None, [done, f"{clock(progress.seconds)} elapsed", _left(progress)]))
@@ -80,13 +87,18 @@ def fitted(progress: Progress, width: int, full: str = "━", empty: str = "─"
     ' 75 % ━━━━━━━━── 3 of 4 pulls, 6 s elapsed, about 2 s left; best so '
     """
     share = progress.share
-    if share is None:
+    if share is None or is_compiling(progress):
         return in_words(progress)[:width]
     letters = _BAR if width >= _WIDE else _BAR // 2
     filled = round(letters * min(1.0, share))
     note = f"; {progress.note}" if progress.note else ""
     words = spoken(progress)
     return f"{100 * share:3.0f} % {full * filled}{empty * (letters - filled)} {words}{note}"[:width]
+
+
+def is_compiling(progress: Progress) -> bool:
+    """Tell whether code is being compiled, so that nothing moves for a while."""
+    return progress.note.endswith(COMPILING)
 
 
 def spoken(progress: Progress) -> str:

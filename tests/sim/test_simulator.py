@@ -180,6 +180,8 @@ def test_an_interrupt_carries_what_was_complete():
 def test_progress_counts_every_replicate():
     seen = []
     usual(Uniform(), replicates=70, progress=seen.append)
+    first, *seen = seen
+    assert (first.done, first.seconds_left, first.note) == (0, None, "compiling (first run only)")
     done = [one.done for one in seen]
     assert done == sorted(set(done))
     assert done[-1] == 70

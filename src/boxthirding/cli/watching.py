@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from boxthirding._progress import Line, left_in_words
+from boxthirding._progress import Line, is_compiling, left_in_words
 from boxthirding.sim import Run, Setting, Watcher
 from boxthirding.types import Progress
 
@@ -38,12 +38,13 @@ def watched(complete: Complete = lambda *_: None) -> Iterator[View]:
         return
 
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),
-        TextColumn("{task.percentage:>3.0f} %"),
+        TextColumn("{task.fields[share]}", markup=False),
+        TimeElapsedColumn(),
         TextColumn("{task.fields[left]}", markup=False),
     )
     bar = Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False, redirect_stderr=False)
@@ -57,11 +58,14 @@ class _OnTerminal(View):
     def __init__(self, bar: "Bar", complete: Complete) -> None:
         super().__init__(self._move, complete)
         self._bar = bar
-        self._task = bar.add_task("", total=1.0, left="")
+        self._task = bar.add_task("", total=None, share="", left="")
 
     def _move(self, progress: Progress) -> None:
         left = "" if progress.seconds_left is None else left_in_words(progress.seconds_left)
-        self._bar.update(self._task, completed=progress.share, left=left, description=progress.note)
+        share = None if is_compiling(progress) else progress.share
+        self._bar.tasks[0].total = None if share is None else 1.0  # without a total, the bar shows no share
+        shown = "" if share is None else f"{100 * share:3.0f} %"
+        self._bar.update(self._task, completed=share, share=shown, left=left, description=progress.note)
 
     def complete(self, setting: Setting, run: Run) -> None:
         """Take the bar away while something is printed."""

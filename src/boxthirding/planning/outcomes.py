@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from boxthirding import _compile
+from boxthirding._progress import COMPILING
 from boxthirding.planning.beliefs import Belief
 from boxthirding.policies import Chase
 from boxthirding.rewards import Source
@@ -111,7 +112,7 @@ def simulated(
     random = [np.random.default_rng([seed, draw]) for draw in draws]
     sources = [beliefs[draw].rewards.source(beliefs[draw].instance(arms, random[draw])) for draw in draws]
     if tell:
-        note = "compiling (first run only)" if _compile.available() else "simulating"
+        note = COMPILING if _compile.available() else "simulating"
         tell(Progress(0, total, "pulls", 0.0, None, note))
     _play(sources[0], _Leg(0, 0, 1, np.array([1])), seed, 0)  # compiles once, before the others wait for it
     ready = time.monotonic()

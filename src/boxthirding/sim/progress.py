@@ -3,8 +3,11 @@
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from boxthirding import _compile
+from boxthirding._progress import COMPILING
 from boxthirding.types import Progress
 
 if TYPE_CHECKING:
@@ -119,7 +122,9 @@ class Reporter(Forecast):
     def began(self, setting: "Setting") -> None:
         """Tell that this may take a moment."""
         super().began(setting)
-        self._report(f"{self._labels[setting]}: compiling (first run only)")
+        label = self._labels[setting]
+        note = f"{label}: {COMPILING}" if _compile.available() else label
+        self._tell(replace(self.progress(self._clock() - self._start, note), seconds_left=None))
 
     def ended(self, setting: "Setting", replicates: int, seconds: float) -> None:
         """Tell of replicates that have just ended."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from boxthirding import _compile
 from boxthirding._checks import whole
-from boxthirding._progress import listener
+from boxthirding._progress import COMPILING, listener
 from boxthirding.errors import InvalidInput, MissingExtra
 from boxthirding.rewards import Instance, RewardModel
 from boxthirding.sim.chunks import Chunk, Task, chunks_of, run_chunk
@@ -81,6 +81,8 @@ def simulate(  # noqa: PLR0913  # an experiment has this many parts; all but fou
     with Lanes[None](executor, threads) as lanes:
         check_room(task, replicates, lanes.cores if lanes.ours else 1)
         if lanes.ours:
+            if tell and (_compile.available() if compiled is None else compiled):
+                tell(Progress(0, replicates, "replicates", 0.0, None, COMPILING))
             run_chunk(Chunk(task, 0, 0))  # compiles once, before the clock starts
         gathered = Gathered(task.source.means, times, replicates)
         ready, done = time.monotonic(), 0
