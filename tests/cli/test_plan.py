@@ -91,9 +91,26 @@ def small_pilot(folder, arms, scores):
 def test_a_pilot_that_says_almost_nothing_is_said_to_and_what_to_do_instead(tmp_path, arms, scores):
     options = ["--pilot", small_pilot(tmp_path, arms, scores), "--budget", 40, "--json"]
     said = run("--arms", 80, *options).stderr
-    assert said.startswith(f"Note: a pilot of {arms} arms with {arms * scores} scores says almost nothing: noise and")
-    assert "Score 50 arms, chosen at random, 3 times each." in said
+    warning = (
+        f"Warning: a pilot of {arms} arms with {arms * scores} scores says almost nothing, so this plan may be far"
+    )
+    assert said.startswith(warning)
+    assert "Score 50 arms, chosen at random, 3 times each.\n" in said
+    heading, second, table, *_ = run("--arms", 80, *options[:-1]).stdout.split("\n\n")
+    assert heading.endswith("(from the pilot)")
+    assert second.startswith(warning)
+    assert table.lstrip().startswith("mean")
     assert "Score 20 arms, chosen at random, 3 times each." in run("--arms", 20, *options).stderr
+
+
+def test_a_pilot_that_says_almost_nothing_and_shows_no_spread_is_warned_of_too(tmp_path):
+    (tmp_path / "alike.csv").write_text(
+        "arm,score\n" + "a,1\na,2\na,4\nb,2\nb,3\nb,1\nc,1\nc,3\nc,2\n", encoding="utf-8"
+    )
+    said = run("--arms", 80, "--pilot", tmp_path / "alike.csv", "--budget", 40).stdout
+    assert said.count("Warning: a pilot of 3 arms with 9 scores says almost nothing") == 1
+    assert "cannot tell its arms apart" in said
+    assert said.count(" times each.") == 1  # one advice
 
 
 def test_a_pilot_that_says_enough_is_not_called_small(tmp_path):

@@ -121,8 +121,8 @@ def test_a_pilot_that_shows_no_spread_says_so_and_how_many_pulls_would():
 
 
 def test_a_pilot_of_few_arms_is_told_how_many_to_score():
-    found = plan(500, pilot={"a": [1.0, 2.0, 1.5], "b": [1.2, 2.2, 1.7]}, budgets=[50])
-    each = round((6 + found.known.pulls_to_show) / 50)
+    found = plan(500, pilot={arm: [1.0 + arm / 50, 2.0, 1.5] for arm in range(12)}, budgets=[50])
+    each = round((36 + found.known.pulls_to_show) / 50)
     assert found.notes[0].endswith(f"score 50 arms, {each} times each")
 
 

@@ -93,6 +93,8 @@ def plan(  # noqa: PLR0913  # an argument for each option
         )
     if as_json:
         click.echo("\n".join(map(json.dumps, answer.as_dicts())))
+        if answer.warning:
+            say(f"Warning: {answer.warning}.", err=True)
         for note in answer.notes:
             say(f"Note: {note}.", err=True)
     else:

@@ -100,6 +100,8 @@ class Plan:
     """The smallest budget for the wish; where nothing is known, one for each ratio that has one."""
     notes: tuple[str, ...]
     """What a reader should know about these figures."""
+    warning: str = ""
+    """Why these figures may be far off, and what to do; empty, if there is no reason."""
 
     def as_dicts(self) -> list[dict[str, Any]]:
         """Return what `boxthirding plan --json` prints, line by line: the budgets, then what the wish takes."""

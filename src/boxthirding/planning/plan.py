@@ -135,7 +135,7 @@ def plan(  # noqa: PLR0913  # all but one have a default
         raise refused[0]
     known = _known(given, scenes)
     notes = [*map(str, refused), *_notes(asked.arms, asked.wish, known, given)]
-    return Plan(asked.arms, known, tuple(rows), tuple(granted), tuple(notes))
+    return Plan(asked.arms, known, tuple(rows), tuple(granted), tuple(notes), _warning(asked.arms, given))
 
 
 def default_budgets(arms: int, shares: Iterable[float] = _SHARES) -> list[int]:
@@ -345,21 +345,13 @@ def _notes(arms: int, wish: Wish | None, known: Known, given: Pilot | tuple[floa
             f"arm {arm} has the score {score:g}, which is further from its others than 20 times the noise of most arms "
             "explains, and makes noise and spread seem larger than they are: correct it, or leave it out"
         )
-    if (
-        isinstance(given, Pilot)
-        and known.shows_spread
-        and (given.arms < min(_SMALL_PILOT, arms) or given.freedom < _SMALL_PILOT)
-    ):
-        notes.append(
-            f"a pilot of {given.arms:,} arms with {given.pulls:,} scores says almost nothing: noise and spread may "
-            f"well be half or twice these. Score {min(FEWEST_ARMS, arms)} arms, chosen at random, 3 times each"
-        )
     if isinstance(given, Pilot) and not known.shows_spread:
+        how = f". About {known.pulls_to_show:,} more pulls would show it: {_how_to_score(given, known.pulls_to_show or 0)}"
         notes.append(
             f"the {given.pulls:,} scores of the pilot cannot tell its arms apart: they differ no more than noise of "
             f"{known.noise:.3g} would make them. A good arm is at most about {known.spread_high:.2g} better than an "
-            f"ordinary one; this plan takes {known.spread:.2g}, which is a guess. About {known.pulls_to_show:,} more "
-            f"pulls would show it: {_how_to_score(given, known.pulls_to_show or 0)}"
+            f"ordinary one; this plan takes {known.spread:.2g}, which is a guess"
+            + ("" if _is_small(given, arms) else how)
         )
     if isinstance(given, Pilot):
         notes.append(
@@ -368,6 +360,21 @@ def _notes(arms: int, wish: Wish | None, known: Known, given: Pilot | tuple[floa
     if not _compile.available():
         notes.append("without Numba fewer runs are simulated, and figures are coarser: pip install 'boxthirding[sim]'")
     return notes
+
+
+def _warning(arms: int, given: Pilot | tuple[float, float] | None) -> str:
+    """Say that a pilot is too small for a plan, and what would do; nothing, if it is not."""
+    if not isinstance(given, Pilot) or not _is_small(given, arms):
+        return ""
+    return (
+        f"a pilot of {given.arms:,} arms with {given.pulls:,} scores says almost nothing, so this plan may be far off: "
+        f"noise and spread may well be half or twice these. Score {min(FEWEST_ARMS, arms)} arms, chosen at random, 3 "
+        "times each"
+    )
+
+
+def _is_small(pilot: Pilot, arms: int) -> bool:
+    return pilot.arms < min(_SMALL_PILOT, arms) or pilot.freedom < _SMALL_PILOT
 
 
 def _how_to_score(pilot: Pilot, more: int) -> str:

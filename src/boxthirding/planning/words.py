@@ -12,8 +12,9 @@ _DAY: Final = 86_400
 
 
 def in_words(plan: Plan) -> str:
-    """Return a plan as text: what is known, a table, the wish and the notes."""
+    """Return a plan as text: what is known, a table, the wish and the notes; a warning stands before the figures."""
     parts = [heading(plan)]
+    parts += [f"Warning: {plan.warning}."] if plan.warning else []
     if plan.rows:
         parts.append(_table(plan.rows, by_ratio=plan.known.source == "nothing"))
     if plan.known.source == "nothing":
