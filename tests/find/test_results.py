@@ -265,6 +265,30 @@ def test_it_says_why_means_are_not_in_order(direction):
     assert len({*said}) == 2  # both happen
 
 
+def test_numbered_arms_go_by_the_parameters_in_which_they_differ(capsys):
+    draw = random.Random(4)
+    arms = [{"model": "small", "rate": draw.random(), "depth": draw.randrange(9)} for _ in range(12)]
+    found = find_best(arms, lambda arm: draw.gauss(arm["rate"], 2.0), budget=100)
+    best, *others = found.top(4)
+    named = [f"(rate={arms[arm.label]['rate']:.4g}, depth={arms[arm.label]['depth']})" for arm in others]
+    trust = f"  Winners look better than they are, and {named[0]}, {named[1]} and {named[2]} may be as good or better:"
+    assert trust in str(found).splitlines()
+    assert f"depth={arms[best.label]['depth']} (arm {best.label}), mean " in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_long_parameters_of_numbered_arms_are_shortened_but_told_apart():
+    arms = [{"prompt": "You are a helpful assistant that answers politely. " * 3 + word, "k": 1} for word in "abcd"]
+    draw = random.Random(1)
+    found = find_best(arms, lambda _: draw.gauss(0, 1), budget=40, **QUIET)
+    trust = next(line for line in str(found).splitlines() if line.startswith("  Winners"))
+    assert len(trust) < 260
+    assert all(
+        f"…{arms[arm.label]['prompt'][-1]}'" in trust or f"{arms[arm.label]['prompt'][-8:]}'" in trust
+        for arm in found.top(4)[1:]
+    )
+    assert "k=1" not in trust
+
+
 def test_arrays_inside_an_arm_are_no_trouble():
     import numpy as np
 

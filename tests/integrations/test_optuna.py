@@ -380,6 +380,23 @@ def test_a_race_after_a_study_finds_what_is_truly_best_and_confirms_it():
     assert [arm.pulls for arm in confirmed.arms] == [20, 20]
 
 
+def test_a_race_names_trials_by_their_parameters():
+    draw = random.Random(1)
+
+    def objective(trial):
+        trial.suggest_categorical("model", ["small"])
+        return trial.suggest_float("rate", 0, 1) / 100 + trial.suggest_int("depth", 1, 3) / 100 + draw.gauss(0, 0.3)
+
+    study = optuna.create_study(direction="maximize", sampler=optuna.samplers.RandomSampler(seed=1))
+    study.optimize(objective, n_trials=40)
+    found = race(from_optuna(study), from_objective(objective), budget=120, progress=False)
+    _, *others = [found.arm(arm.label) for arm in found.top(4)]
+    named = [f"(rate={params['rate']:.4g}, depth={params['depth']})" for params in others]
+    trust = next(line for line in str(found).splitlines() if "may be as good or better" in line)
+    assert [trust.count(name) for name in named] == [1, 1, 1]
+    assert all(name in found._repr_html_() for name in named)
+
+
 def test_parameters_that_differ_between_trials_are_said():
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=1))
 

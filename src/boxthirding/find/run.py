@@ -14,7 +14,7 @@ from boxthirding.find.progress import Reporter, progress_of
 from boxthirding.find.result import Found, raise_error
 from boxthirding.find.search import TROUBLE, Search, Told
 from boxthirding.find.source import Source
-from boxthirding.find.words import measured, named
+from boxthirding.find.words import arms_in_words, measured, named
 from boxthirding.session import AskTell
 
 if TYPE_CHECKING:
@@ -83,12 +83,20 @@ class Run:
             weakref.finalize(found, self._stack.pop_all().close)
         best = found.recommendation
         answer = (
-            "No result" if best is None else f"Best: {named(best.label)}, {measured(written(best.mean), best.pulls)}"
+            "No result"
+            if best is None
+            else f"Best: {self._named(best.label)}, {measured(written(best.mean), best.pulls)}"
         )
         spent, *others = found.account()
         self._reporter.end(progress_of(self._account, source.latest), f"{answer}; {spent}.", *others)
         raise_error(search, found)
         return found
+
+    def _named(self, label: "Label") -> str:
+        """Return what an arm is called; one that is no number itself is not called by its number."""
+        return (
+            arms_in_words([(label, self._opened.study.payload(label))])[0] if isinstance(label, int) else named(label)
+        )
 
     def _announce(self, limits: Limits) -> None:
         """Show the plan, and from then on how far it is."""

@@ -346,7 +346,8 @@ def _notes(arms: int, wish: Wish | None, known: Known, given: Pilot | tuple[floa
             "explains, and makes noise and spread seem larger than they are: correct it, or leave it out"
         )
     if isinstance(given, Pilot) and not known.shows_spread:
-        how = f". About {known.pulls_to_show:,} more pulls would show it: {_how_to_score(given, known.pulls_to_show or 0)}"
+        more = known.pulls_to_show or 0
+        how = f". About {more:,} more pulls would show it: {_how_to_score(given, more)}"
         notes.append(
             f"the {given.pulls:,} scores of the pilot cannot tell its arms apart: they differ no more than noise of "
             f"{known.noise:.3g} would make them. A good arm is at most about {known.spread_high:.2g} better than an "
