@@ -55,7 +55,8 @@ def draw_answer(axes: "Axes", answers: Sequence[Point]) -> None:
         BLUE: [answer.mean for answer in answers],
         ORANGE: [answer.mean if answer.name == now.name else math.nan for answer in answers],
     }
-    names = {BLUE: "the best arm at that time", ORANGE: f"{short(now.name)}, the best arm now"}
+    short = apart((answer.name for answer in answers), _LETTERS)[now.name]
+    names = {BLUE: "the best arm at that time", ORANGE: f"{short}, the best arm now"}
     dots = changes(answers)
     for colour, drawn in means.items():
         axes.step(times, drawn, where="post", color=colour, linewidth=1.8, label=names[colour])
@@ -122,15 +123,6 @@ def draw_boxes(axes: "Axes", cells: Sequence[Cell], level: int | None) -> None:
     axes.set_ylabel("level" if level is None else "level (★ of the best arm)")
     plain(axes)
     axes.grid(visible=False)
-
-
-def short(name: str) -> str:
-    """Return a name that fits into a picture.
-
-    >>> short("a name that is much too long for a picture")
-    'a name that…r a picture'
-    """
-    return apart([name], _LETTERS)[name]
 
 
 def _write_names(axes: "Axes", arms: Sequence[Point], best: str) -> None:
