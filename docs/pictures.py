@@ -149,11 +149,11 @@ def timing() -> None:
 
 
 def study() -> None:
-    """Draw the boxes of the study that the page on studies keeps."""
+    """Draw the arms of the study that the page on studies keeps."""
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         _after("howto/durable-studies.md", "b3.open_study(")
         with b3.open_study("contest.db", "captions") as kept:
-            _save("study", kept.plot("boxes"))
+            _save("study", kept.plot("arms"))
 
 
 def plan() -> None:

@@ -78,7 +78,10 @@ REFUSALS = {
         ["study", "correct", "fixed.db", 0, 1],
         "`boxthirding study use STUDY chase` lets a policy decide that can",
     ),
-    "known results it cannot take": (["study", "observe", "fixed.db", "known.csv"], "`boxthirding study use STUDY b3"),
+    "known results it cannot take": (
+        ["study", "observe", "fixed.db", "known.csv"],
+        "`boxthirding study use STUDY chase",
+    ),
     "a policy that cannot go on": (["study", "use", "screen.db", "sh:budget=50"], "use STUDY chase` lets a policy"),
     "a ticket told already": (["study", "release", "screen.db", 0], "`boxthirding study correct` changes it"),
     "a plate told already": (["study", "tell", "screen.db", "plate.csv"], "correct it"),

@@ -170,7 +170,8 @@ def test_a_report_says_how_many_arms_of_a_rung_keep_up():
 
 
 def test_a_policy_with_boxes_is_not_said_to_have_none_before_arms_have_met():
-    page = Page(study_page(made(policy="b3", pulls=1)))
+    page = Page(study_page(made(pulls=1, policy="b3")))
+    assert "<h2>How it got there</h2>" in page.text
     assert page.says("It has met no other arm in a box yet.")
     assert page.says("contest , running")
 

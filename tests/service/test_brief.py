@@ -13,8 +13,8 @@ LONG = "\N{PILE OF POO}" * 180
 LETTERS = ("x", "\N{PILE OF POO}", "\N{ZERO WIDTH JOINER}", '"', "\x01")
 
 
-def rated(server, arms, pulls=200):
-    return told(server.study(arms=arms), pulls)
+def rated(server, arms, pulls=200, **settings):
+    return told(server.study(arms=arms, **settings), pulls)
 
 
 def told(study, pulls):
@@ -116,11 +116,6 @@ def test_pages_for_programs_end_where_they_are_full(server):
     assert number == 3
     arms, _ = pages(server, f"{ONE}/arms", "arms", count=1000)
     assert [row["label"] for row in arms] == [arm.label for arm in study.arms(0, 1000)]
-    rows, number = pages(server, f"{ONE}/boxes", "boxes", count=1000)
-    assert number > 1
-    for box in study.boxes(count=1000):
-        found = [row["arms"] for row in rows if (row["level"], row["deferment"]) == (box.level, box.deferment)]
-        assert [arm["label"] for page in found for arm in page] == [arm.label for arm in box.arms]
     rows, number = pages(server, f"{ONE}/ladder", "ladder", count=1000)
     assert number > 1
     for rung in study.ladder(count=1000):
@@ -131,8 +126,18 @@ def test_pages_for_programs_end_where_they_are_full(server):
     assert get(server, f"{ONE}/top", first=2**52)["top"] == []
 
 
+def test_boxes_for_programs_end_where_they_are_full(server):
+    study = rated(server, [f"{'x' * 9_000}{number}" for number in range(80)], policy="b3")
+    rows, number = pages(server, f"{ONE}/boxes", "boxes", count=1000)
+    assert number > 1
+    assert len(study.boxes()) > 3
+    for box in study.boxes(count=1000):
+        found = [row["arms"] for row in rows if (row["level"], row["deferment"]) == (box.level, box.deferment)]
+        assert [arm["label"] for page in found for arm in page] == [arm.label for arm in box.arms]
+
+
 def test_boxes_are_small_where_one_arm_of_each_is_too_much(server):
-    study = rated(server, [f"{LETTERS[1] * 10_000}{number}" for number in range(80)])
+    study = rated(server, [f"{LETTERS[1] * 10_000}{number}" for number in range(80)], policy="b3")
     page = get(server, f"{ONE}/boxes", count=1000)
     sizes = [(box.level, box.deferment, box.size) for box in study.boxes()]
     assert [(row["level"], row["deferment"], row["size"]) for row in page["boxes"]] == sizes

@@ -262,5 +262,5 @@ def test_the_page_does_not_wait_for_a_long_journal(server, monkeypatch):
     monkeypatch.setattr(one, "tally", tally)
     monkeypatch.setattr(tally, "update", lambda: pytest.fail("the journal was read"))
     assert server.operator.get(f"{API}/studies/captions").json()["about"]["question"] == "Why?"
-    assert get(server, "grid")["levels"]
+    assert get(server, "grid")["ladder"]
     assert get(server, "answer")["answer"]

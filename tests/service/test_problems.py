@@ -72,7 +72,7 @@ def test_a_body_that_is_wrong_a_hundred_thousand_times_is_answered_with_the_firs
 @pytest.mark.parametrize(
     ("parameters", "rule"),
     [
-        ("boxes?level=x", "the number of a level, or final"),
+        ("boxes?level=x", "a whole number"),
         ("grid?open=x", "numbers of levels with commas between them"),
         ("box?level=1&deferment=x", "how often arms have waited, or pile"),
         ("screening?share=2", "at most 1"),

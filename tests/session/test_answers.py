@@ -68,8 +68,9 @@ class TestAnswers:
             assert least == best._replace(mean=-best.mean)
         assert [row._replace(mean=-row.mean) for row in down.top(10)] == up.top(10)
 
-    def test_the_means_of_a_story_are_those_of_the_rewards(self):
-        session = Session(40, "b3")
+    @pytest.mark.parametrize("policy", ["b3", "b3:reuse=topup"])
+    def test_the_means_of_a_story_are_those_of_the_rewards(self, policy):
+        session = Session(40, policy)
         pull(session, 200, lambda ticket: 100.0 + ticket.label)
         steps = [step for arm in session.arms() for step in session.why(arm.label).steps if step.own_pulls]
         assert {round(rival.mean - rival.label, 6) for step in steps for rival in step.rivals} == {100.0}

@@ -131,7 +131,7 @@ class TestArms:
 
     @pytest.mark.parametrize("direction", ["maximize", "minimize"])
     def test_by_a_column_in_both_directions(self, direction):
-        session = Session([f"Arm {number}" for number in range(40)], direction=direction)
+        session = Session([f"Arm {number}" for number in range(40)], "b3", direction=direction)
         for number in range(120):
             (ticket,) = session.ask()
             session.tell(ticket, number % 7 / 7)

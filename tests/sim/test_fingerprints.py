@@ -20,7 +20,6 @@ from boxthirding.sim.fingerprints import digest_of_code
 SPECS = (
     *(
         "chase",
-        "chase",
         "b3",
         "us",
         "sh",

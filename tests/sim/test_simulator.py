@@ -60,7 +60,6 @@ POLICIES = [
     Prose(sigma="estimated"),
     Chase(),
     Asha(),
-    Chase(),
     SuccessiveRejects(budget=300),
     DoublingSequentialHalving(),
     UCBE(budget=300),

@@ -430,7 +430,7 @@ class TestSharing:
         study: AskTell = place.open(arms=3)
         play(study, 3)
         assert study.top(2)[0] == study.recommend()
-        assert study.boxes()
+        assert study.ladder()
         assert 0 < float(study.screening(0.5)) <= 1
         assert repr(study) == f"<Study 'study' of 3 arms, policy {study.policy.name}, 3 pulls>"
         assert (study.seed, study.direction, study.patience, study.lease) == (0, "maximize", 3, None)

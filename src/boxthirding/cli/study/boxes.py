@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _LABEL, _FEWEST = 12, 4  # letters of a label that are shown, at most and at least
 _AROUND = 10  # columns of a box that are no labels
 SEATS = 3  # arms of a box that are shown
-_STANDING = 11  # columns of "keeps up" and what separates arms
+_LONGEST = 40  # letters of a label in a ladder
 _BESIDE = 24  # columns beside the boxes, or beside the arms of a rung
 
 
@@ -50,7 +50,9 @@ def climbed(ladder: "Sequence[Rung]", console: "Console") -> "Table":
 
     width = max(20, console.width - _BESIDE)
     labels = [arm.label for rung in ladder for arm in rung.arms]
-    names = Names(labels, min(_LABEL, max(_FEWEST, width // SEATS - _STANDING)), dots_of(console))
+    rows = [[(len(one_line(arm.label)), len(arm.standing)) for arm in rung.arms] for rung in ladder]
+    fits = (n for n in range(_LONGEST, _FEWEST, -1) if all(_columns(row, n) <= width for row in rows))
+    names = Names(labels, next(fits, _FEWEST), dots_of(console))
     table = Table.grid(padding=(0, 2, 0, 0))
     table.show_header = True
     for heading, justify in (("pulls", "right"), ("arms", "right"), ("the best of them", "left")):
@@ -66,6 +68,11 @@ def climbed(ladder: "Sequence[Rung]", console: "Console") -> "Table":
         pulls = f"{rung.fewest:,}" if rung.fewest == rung.most else f"{rung.fewest:,}-{rung.most:,}"
         table.add_row(pulls, f"{rung.size:,}" if rung.size else "", row)
     return table
+
+
+def _columns(row: "Sequence[tuple[int, int]]", letters: int) -> int:
+    """Return how wide a rung is with so many letters of each label."""
+    return sum(min(letters, label) + standing + 3 for label, standing in row)
 
 
 def _row(boxes: "Sequence[Box | None]", names: "Names", width: int) -> "Text":

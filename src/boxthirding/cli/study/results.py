@@ -108,8 +108,8 @@ def _print(study: "Study | RemoteStudy", arms: "list[ArmSummary]", columns: Colu
     names = Names([arm.label for arm in arms], max(10, min(_LABEL, console.width - 24)), dots)
     write = writer(arm.mean for arm in arms)
     rows = [_cells(arm, names, write) for arm in arms]
-    headings = ["arm", "mean", "pulls", "level"]
-    if not any(row[-1] for row in rows):  # the policy has no levels
+    headings = ["arm", "mean", "pulls", "state" if all(arm.level is None for arm in arms) else "level"]
+    if not any(row[-1] for row in rows):
         headings, rows = headings[:-1], [row[:-1] for row in rows]
     cells = [[shortened(cell, _CELL, dots) for cell in columns.cells(arm.label)] for arm in arms]
     left_out = []

@@ -13,7 +13,6 @@ from boxthirding.sim import Setting
 
 DEFAULT: Final = (
     "chase",
-    "chase",
     "b3",
     "b3:reuse=topup",
     "us",
