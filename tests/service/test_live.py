@@ -216,6 +216,17 @@ class TestHistory:
         assert sum(said["rate"]["counts"]) == 400
         assert sum(said["seconds"]["counts"]) == 0
 
+    def test_it_has_the_mean_of_the_answer_after_every_rating(self, server):
+        study, answers = server.study(arms=ARMS), []
+        for turn in range(90):
+            (ticket,) = study.ask(holder="bob")
+            study.tell(ticket, turn * 37 % 11 / 10, holder="bob")
+            answers.append((study.recommend().label, study.recommend().mean))
+        moments = {one["results"]: (one["text"], one["mean"]) for one in get(server, "history")["moments"]}
+        drawn = [moments[max(results for results in moments if results <= now)] for now in range(1, 91)]
+        assert drawn == answers
+        assert len({mean for _, mean in answers}) > 8
+
     def test_response_times_are_counted(self, server):
         server.study()
         rater = server.rater(server.link())
