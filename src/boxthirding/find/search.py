@@ -203,7 +203,8 @@ class Search:
         """Start what there is room for; with nothing under way, see whether that is the end."""
         room = self._workers - self._in_flight
         if room > 0 and self.error is None and not self._has_ended:
-            room = min(room, self.account.room(self._in_flight))
+            if self._in_flight > 0 or not self.account.rest_is_out:  # else the lease of what is out may be over
+                room = min(room, self.account.room(self._in_flight))
             for ticket in self._ask(room) if room > 0 else ():
                 self.handed[ticket.label] = max(self.handed.get(ticket.label, 0), ticket.pull + 1)
                 self._in_flight += 1

@@ -174,11 +174,14 @@ class Core:
     ) -> list[int]:
         """Return up to n open tickets for a holder: those without a holder, then those whose lease has run out."""
         tickets = self.tickets
-        if limit is not None:  # more may be open than a limit allows: the tickets that are held go first
-            n = min(n, limit - self.ledger.spent - len(tickets.open) + len(tickets.free))
+        overdue = tickets.overdue(now, lease)
+        if limit is not None:  # more may be open than a limit allows: the tickets that are held in time go first
+            overdue = [*overdue]
+            held = len(tickets.open) - len(tickets.free) - len(overdue)
+            n = min(n, limit - self.ledger.spent - held)
         found: list[int] = []
         taken = set(self.seen.by(holder)) if unseen else set()
-        for ticket_id in chain(tickets.free, tickets.overdue(now, lease)):
+        for ticket_id in chain(tickets.free, overdue):
             arm = tickets.open[ticket_id].ticket.arm
             if len(found) >= n:
                 break
