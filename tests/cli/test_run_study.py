@@ -225,6 +225,27 @@ def test_what_would_mix_results_of_two_kinds_is_refused_by_name(folder, case):
     assert (journal(), len(calls())) == (before, 5)
 
 
+def test_other_examples_are_refused_by_name_and_shuffled_ones_are_the_same(folder):
+    options = ["--arms", "arms.csv", "--command", f"{PYTHON} score.py {{name}} {{example}}", "--policy", "us"]
+    options += ["--study", "run.db", "--examples"]
+    result(*options, "examples.txt", "--budget", "4")
+    (folder / "shuffled.txt").write_text("odd\neasy\nhard\n", encoding="utf-8")
+    (folder / "others.txt").write_text("easy\neven\nodd\n", encoding="utf-8")
+    (folder / "known.csv").write_text("arm,example,reward\nann,odd,1\nann,easy,1\nann,hard,1\n", encoding="utf-8")
+    result(*options, "shuffled.txt", "--budget", "6", "--known", "known.csv")
+    before = journal()
+    done = run(*options, "others.txt", "--budget", "9")
+    assert (done.exit_code, done.stdout, journal()) == (2, "", before)
+    assert "example 1 is 'even', which is none of those that the study was made with, so results on" in done.stderr
+    assert "mixed; give what it was made with, choose another --name, or give --force to" in " ".join(
+        done.stderr.split()
+    )
+    result(*options, "examples.txt", "--budget", "99")
+    assert len(calls()) == len(set(calls()))
+    assert result(*options, "others.txt", "--budget", "99", "--force")["spending"]["pulls"] == 0
+    assert run(*options, "examples.txt", "--budget", "99").exit_code == 2
+
+
 @pytest.mark.parametrize("case", ["another command", "a changed row"])
 def test_force_continues_with_the_new_ones_for_good(folder, case):
     command = ["--command", f"{PYTHON} score.py {{name}}", "--study", "run.db"]

@@ -15,6 +15,7 @@ from boxthirding.find.interrupts import Interrupts
 from boxthirding.find.retry import Errors, exception_classes
 from boxthirding.find.search import Search
 from boxthirding.find.task import Outcome, Task, shown
+from boxthirding.session import AskTell
 
 ON_ERROR: Final = ("raise", "withdraw")
 
@@ -33,9 +34,9 @@ class Engine:
     on_error: str = "raise"
     catch: tuple[type[Exception], ...] = ()
 
-    def seeded(self, seed: int) -> Self:
-        """Return the same engine, with examples in the order of a seed, unless they have one."""
-        return replace(self, task=self.task.seeded(seed))
+    def paired(self, study: AskTell, *, is_new: bool) -> Self:
+        """Return the same engine, with its examples in the order that a study has; refuse others than the study's."""
+        return replace(self, task=self.task.paired(study, is_new=is_new))
 
     def carry_out(self, search: Search, conclude: Callable[[], Result]) -> Result:
         """Run a search to its end and return what `conclude` makes of it; Ctrl-C is held off until then."""

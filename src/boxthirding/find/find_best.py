@@ -7,6 +7,7 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
+from boxthirding._checks import is_number
 from boxthirding._text import counted
 from boxthirding.errors import ArmsUnavailable, InvalidInput, StudyDiffers, UnknownStudy
 from boxthirding.find.budget import Limits
@@ -37,9 +38,12 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _PAIR = 2
-_OTHER_NAMES: Final = {
-    "maximize": 'direction="maximize", or leave it out',
-    "minimize": 'direction="minimize"',
+_OTHER_NAMES: Final[dict[str, Callable[[Any], str]]] = {
+    "maximize": lambda _: 'direction="maximize", or leave it out',
+    "minimize": lambda _: 'direction="minimize"',
+    "n_jobs": lambda n: (
+        f"workers={n}" if is_number(n) and n > 0 else "workers=, how many evaluations may run at a time"
+    ),
 }
 _SHORT: Final = 2.0  # seconds to wait for a file that is locked: a search waits longer, and heeds deadlines and Ctrl-C
 
@@ -50,7 +54,9 @@ def _with_advice(function: Callable[P, T]) -> Callable[P, T]:
     @wraps(function)
     def called(*args: P.args, **options: P.kwargs) -> T:
         for name in _OTHER_NAMES.keys() & options.keys():
-            raise TypeError(f"{function.__name__}() has no parameter {name!r}: write {_OTHER_NAMES[name]}")
+            raise TypeError(
+                f"{function.__name__}() has no parameter {name!r}: write {_OTHER_NAMES[name](options[name])}"
+            )
         return function(*args, **options)
 
     return called
@@ -95,9 +101,10 @@ def find_best(  # noqa: PLR0913  # two that are needed, and an option for each w
     cost : float, optional
         A total cost instead of pulls, in the unit that `evaluate` returns; a result without a cost counts as 1.
         Evaluations under way when it is reached are waited for, so the last of them may exceed it.
-    examples : sequence or Examples, optional
-        Pull k of every arm sees the same example, and a pair of arm and example is evaluated once, ever, unless it is
-        `Examples(…, repeat=True)`. The run ends as "known" when no example that is left could change the answer.
+    examples : sequence, DataFrame or Examples, optional
+        What `evaluate` is called with beside the arm; of a table its rows, as dictionaries. Pull k of every arm sees the
+        same example, and a pair of arm and example is evaluated once, ever, unless it is `Examples(…, repeat=True)`. The run ends as "known" when no example that is left could change the answer. A study refuses
+        other examples than it was made with; their order may differ.
     known : mapping or pairs, optional
         Results that are there already and need not be paid for: {label: reward}, {label: [reward, …]} or (label,
         reward) pairs; with examples {label: {index of the example: reward}}. Those that a study has already are not
@@ -155,7 +162,7 @@ def find_best(  # noqa: PLR0913  # two that are needed, and an option for each w
     crew.refuse_running_loop("find_best_async(…)")
     with ExitStack() as stack:
         opened = _opened(stack, study, arms, policy, seed, direction, known, crew.task.examples, limits)
-        crew = crew.seeded(opened.study.seed)
+        crew = crew.paired(opened.study, is_new=not opened.is_shared)
         run = Run(opened, crew, limits, Reporter(progress), hearing, stack)
         return crew.carry_out(run.search, run.conclude)
 
@@ -193,7 +200,7 @@ async def find_best_async(  # noqa: PLR0913  # the same
     crew = engine(_task(evaluate, examples, seed, retry), workers, executor, on_error, catch)
     with ExitStack() as stack:
         opened = _opened(stack, study, arms, policy, seed, direction, known, crew.task.examples, limits)
-        crew = crew.seeded(opened.study.seed)
+        crew = crew.paired(opened.study, is_new=not opened.is_shared)
         run = Run(opened, crew, limits, Reporter(progress), hearing, stack)
         return await carry_out(crew, run.search, run.conclude)
 
@@ -238,8 +245,9 @@ def _in_database(  # the same
     examples: Examples | None,
 ) -> Opened:
     url, name = _parts(place)
-    if known is not None and examples is not None:
-        known = _by_pull(known, examples, _seed_of(url, name) if seed is None else seed)
+    of_examples = known if examples is not None else None
+    if of_examples is not None:  # a study that is there says which pull sees an example
+        known = None if _is_there(url, name) else _by_pull(known, examples, 0 if seed is None else seed)
     settings: dict[str, Any] = {
         "arms": None if arms is None else _breakable(arms),
         "policy": policy,
@@ -253,17 +261,18 @@ def _in_database(  # the same
     stack.callback(opened.close)
     _check_examples(opened, examples)
     _check_arms(opened)
+    if of_examples is not None and examples is not None:
+        opened.add_known(_by_pull(of_examples, examples.seeded(opened.seed).paired(opened), opened.seed))
     return Opened(opened, opened.place, is_shared=True, is_ours=True)
 
 
-def _seed_of(url: str, name: str | None) -> int:
-    """Return the seed of a study; that of a new one, if it is not there."""
+def _is_there(url: str, name: str | None) -> bool:
+    """Tell whether there is a study."""
     try:
-        there = _open(url, name, {"timeout": _SHORT})
+        _open(url, name, {"timeout": _SHORT}).close()
     except UnknownStudy:
-        return 0
-    with there:
-        return there.seed
+        return False
+    return True
 
 
 def _open(url: str, name: str | None, settings: dict[str, Any]) -> "Study | RemoteStudy":

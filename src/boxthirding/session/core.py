@@ -6,7 +6,7 @@ when an arm's examples run out in examples.py; what a policy starts from in take
 answers.py; how a core is put down and taken up in saved.py.
 """
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any, Final
 
@@ -85,6 +85,8 @@ class Core:
         """Pulls in a row that were answered with a mean, free."""
         self.complete: set[int] = set()
         """Arms whose examples are all in."""
+        self.example_payloads: Sequence[Mapping[str, Any]] = ()
+        """What the examples are, by the pull that sees them, as a journal keeps them; empty while that is not known."""
         self.failed: dict[int, int] = {}
         """By arm: failures in a row."""
         self.seen = Seen(self.ledger, self.tickets)
