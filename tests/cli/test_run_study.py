@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from invoking import invoke
-from running import GOOD, PYTHON, calls, journal, result, run, started, wait_for, words
+from running import GOOD, PYTHON, calls, journal, result, run, started, stop, wait_for, words
 
 import boxthirding
 from boxthirding.runs.programs import Pulls
@@ -56,7 +56,7 @@ def test_a_run_that_was_stopped_half_way_goes_on_and_equals_an_undisturbed_one(f
     (folder / "hang-after-9").touch()
     with started(*kept) as process:
         wait_for((folder / "hangs").exists, process)
-        process.send_signal(sent)
+        stop(process, sent)
         code, _, errors = ended(process)
     assert code == {signal.SIGKILL: -9, signal.SIGINT: 130, signal.SIGTERM: 143}[sent]
     assert errors.endswith("\nThe same command resumes from here.\n") == (sent != signal.SIGKILL)

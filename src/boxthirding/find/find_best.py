@@ -102,8 +102,9 @@ def find_best(  # noqa: PLR0913  # two that are needed, and an option for each w
         A total cost instead of pulls, in the unit that `evaluate` returns; a result without a cost counts as 1.
         Evaluations under way when it is reached are waited for, so the last of them may exceed it.
     examples : sequence, DataFrame or Examples, optional
-        What `evaluate` is called with beside the arm; of a table its rows, as dictionaries. Pull k of every arm sees the
-        same example, and a pair of arm and example is evaluated once, ever, unless it is `Examples(…, repeat=True)`. The run ends as "known" when no example that is left could change the answer. A study refuses
+        What `evaluate` is called with beside the arm; of a table its rows, as dictionaries. Pull k of every arm sees
+        the same example, and a pair of arm and example is evaluated once, ever, unless it is `Examples(…,
+        repeat=True)`. The run ends as "known" when no example that is left could change the answer. A study refuses
         other examples than it was made with; their order may differ.
     known : mapping or pairs, optional
         Results that are there already and need not be paid for: {label: reward}, {label: [reward, …]} or (label,
@@ -141,10 +142,13 @@ def find_best(  # noqa: PLR0913  # two that are needed, and an option for each w
         Each is called with a `NewResult` after each result, in the thread that called `find_best`; its `stop()` ends
         the run. An error that a callback raises ends the run too, and has what was `found` by then.
 
-    Deadlines and Ctrl-C: with `seconds`, one worker is a thread too. What hangs past the deadline, or when Ctrl-C is
-    pressed, cannot be killed, but is not waited for, and a thread of ours does not keep the program alive. An iterator
-    of arms, and a coroutine that blocks the loop, run in the calling thread: Ctrl-C breaks them off, but a deadline is
-    looked at only when they are done.
+    Ctrl-C: the first one starts nothing more, waits for the evaluations under way, whose results count, and says how
+    many they are; the second leaves them behind. Either way the best so far is returned.
+
+    Deadlines: with `seconds`, one worker is a thread too. What hangs past the deadline, or when Ctrl-C is pressed
+    twice, cannot be killed, but is not waited for, and a thread of ours does not keep the program alive. An iterator of
+    arms, and a coroutine that blocks the loop, run in the calling thread: the first Ctrl-C breaks off an iterator, the
+    second a coroutine, but a deadline is looked at only when they are done.
 
     With a study, `budget` counts the results of the whole study; `cost`, `seconds` and failures count in the call that
     has them, so after failures the same call tries once more for the results that are missing. Arms, policy, seed,
@@ -192,7 +196,7 @@ async def find_best_async(  # noqa: PLR0913  # the same
     """Do what `find_best` does from a running event loop; a plain function runs in threads, so the loop goes on.
 
     The parameters are those of `find_best`. Cancelling it cancels the evaluations and raises CancelledError, as always.
-    Ctrl-C, or interrupting the cell of a notebook, returns the best so far.
+    Ctrl-C, or interrupting the cell of a notebook, does what it does there.
     """
     from boxthirding.find.awaiting import carry_out  # noqa: PLC0415  # asyncio takes its time to import
 
