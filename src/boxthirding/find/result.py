@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 NO_ARMS: Final = "no arms left"
 
+REPEAT: Final = "Examples(…, repeat=True)"
+
 _REASONS: Final = {
     BUDGET: "the budget is spent",
     DEADLINE: "the time is up",
@@ -214,13 +216,18 @@ class Found:
     def _answers(self) -> list[Point]:
         return [Point(max(1, answer.pulls), answer.mean, visible(answer.label)) for answer in self.history]
 
-    def account(self) -> list[str]:
-        """Return what was spent, what is left and why it stopped, in a line or two."""
-        return self._account(self.session.view())
+    def account(self, repeat: str = REPEAT) -> list[str]:
+        """Return what was spent, what is left and why it stopped, in a line or two.
 
-    def _account(self, view: View) -> list[str]:
+        `repeat` is what lets arms see examples again.
+        """
+        return self._account(self.session.view(), repeat)
+
+    def _account(self, view: View, repeat: str = REPEAT) -> list[str]:
         reason = self._rest() if self.stopped == WAITING else _REASONS[self.stopped]
         lines = [f"spent {self.spending}; {reason}"]
+        if self.stopped == KNOWN and self.spending.left > 0:
+            lines.append(f"an arm sees each example once; if scores are noisy by themselves, {repeat} would go on")
         if self.spending.failures:
             failed = f"{counted(self.spending.failures, 'evaluation')} failed"
             lines.append(failed if self.stopped == ERROR else f"{failed}; the last: {self.last_failure}")
