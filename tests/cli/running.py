@@ -3,6 +3,7 @@
 import json
 import os
 import shlex
+import signal
 import subprocess
 import sys
 import time
@@ -81,6 +82,16 @@ def started(*arguments, sigint="default_int_handler", stdout=subprocess.PIPE):
         text=True,
         env={**os.environ, "PYTHONPATH": path},
     )
+
+
+def stop(process, sent):
+    """Send a signal, Ctrl-C twice: the first one waits for what is under way. Return what it says to that."""
+    process.send_signal(sent)
+    if sent != signal.SIGINT:
+        return ""
+    said = next(line for line in process.stderr if line.startswith("Ctrl-C: "))
+    process.send_signal(sent)
+    return said
 
 
 def wait_for(look, process):

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from running import PYTHON, calls, result, run, wait_for
+from running import PYTHON, calls, result, run, stop, wait_for
 
 import boxthirding
 
@@ -71,6 +71,9 @@ def test_a_failure_while_measuring_again_keeps_the_answer(folder):
     assert "confirmation" not in line
 
 
+PIPES = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+
+
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_measuring_again_can_be_interrupted(folder, sent):
     (folder / "slow.py").write_text(
@@ -78,9 +81,9 @@ def test_measuring_again_can_be_interrupted(folder, sent):
         "time.sleep(60 if n >= 4 else 0)\nprint(1)\n"
     )
     options = ["run", "--arms", "arms.txt", "--command", f"{PYTHON} slow.py {{arm}}", "--budget", "4", "--confirm", "3"]
-    process = subprocess.Popen([sys.executable, "-m", "boxthirding", *options], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([sys.executable, "-m", "boxthirding", *options], **PIPES)
     wait_for((folder / "run-4").exists, process)
-    process.send_signal(sent)
+    stop(process, sent)
     output, _ = process.communicate(timeout=60)
     assert process.returncode == 128 + sent
     assert "Best arm: " in output

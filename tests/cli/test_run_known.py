@@ -20,6 +20,7 @@ def test_a_pair_of_arm_and_example_is_run_once():
     assert len(calls()) == len(set(calls())) <= 9
     done = run(*options, "--study", "run.db")
     assert (done.exit_code, "every example that matters has been evaluated" in done.stdout) == (0, True)
+    assert "if scores are noisy by themselves, --repeat would go on.\n" in done.stdout
     shown = invoke("study", "show", "run.db").stdout
     assert shown.startswith("Study main: known\n")
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from running import GOOD, PYTHON, gone, started, wait_for, words
+from running import GOOD, PYTHON, gone, started, stop, wait_for, words
 
 import boxthirding
 from boxthirding.cli.commands import cli
@@ -41,8 +41,10 @@ def test_a_signal_prints_the_best_so_far_and_leaves_nothing_running(folder, work
     command = ["--arms", "numbers.txt", "--command", f"{PYTHON} hang.py {{arm}}", "--budget", "500"]
     with started(*command, "--workers", workers, *(["--json"] if as_json else []), sigint=sigint) as process:
         wait_for(lambda: len(list(folder.glob("pid-*"))) == int(workers), process)
-        process.send_signal(sent)
+        said = stop(process, sent)
         output, errors = process.communicate(timeout=600)
+    which = "1 evaluation" if workers == "1" else "3 evaluations"
+    assert said.startswith(f"Ctrl-C: waiting for {which} under way, whose result" if sent == signal.SIGINT else "")
     assert (process.returncode, errors) == (code, "")
     if as_json:
         printed = json.loads(output)
@@ -52,6 +54,31 @@ def test_a_signal_prints_the_best_so_far_and_leaves_nothing_running(folder, work
         assert output.startswith("Best arm: ")
         assert "; interrupted.\n" in output
     assert all(gone(int(file.name.partition("-")[2])) for file in folder.glob("pid-*"))
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_the_first_ctrl_c_waits_for_the_programs_that_run_and_counts_what_they_print(folder, workers):
+    (folder / "wait.py").write_text(
+        "import os, pathlib, sys, time\n"
+        "pathlib.Path(f'begun-{os.getpid()}').touch()\n"
+        "while not pathlib.Path('go').exists(): time.sleep(0.01)\n"
+        "print(sys.argv[1])\n",
+        encoding="utf-8",
+    )
+    (folder / "numbers.txt").write_text("\n".join(map(str, range(1000))), encoding="utf-8")
+    command = ["--arms", "numbers.txt", "--command", f"{PYTHON} wait.py {{arm}}", "--budget", "500", "--json"]
+    with started(*command, "--workers", str(workers)) as process:
+        wait_for(lambda: len(list(folder.glob("begun-*"))) == workers, process)
+        process.send_signal(signal.SIGINT)
+        said = process.stderr.readline()
+        (folder / "go").touch()
+        output, errors = process.communicate(timeout=600)
+    assert f"waiting for {workers} evaluation" in said
+    assert (process.returncode, errors) == (130, "")
+    printed = json.loads(output)
+    spent = printed["spending"]
+    assert (printed["stopped"], spent["pulls"], spent["abandoned"]) == ("interrupted", workers, 0)
+    assert len(list(folder.glob("begun-*"))) == workers
 
 
 def test_a_terminal_gets_the_plan_and_stdout_stays_json(folder):

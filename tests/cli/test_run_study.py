@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from invoking import invoke
-from running import GOOD, PYTHON, calls, journal, result, run, started, wait_for, words
+from running import GOOD, PYTHON, calls, journal, result, run, started, stop, wait_for, words
 
 import boxthirding
 from boxthirding.runs.programs import Pulls
@@ -56,7 +56,7 @@ def test_a_run_that_was_stopped_half_way_goes_on_and_equals_an_undisturbed_one(f
     (folder / "hang-after-9").touch()
     with started(*kept) as process:
         wait_for((folder / "hangs").exists, process)
-        process.send_signal(sent)
+        stop(process, sent)
         code, _, errors = ended(process)
     assert code == {signal.SIGKILL: -9, signal.SIGINT: 130, signal.SIGTERM: 143}[sent]
     assert errors.endswith("\nThe same command resumes from here.\n") == (sent != signal.SIGKILL)
@@ -223,6 +223,27 @@ def test_what_would_mix_results_of_two_kinds_is_refused_by_name(folder, case):
     for fragment in fragments:
         assert fragment in done.stderr
     assert (journal(), len(calls())) == (before, 5)
+
+
+def test_other_examples_are_refused_by_name_and_shuffled_ones_are_the_same(folder):
+    options = ["--arms", "arms.csv", "--command", f"{PYTHON} score.py {{name}} {{example}}", "--policy", "us"]
+    options += ["--study", "run.db", "--examples"]
+    result(*options, "examples.txt", "--budget", "4")
+    (folder / "shuffled.txt").write_text("odd\neasy\nhard\n", encoding="utf-8")
+    (folder / "others.txt").write_text("easy\neven\nodd\n", encoding="utf-8")
+    (folder / "known.csv").write_text("arm,example,reward\nann,odd,1\nann,easy,1\nann,hard,1\n", encoding="utf-8")
+    result(*options, "shuffled.txt", "--budget", "6", "--known", "known.csv")
+    before = journal()
+    done = run(*options, "others.txt", "--budget", "9")
+    assert (done.exit_code, done.stdout, journal()) == (2, "", before)
+    assert "example 1 is 'even', which is none of those that the study was made with, so results on" in done.stderr
+    assert "mixed; give what it was made with, choose another --name, or give --force to" in " ".join(
+        done.stderr.split()
+    )
+    result(*options, "examples.txt", "--budget", "99")
+    assert len(calls()) == len(set(calls()))
+    assert result(*options, "others.txt", "--budget", "99", "--force")["spending"]["pulls"] == 0
+    assert run(*options, "examples.txt", "--budget", "99").exit_code == 2
 
 
 @pytest.mark.parametrize("case", ["another command", "a changed row"])

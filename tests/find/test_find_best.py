@@ -7,6 +7,9 @@ import threading
 from decimal import Decimal
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 from boxthirding.errors import ArmsUnavailable, EvaluationFailed, InvalidInput, UnknownLabel
@@ -91,13 +94,19 @@ def test_arms_may_come_from_an_iterator_without_end():
 
 
 @pytest.mark.parametrize(
-    ("name", "advice"), [("minimize", 'direction="minimize"'), ("maximize", 'direction="maximize"')]
+    ("name", "value", "advice"),
+    [
+        ("minimize", True, 'direction="minimize"'),
+        ("maximize", True, 'direction="maximize"'),
+        ("n_jobs", 8, "workers=8"),
+        ("n_jobs", -1, "workers=, how many evaluations may run at a time"),
+    ],
 )
-def test_a_parameter_that_other_tools_have_is_answered_by_ours(name, advice):
+def test_a_parameter_that_other_tools_have_is_answered_by_ours(name, value, advice):
     with pytest.raises(TypeError, match=rf"find_best\(\) has no parameter '{name}': write {advice}"):
-        find_best(list(MEANS), noisy(MEANS), budget=60, **{name: True})
+        find_best(list(MEANS), noisy(MEANS), budget=60, **{name: value})
     with pytest.raises(TypeError, match=rf"find_best_async\(\) has no parameter '{name}': write {advice}"):
-        find_best_async(list(MEANS), noisy(MEANS), budget=60, **{name: True})
+        find_best_async(list(MEANS), noisy(MEANS), budget=60, **{name: value})
     with pytest.raises(TypeError, match="unexpected keyword argument 'other'"):
         find_best(list(MEANS), noisy(MEANS), budget=60, other=1)
 
@@ -374,6 +383,37 @@ def test_a_program_that_exits_inside_evaluate_exits():
         with pytest.raises(SystemExit, match="3") as caught:
             find_best(3, lambda _: exit(3), budget=5, workers=workers, on_error="withdraw", **QUIET)  # noqa: PLR1722
         assert caught.value.found.stopped == "error"
+
+
+QUESTIONS = [{"question": f"q{number}", "answer": number} for number in range(6)]
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pd.DataFrame(QUESTIONS),
+        pd.DataFrame(QUESTIONS, index=[7, 7, 3, 2, 1, 0]),
+        pl.DataFrame(QUESTIONS),
+        pa.Table.from_pylist(QUESTIONS),
+    ],
+    ids=["pandas", "an index", "polars", "pyarrow"],
+)
+def test_the_rows_of_a_table_are_examples(table):
+    seen = []
+    find_best(2, lambda _, row: seen.append(row) or row["answer"], budget=12, policy="us", examples=table, **QUIET)
+    assert sorted(seen[::2], key=lambda row: row["answer"]) == QUESTIONS
+
+
+def test_the_values_of_a_series_are_examples_whatever_its_index_is():
+    seen = []
+    texts = pd.Series(["a", "b", "c"], index=[2, 0, 9])
+    find_best(1, lambda _, text: seen.append(text) or 0.5, budget=3, examples=texts, **QUIET)
+    assert sorted(seen) == ["a", "b", "c"]
+
+
+def test_a_table_that_has_no_rows_yet_is_refused_as_examples():
+    with pytest.raises(InvalidInput, match=r"examples is a polars LazyFrame, .*: give examples\.collect\(\)"):
+        find_best(2, lambda *_: 1.0, budget=12, examples=pl.LazyFrame(QUESTIONS), **QUIET)
 
 
 def test_an_example_that_cannot_be_had_is_a_failed_evaluation():

@@ -9,12 +9,14 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from boxthirding.find import find_best, find_best_async
+from boxthirding.find.interrupts import Interrupts
 
 QUIET = {"progress": False}
 
@@ -25,19 +27,83 @@ def given_back():
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler  # every search gives it back
 
 
-def press():
+def press(times=1):
     """Press Ctrl-C, from any thread."""
-    os.kill(os.getpid(), signal.SIGINT)
+    for press in range(times):
+        os.kill(os.getpid(), signal.SIGINT)
+        while press < times - 1 and Interrupts._entered[0]._presses <= press:
+            time.sleep(0.01)  # signals that come together are one
 
 
 # Ctrl-C
 
 
-def test_ctrl_c_in_the_calling_thread_breaks_off_the_evaluation():
+@pytest.mark.parametrize("kind", ["calling thread", "threads", "coroutines", "executor", "async form"])
+def test_the_first_ctrl_c_waits_for_what_is_under_way_and_every_result_counts(kind, capfd):
+    started, pressed, calls = threading.Barrier(4), threading.Event(), itertools.count()
+    workers = 1 if kind == "calling thread" else 4
+
+    def plain(arm):
+        number = next(calls)
+        if number >= 20 and workers == 1:
+            press()
+        elif number >= 20:
+            if started.wait() == 0:
+                press()
+                pressed.set()
+            pressed.wait()
+        return arm
+
+    async def coroutine(arm):
+        return await asyncio.to_thread(plain, arm)
+
+    options = {"budget": 1000, **QUIET}
+    if kind == "executor":
+        with ThreadPoolExecutor(4) as pool:
+            found = find_best(1000, plain, executor=pool, **options)
+    elif kind == "async form":
+        found = asyncio.run(find_best_async(1000, coroutine, workers=4, **options))
+    else:
+        found = find_best(1000, coroutine if kind == "coroutines" else plain, workers=workers, **options)
+    assert (found.stopped, found.interrupted) == ("interrupted", True)
+    assert (found.spending.pulls, found.spending.abandoned) == (20 + workers, 0)
+    assert next(calls) == found.session.pulls == 20 + workers
+    assert found.session.view().open == 0
+    which = "1 evaluation under way, whose result counts" if workers == 1 else "4 evaluations under way, whose results"
+    assert f"Ctrl-C: waiting for {which}" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("budget", [{"cost": 1000}, {"seconds": 600}])
+def test_it_waits_whatever_the_budget_is(budget):
     calls = itertools.count()
 
     def evaluate(arm):
         if next(calls) == 20:
+            press()
+        return arm
+
+    found = find_best(10, evaluate, **budget, **QUIET)
+    assert (found.stopped, found.spending.pulls, found.spending.abandoned) == ("interrupted", 21, 0)
+
+
+def test_an_evaluation_that_ctrl_c_has_reached_is_no_failure():
+    def evaluate(arm):
+        if arm == 3:
+            press()
+            raise OSError("the program that it started was interrupted")
+        return arm
+
+    found = find_best(5, evaluate, budget=1000, **QUIET)
+    assert (found.stopped, found.spending.failures, found.spending.abandoned) == ("interrupted", 0, 1)
+    assert "interrupted" in found.last_failure
+
+
+def test_the_second_ctrl_c_in_the_calling_thread_breaks_off_the_evaluation():
+    calls = itertools.count()
+
+    def evaluate(arm):
+        if next(calls) == 20:
+            signal.raise_signal(signal.SIGINT)
             signal.raise_signal(signal.SIGINT)
             pytest.fail("went on")
         return arm
@@ -50,8 +116,8 @@ def test_ctrl_c_in_the_calling_thread_breaks_off_the_evaluation():
 
 
 @pytest.mark.parametrize("kind", ["plain", "coroutine"])
-def test_ctrl_c_does_not_wait_for_what_hangs(kind):
-    release, hanging = threading.Event(), threading.Barrier(3, action=press, timeout=600)
+def test_the_second_ctrl_c_does_not_wait_for_what_hangs(kind):
+    release, hanging = threading.Event(), threading.Barrier(3, action=lambda: press(2), timeout=600)
     calls = itertools.count()
 
     def plain(arm):
@@ -96,13 +162,13 @@ def test_ctrl_c_breaks_off_an_iterator_of_arms(kind, options):
         found.session.tell(ticket, 0.5)
 
 
-def test_ctrl_c_breaks_off_a_coroutine_that_blocks_the_loop():
+def test_the_second_ctrl_c_breaks_off_a_coroutine_that_blocks_the_loop():
     calls = itertools.count()
 
     async def evaluate(arm):
         await asyncio.sleep(0)
         if next(calls) == 20:
-            threading.Timer(0.3, press).start()
+            threading.Timer(0.3, press, [2]).start()
             time.sleep(600)  # noqa: ASYNC251  # the point
             pytest.fail("went on")
         return arm
@@ -158,9 +224,9 @@ def test_a_second_ctrl_c_loses_nothing(monkeypatch):
 
     def evaluate(arm):
         try:
-            signal.raise_signal(signal.SIGINT)
+            press(2)
         finally:
-            signal.raise_signal(signal.SIGINT)
+            press()
         return arm
 
     found = find_best(10, evaluate, budget=1000, **QUIET)
@@ -171,7 +237,7 @@ def test_a_second_ctrl_c_while_coroutines_tidy_up_loses_nothing():
     tidied = []
 
     async def evaluate(_):
-        press()
+        press(1)
         try:
             await asyncio.sleep(3600)
         finally:
@@ -200,7 +266,7 @@ def test_ctrl_c_never_falls_into_a_decision(monkeypatch):
 def test_an_evaluate_that_swallows_ctrl_c_ends_with_its_result():
     def evaluate(arm):
         try:
-            signal.raise_signal(signal.SIGINT)
+            press(2)
         except KeyboardInterrupt:
             return arm
 
@@ -212,7 +278,7 @@ def test_a_search_inside_a_search_is_interrupted_with_it():
     inner = []
 
     def evaluate(arm):
-        inner.append(find_best(5, lambda _: signal.raise_signal(signal.SIGINT), budget=9, **QUIET))
+        inner.append(find_best(5, lambda arm: signal.raise_signal(signal.SIGINT) or arm, budget=9, **QUIET))
         return arm
 
     found = find_best(3, evaluate, budget=9, **QUIET)
@@ -330,6 +396,7 @@ def started(kind, **options):
     return subprocess.Popen(
         [sys.executable, "-c", PROGRAM, kind, json.dumps(options)],
         stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": path},
     )
@@ -339,6 +406,8 @@ def started(kind, **options):
 def test_a_program_prints_its_best_so_far_after_ctrl_c_and_ends(kind, workers):
     with started(kind, budget=1000, workers=workers) as process:
         assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGINT)
+        assert process.stderr.readline().startswith("Ctrl-C: waiting for ")
         process.send_signal(signal.SIGINT)
         output, _ = process.communicate(timeout=600)
     assert json.loads(output) == ["interrupted", True, True]
@@ -351,3 +420,46 @@ def test_a_program_ends_although_evaluations_hang_in_its_threads():
     assert output.startswith("ready\n")
     assert json.loads(output.splitlines()[1]) == ["deadline", True, True]
     assert process.returncode == 0
+
+
+POOL = """
+import json, os, pathlib, signal, sys, time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from boxthirding.find import find_best
+
+def evaluate(arm):
+    pathlib.Path(f"begun-{arm}").touch()
+    while not pathlib.Path("go").exists():
+        time.sleep(0.01)
+    return arm
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    with ProcessPoolExecutor(3, mp_context=get_context(sys.argv[1])) as pool:
+        found = find_best(100, evaluate, budget=50, executor=pool, progress=False)
+    print(json.dumps([found.stopped, found.spending.pulls, found.spending.abandoned]))
+"""
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_ctrl_c_at_a_terminal_reaches_a_pool_of_processes_too_and_its_results_count(tmp_path, method):
+    (tmp_path / "program.py").write_text(POOL, encoding="utf-8")
+    source = str(Path(find_best.__code__.co_filename).parents[2])
+    process = subprocess.Popen(
+        [sys.executable, "program.py", method],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env={**os.environ, "PYTHONPATH": source},
+    )
+    while len(list(tmp_path.glob("begun-*"))) < 3:
+        assert process.poll() is None
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+    (tmp_path / "go").touch()
+    assert process.stderr.readline().startswith("Ctrl-C: waiting for 3 evaluations under way")
+    output, errors = process.communicate(timeout=600)
+    assert (json.loads(output), errors) == (["interrupted", 3, 0], "")

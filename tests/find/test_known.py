@@ -1,6 +1,7 @@
 """`find_best` with results that are known already, and with examples that run out."""
 
 import itertools
+import random
 import threading
 from collections import Counter
 
@@ -264,6 +265,22 @@ def test_more_arms_than_can_be_tried_do_not_run_out():
     evaluate = Pairs()
     found = find_best(10_000, evaluate, budget=300, examples=range(10), **QUIET)
     assert (len(set(evaluate.calls)), found.stopped) == (300, "budget")
+
+
+def test_a_run_that_ends_early_as_all_is_known_says_how_it_would_go_on():
+    def judge(arm, example):  # noisy by itself
+        return random.Random(f"{min(arm, 3)} {example}").random()
+
+    def said(examples, budget):
+        return repr(find_best(5, judge, budget=budget, examples=examples, **QUIET))
+
+    known = said(range(20), 3_000)
+    assert "every example that matters has been evaluated.\n" in known
+    assert known.endswith(
+        "\n  An arm sees each example once; if scores are noisy by themselves, Examples(…, repeat=True) would go on."
+    )
+    assert "repeat" not in said(range(20), 30)
+    assert "3,000 of 3,000" in said(Examples(range(20), repeat=True), 3_000)
 
 
 def test_a_study_of_other_examples_is_refused():

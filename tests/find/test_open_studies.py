@@ -5,6 +5,7 @@ import pickle
 import threading
 
 import pytest
+from keeping import Place
 from stories import QUIET, score
 
 from boxthirding import open_study
@@ -292,3 +293,14 @@ def test_a_result_can_be_pickled_but_not_confirm(study):
     with pytest.raises(InvalidInput, match="call find_best again to confirm"):
         asyncio.run(copy.confirm_async(1, 5))
     assert found.confirm(1, 5).arms[0].mean == 2
+
+
+def test_tickets_of_a_dead_holder_are_evaluated_once_their_lease_has_run_out():
+    place = Place()
+    study = place.open("me", arms=5, lease=10)
+    study.ask(3, holder="dead")
+    found = find_best(None, float, budget=3, study=study, progress=False)
+    assert (found.stopped, found.spending.pulls) == ("waiting", 0)
+    place.now += 10
+    found = find_best(None, float, budget=3, study=study, workers=2, progress=False)
+    assert (found.stopped, found.spending.pulls, study.spent, study.open) == ("budget", 3, 3, 0)

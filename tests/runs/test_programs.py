@@ -11,7 +11,7 @@ import pytest
 
 from boxthirding import InvalidInput, StudyDiffers, find_best
 from boxthirding.errors import CommandFailed, UnreadableData
-from boxthirding.runs.inputs import as_known, digest_of, labelled, read_arms, read_known
+from boxthirding.runs.inputs import as_known, labelled, read_arms, read_known
 from boxthirding.runs.programs import Program, Pulls
 
 ECHO = f"{shlex.quote(sys.executable)} -S -c 'import sys; print(sys.argv[1])'"
@@ -98,8 +98,3 @@ def test_known_results_are_read_by_arm_and_by_example(tmp_path):
     file.write_text("arm,pull,reward\na,-1,1\n", encoding="utf-8")
     with pytest.raises(UnreadableData, match="pull is '-1', but must be a whole number from 0"):
         read_known(file, with_pulls=True)
-
-
-def test_other_examples_have_another_digest():
-    assert digest_of(["a", "bc"]) != digest_of(["ab", "c"])
-    assert digest_of(["a", "b"]) == digest_of(["a", "b"])

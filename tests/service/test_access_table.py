@@ -46,7 +46,7 @@ TABLE = {
     ("GET", f"{ONE}/report.html"): "reader",
     **{("GET", f"{ONE}/{what}"): "reader" for what in ("ladder", "grid", "box", "answer", "history")},
     **{("POST", f"{ONE}/{what}"): "worker" for what in ("tickets", "results", "failures", "releases")},
-    **{("POST", f"{ONE}/{what}"): "worker" for what in ("workers", "reclaims")},
+    **{("POST", f"{ONE}/{what}"): "worker" for what in ("workers", "reclaims", "examples")},
     ("GET", f"{ONE}/tickets"): "worker",
     **{("POST", f"{ONE}/{what}"): "operator" for what in ("pause", "resume", "finish", "policy", "arms")},
     **{("POST", f"{ONE}/{what}"): "operator" for what in ("observations", "corrections", "exclusions", "links")},

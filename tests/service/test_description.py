@@ -110,6 +110,8 @@ def test_what_the_server_replies_is_as_described(server, whole):  # noqa: PLR091
     check(owner.post(f"{ONE}/releases", json={"holder": "m"}), f"{name}/releases")
     check(owner.post(f"{ONE}/workers", json={"alive": ["find_best-1"]}), f"{name}/workers")
     check(owner.post(f"{ONE}/reclaims"), f"{name}/reclaims")
+    examples = {"examples": [{"json": "a"}, {"digest": "5f2d9e0c1b7a4e36"}], "order": [1, 0]}
+    check(owner.post(f"{ONE}/examples", json=examples), f"{name}/examples")
     check(owner.post(f"{ONE}/observations", json={"results": [{"label": "a", "reward": 1}]}), f"{name}/observations")
     check(owner.post(f"{ONE}/corrections", json={"ticket": asked[0]["id"], "reward": 0}), f"{name}/corrections")
     check(owner.get(f"{ONE}/exclusions", params={"holder": "m"}), f"{name}/exclusions")

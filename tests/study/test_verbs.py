@@ -264,6 +264,24 @@ class TestLeases:
             ann.tell(ticket, 0.5, holder="ann")
         assert place.open().state() == ann.state()
 
+    def test_tickets_whose_lease_ran_out_are_given_again_within_a_limit_that_they_use_up(self, place):
+        ann, bob = place.open("ann", arms=20, lease=10), place.open("bob")
+        assert [ticket.id for ticket in ann.ask(3, limit=3)] == [0, 1, 2]
+        place.now += 5
+        assert bob.ask(3, limit=3) == []
+        place.now += 5
+        assert [ticket.id for ticket in bob.ask(2, limit=3)] == [0, 1]
+        assert [ticket.id for ticket in place.open("cid").ask(9, limit=3)] == [2]
+        assert place.open("dan").ask(9, limit=3) == []
+
+    def test_tickets_that_are_held_in_time_go_before_those_whose_lease_ran_out(self, place):
+        place.open("ann", arms=20, lease=10).ask(2)
+        place.now += 5
+        place.open("bob").ask(2)
+        place.now += 5
+        assert [ticket.id for ticket in place.open("cid").ask(9, limit=3)] == [0]
+        assert place.open("dan").ask(9, limit=3) == []
+
     def test_what_failed_elsewhere_is_given_again(self, place):
         ann = place.open("ann", arms=20, lease=10)
         (ticket,) = ann.ask()

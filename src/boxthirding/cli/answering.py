@@ -94,7 +94,7 @@ class Answer:
                 lines.append(f"{label:{width}}  {write(arm.mean):>10}  {arm.pulls:>7,}")
             order = order_in_words((arm.mean for arm in ranked), found.session.view().direction)
             lines += [order, ""] if order else [""]
-        spent, *others = found.account()
+        spent, *others = found.account(repeat="--repeat")
         lines += [f"{sentence[0].upper()}{sentence[1:]}." for sentence in (spent, *others)]
         screening = found.session.screening(_GOOD)
         if found.recommendation is not None and screening is not None:

@@ -129,7 +129,8 @@ def run(  # noqa: PLR0913  # an argument for each option
 ) -> None:
     """Find the best arm by running a command for one arm after the other.
 
-    Ctrl-C, SIGTERM or the end of the time prints the best so far.
+    Ctrl-C waits for the commands that are running and prints the best so far; pressed again, it ends them. SIGTERM and
+    the end of the time end them at once.
     """
     from boxthirding._checks import whole
     from boxthirding.find import find_best
@@ -216,14 +217,14 @@ def _check_budget(budget: int | None, cost: float | None, seconds: float | None)
 
 @contextmanager
 def _sigterm_like_ctrl_c(ctx: click.Context) -> Iterator[list[int]]:
-    """Let SIGTERM end a search as Ctrl-C does; what is yielded is no longer empty when it has come."""
-    from boxthirding.find.interrupts import Interrupts
+    """Let SIGTERM end a search as the second Ctrl-C does; what is yielded is no longer empty when it has come."""
+    from boxthirding.find.interrupts import LEAVE, Interrupts
 
     received: list[int] = []
 
     def receive(number: int, _: object) -> None:
         received.append(number)
-        if not Interrupts.press():  # before the search, or after it
+        if not Interrupts.press(LEAVE):  # before the search, or after it
             sys.exit(TERMINATED)
 
     ours = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL

@@ -1,15 +1,16 @@
 """What a run is made of, and the study that it is kept in: all is checked before anything is written."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from boxthirding.cli.study.opening import check_new
-from boxthirding.errors import InvalidInput
+from boxthirding.errors import InvalidInput, StudyChanged
 
 if TYPE_CHECKING:
     from boxthirding.client import RemoteStudy
     from boxthirding.runs.inputs import KnownRow, Row
-    from boxthirding.runs.programs import Program
+    from boxthirding.runs.programs import Program, Pulls
     from boxthirding.study import Study
     from boxthirding.types import Label
 
@@ -51,13 +52,10 @@ class Plan:
     def _settings(self, *, force: bool) -> dict[str, Any]:
         """Return what the study is made with, but for known results, which depend on its seed."""
         from boxthirding.policies.spec import as_policy
-        from boxthirding.runs.inputs import digest_of
 
         details: dict[str, Any] = {"command": self.command}
         if self.shell:
             details["shell"] = "sh"
-        if self.examples is not None:
-            details["examples"] = digest_of(self.examples)
         return {
             "arms": self.arms,
             "policy": None if self.spec is None else as_policy(self.spec, budget=self.budget),
@@ -75,27 +73,44 @@ class Plan:
         study = RemoteStudy(url, name=name, timeout=10.0, **settings)
         try:
             self._check_rows(study, program)
-            if self.known is not None:
-                study.add_known(self._by_pull(study.seed))
+            study.add_known(self._by_pull(self._paired(study, force=settings["force"])))
         except BaseException:
             study.close()
             raise
         return study
 
     def _in_database(self, url: str, name: str | None, program: "Program", settings: dict[str, Any]) -> "Study":
+        from boxthirding.runs.programs import Pulls
         from boxthirding.storage import list_studies, open_study
         from boxthirding.storage.opening import NAME
         from boxthirding.study import Settings
 
         wanted = NAME if name is None else name
-        seed = self.seed_of(None)
         if wanted in list_studies(url):
             with open_study(url, wanted) as there:  # all is checked before anything is written, which --force does
-                seed = there.seed
                 self._check_rows(there, program)
+                known = self._by_pull(self._order_of(there, force=settings["force"]))
         else:
-            check_new(url, wanted, Settings(**settings, known=self._by_pull(seed)))
-        return open_study(url, wanted, **settings, known=self._by_pull(seed))
+            known = self._by_pull(Pulls(self.examples, self.seed_of(None)))
+            check_new(url, wanted, Settings(**settings, known=known))
+        study = open_study(url, wanted, **settings, known=known)
+        self._paired(study, force=settings["force"])
+        return study
+
+    def _order_of(self, study: "Study", *, force: bool) -> "Pulls":
+        """Return the examples in the order that a study has or will have; refuse others, without `force`."""
+        from boxthirding.runs.programs import Pulls
+
+        if study.knows_examples:
+            with suppress(*([StudyChanged] if force else [])):
+                return self._paired(study, force=False)
+        return Pulls(self.examples, study.seed)
+
+    def _paired(self, study: "Study | RemoteStudy", *, force: bool) -> "Pulls":
+        """Return the examples in the order that the study has; refuse others than those that it was made with."""
+        from boxthirding.runs.programs import Pulls
+
+        return Pulls(self.examples, study.seed, repeat=self.repeat).paired(study, force=force)
 
     def _check_rows(self, study: "Study | RemoteStudy", program: "Program") -> None:
         """Refuse a study to which arms were added that have no row, if the program needs more than their labels."""
@@ -115,15 +130,12 @@ class Plan:
         if missing:
             raise without_rows(missing)
 
-    def _by_pull(self, seed: int) -> "dict[Label, Any] | None":
+    def _by_pull(self, examples: "Pulls") -> "dict[Label, Any] | None":
         """Return the known results, those with examples by the pull that sees it."""
-        from boxthirding.find import Examples
-
         known = self.known_results()
         if known is None or self.examples is None:
             return known
-        order = Examples(self.examples, seed)
         return {
-            label: {order.pull_of(example): reward for example, reward in rewards.items()}
+            label: {examples.pull_of(example): reward for example, reward in rewards.items()}
             for label, rewards in known.items()
         }

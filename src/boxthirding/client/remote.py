@@ -296,6 +296,15 @@ class RemoteStudy(Plotted):
         query = {"holder": check_holder(holder)}
         return int(self._heard(self._call("DELETE", "/exclusions", query=query, once=True)).value["results"])
 
+    def pair(self, examples: Sequence[Mapping[str, Any]], order: Sequence[int], *, force: bool = False) -> list[int]:
+        """Return by pull the place of the example that every arm sees; refuse other examples than those known there.
+
+        The parameters are those of `Study.pair`.
+        """
+        body = {"examples": [*map(dict, examples)], "order": [*order], "force": force}
+        order_there: list[int] = self._post("examples", body).value["order"]
+        return order_there
+
     def use(self, policy: Policy | str) -> None:
         self._post("policy", {"policy": written(as_policy(policy))}, once=True)
 

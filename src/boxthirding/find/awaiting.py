@@ -9,14 +9,14 @@ from typing import Any, TypeVar
 from boxthirding.errors import InvalidInput
 from boxthirding.find.engine import Engine
 from boxthirding.find.executors import Post, Workers
-from boxthirding.find.interrupts import Interrupts
+from boxthirding.find.interrupts import LEAVE, Interrupts
 from boxthirding.find.retry import call_async
 from boxthirding.find.search import Search
 from boxthirding.find.task import Outcome, Task
 from boxthirding.session import Ticket
 
 _GRACE = 1.0  # seconds for cancelled evaluations to tidy up
-_BLOCKING = 0.1  # seconds without an await, after which Ctrl-C breaks a coroutine off where it is
+_BLOCKING = 0.1  # seconds without an await, after which the second Ctrl-C breaks a coroutine off where it is
 
 Result = TypeVar("Result")
 
@@ -59,11 +59,11 @@ class Coroutines:
 
 @types.coroutine
 def _breakable(coroutine: Coroutine[Any, Any, Any]) -> Generator[Any, Any, Any]:
-    """Run a coroutine, step by step; one that blocks the loop can be broken off by Ctrl-C."""
+    """Run a coroutine, step by step; one that blocks the loop can be broken off by a second Ctrl-C."""
     error: BaseException | None = None
     while True:
         try:
-            with Interrupts.breakable(after=_BLOCKING):
+            with Interrupts.breakable(_BLOCKING, LEAVE):
                 awaited = coroutine.send(None) if error is None else coroutine.throw(error)
         except StopIteration as end:
             return end.value
@@ -86,8 +86,8 @@ async def carry_out(engine: Engine, search: Search, conclude: Callable[[], Resul
         with suppress(RuntimeError):  # the loop is closed: a thread we did not wait for comes too late
             loop.call_soon_threadsafe(inbox.put_nowait, outcome)
 
-    def stop() -> None:
-        search.interrupt()
+    def stop(at_once: bool) -> None:  # noqa: FBT001  # what Ctrl-C says
+        search.press(at_once)
         post(None)
 
     with Interrupts(stop):
@@ -117,7 +117,7 @@ def in_own_loop(engine: Engine, search: Search, conclude: Callable[[], Result]) 
     try:
         return loop.run_until_complete(carry_out(engine, search, conclude))
     except KeyboardInterrupt:  # from a SIGINT handler of the caller's own
-        search.interrupt()
+        search.leave()
         return conclude()
     finally:
         left = asyncio.all_tasks(loop)

@@ -10,11 +10,12 @@ from typing import Any, Final, Self, TypeVar
 from boxthirding._checks import whole
 from boxthirding._clusters import as_executor, workers_of
 from boxthirding.errors import InvalidInput
-from boxthirding.find.executors import Futures, Inline, Post, Threads, Workers
+from boxthirding.find.executors import Futures, Inline, Post, Threads, Workers, is_process_pool
 from boxthirding.find.interrupts import Interrupts
 from boxthirding.find.retry import Errors, exception_classes
 from boxthirding.find.search import Search
 from boxthirding.find.task import Outcome, Task, shown
+from boxthirding.session import AskTell
 
 ON_ERROR: Final = ("raise", "withdraw")
 
@@ -33,9 +34,9 @@ class Engine:
     on_error: str = "raise"
     catch: tuple[type[Exception], ...] = ()
 
-    def seeded(self, seed: int) -> Self:
-        """Return the same engine, with examples in the order of a seed, unless they have one."""
-        return replace(self, task=self.task.seeded(seed))
+    def paired(self, study: AskTell, *, is_new: bool) -> Self:
+        """Return the same engine, with its examples in the order that a study has; refuse others than the study's."""
+        return replace(self, task=self.task.paired(study, is_new=is_new))
 
     def carry_out(self, search: Search, conclude: Callable[[], Result]) -> Result:
         """Run a search to its end and return what `conclude` makes of it; Ctrl-C is held off until then."""
@@ -45,8 +46,8 @@ class Engine:
             return in_own_loop(self, search, conclude)
         inbox: SimpleQueue[Outcome | None] = SimpleQueue()
 
-        def stop() -> None:
-            search.interrupt()
+        def stop(at_once: bool) -> None:  # noqa: FBT001  # what Ctrl-C says
+            search.press(at_once)
             inbox.put(None)
 
         with Interrupts(stop):
@@ -55,7 +56,7 @@ class Engine:
                 while search.start(workers.submit):
                     search.take(_next(inbox, search.seconds_left))
             except KeyboardInterrupt:  # from a SIGINT handler of the caller's own
-                search.interrupt()
+                search.leave()
             finally:
                 workers.close()
             while not inbox.empty():
@@ -99,7 +100,7 @@ def engine(task: Task, workers: int | None, executor: Any, on_error: str, catch:
 def _check_pickle(task: Task, executor: Executor) -> None:
     """Refuse a function that cannot be sent to another process, before anything runs."""
     # Only Python's own: others, such as joblib's, can send more than pickle can.
-    if not any(cls.__module__ == "concurrent.futures.process" for cls in type(executor).__mro__):
+    if not is_process_pool(executor):
         return
     try:
         pickle.dumps(task.evaluate)

@@ -1,12 +1,14 @@
 """What evaluates tickets: the calling thread, threads of our own, or an executor of the caller's."""
 
+import itertools
+import signal
 import threading
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from queue import SimpleQueue
 from typing import Any, Protocol
 
-from boxthirding.find.interrupts import Interrupts
+from boxthirding.find.interrupts import LEAVE, Interrupts
 from boxthirding.find.retry import called
 from boxthirding.find.task import Outcome, Task, outcome_of
 from boxthirding.session import Ticket
@@ -25,6 +27,24 @@ class Workers(Protocol):
         """Give up what has not begun, and wait for nothing."""
 
 
+def is_process_pool(executor: Executor) -> bool:
+    """Tell whether an executor is Python's own one of processes."""
+    return any(cls.__module__ == "concurrent.futures.process" for cls in type(executor).__mro__)
+
+
+def in_process(evaluate: Callable[..., Any], *arguments: Any) -> Any:
+    """Evaluate in a process of a pool, which a terminal sends Ctrl-C too: only the second one breaks it off."""
+    presses = itertools.count(1)
+
+    def receive(number: int, frame: Any) -> None:
+        if next(presses) >= LEAVE:
+            signal.default_int_handler(number, frame)
+
+    if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+        signal.signal(signal.SIGINT, receive)  # it stays: a process that waits for the next one would end as well
+    return evaluate(*arguments)
+
+
 class Inline:
     """Evaluates in the calling thread, one ticket at a time."""
 
@@ -34,7 +54,7 @@ class Inline:
     def submit(self, ticket: Ticket) -> None:
         """Evaluate a ticket now."""
         try:
-            with Interrupts.breakable():
+            with Interrupts.breakable(presses=LEAVE):
                 outcome = outcome_of(self._task, ticket)
         except KeyboardInterrupt as stop:  # between the end of the evaluation and ours
             outcome = Outcome(ticket, None, stop)
@@ -97,6 +117,8 @@ class Futures:
     def _submitted(self, arguments: tuple[Any, ...]) -> Future[Any]:
         evaluate, retry = self._task.evaluate, self._task.retry
         work = (evaluate, *arguments) if retry is None else (called, retry, evaluate, *arguments)
+        if is_process_pool(self._executor):
+            work = (in_process, *work)
         try:
             return self._executor.submit(*work)
         except BrokenExecutor:

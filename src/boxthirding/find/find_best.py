@@ -7,6 +7,7 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
+from boxthirding._checks import is_number
 from boxthirding._text import counted
 from boxthirding.errors import ArmsUnavailable, InvalidInput, StudyDiffers, UnknownStudy
 from boxthirding.find.budget import Limits
@@ -37,9 +38,12 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _PAIR = 2
-_OTHER_NAMES: Final = {
-    "maximize": 'direction="maximize", or leave it out',
-    "minimize": 'direction="minimize"',
+_OTHER_NAMES: Final[dict[str, Callable[[Any], str]]] = {
+    "maximize": lambda _: 'direction="maximize", or leave it out',
+    "minimize": lambda _: 'direction="minimize"',
+    "n_jobs": lambda n: (
+        f"workers={n}" if is_number(n) and n > 0 else "workers=, how many evaluations may run at a time"
+    ),
 }
 _SHORT: Final = 2.0  # seconds to wait for a file that is locked: a search waits longer, and heeds deadlines and Ctrl-C
 
@@ -50,7 +54,9 @@ def _with_advice(function: Callable[P, T]) -> Callable[P, T]:
     @wraps(function)
     def called(*args: P.args, **options: P.kwargs) -> T:
         for name in _OTHER_NAMES.keys() & options.keys():
-            raise TypeError(f"{function.__name__}() has no parameter {name!r}: write {_OTHER_NAMES[name]}")
+            raise TypeError(
+                f"{function.__name__}() has no parameter {name!r}: write {_OTHER_NAMES[name](options[name])}"
+            )
         return function(*args, **options)
 
     return called
@@ -95,9 +101,11 @@ def find_best(  # noqa: PLR0913  # two that are needed, and an option for each w
     cost : float, optional
         A total cost instead of pulls, in the unit that `evaluate` returns; a result without a cost counts as 1.
         Evaluations under way when it is reached are waited for, so the last of them may exceed it.
-    examples : sequence or Examples, optional
-        Pull k of every arm sees the same example, and a pair of arm and example is evaluated once, ever, unless it is
-        `Examples(…, repeat=True)`. The run ends as "known" when no example that is left could change the answer.
+    examples : sequence, DataFrame or Examples, optional
+        What `evaluate` is called with beside the arm; of a table its rows, as dictionaries. Pull k of every arm sees
+        the same example, and a pair of arm and example is evaluated once, ever, unless it is `Examples(…,
+        repeat=True)`. The run ends as "known" when no example that is left could change the answer. A study refuses
+        other examples than it was made with; their order may differ.
     known : mapping or pairs, optional
         Results that are there already and need not be paid for: {label: reward}, {label: [reward, …]} or (label,
         reward) pairs; with examples {label: {index of the example: reward}}. Those that a study has already are not
@@ -134,10 +142,13 @@ def find_best(  # noqa: PLR0913  # two that are needed, and an option for each w
         Each is called with a `NewResult` after each result, in the thread that called `find_best`; its `stop()` ends
         the run. An error that a callback raises ends the run too, and has what was `found` by then.
 
-    Deadlines and Ctrl-C: with `seconds`, one worker is a thread too. What hangs past the deadline, or when Ctrl-C is
-    pressed, cannot be killed, but is not waited for, and a thread of ours does not keep the program alive. An iterator
-    of arms, and a coroutine that blocks the loop, run in the calling thread: Ctrl-C breaks them off, but a deadline is
-    looked at only when they are done.
+    Ctrl-C: the first one starts nothing more, waits for the evaluations under way, whose results count, and says how
+    many they are; the second leaves them behind. Either way the best so far is returned.
+
+    Deadlines: with `seconds`, one worker is a thread too. What hangs past the deadline, or when Ctrl-C is pressed
+    twice, cannot be killed, but is not waited for, and a thread of ours does not keep the program alive. An iterator of
+    arms, and a coroutine that blocks the loop, run in the calling thread: the first Ctrl-C breaks off an iterator, the
+    second a coroutine, but a deadline is looked at only when they are done.
 
     With a study, `budget` counts the results of the whole study; `cost`, `seconds` and failures count in the call that
     has them, so after failures the same call tries once more for the results that are missing. Arms, policy, seed,
@@ -155,7 +166,7 @@ def find_best(  # noqa: PLR0913  # two that are needed, and an option for each w
     crew.refuse_running_loop("find_best_async(…)")
     with ExitStack() as stack:
         opened = _opened(stack, study, arms, policy, seed, direction, known, crew.task.examples, limits)
-        crew = crew.seeded(opened.study.seed)
+        crew = crew.paired(opened.study, is_new=not opened.is_shared)
         run = Run(opened, crew, limits, Reporter(progress), hearing, stack)
         return crew.carry_out(run.search, run.conclude)
 
@@ -185,7 +196,7 @@ async def find_best_async(  # noqa: PLR0913  # the same
     """Do what `find_best` does from a running event loop; a plain function runs in threads, so the loop goes on.
 
     The parameters are those of `find_best`. Cancelling it cancels the evaluations and raises CancelledError, as always.
-    Ctrl-C, or interrupting the cell of a notebook, returns the best so far.
+    Ctrl-C, or interrupting the cell of a notebook, does what it does there.
     """
     from boxthirding.find.awaiting import carry_out  # noqa: PLC0415  # asyncio takes its time to import
 
@@ -193,7 +204,7 @@ async def find_best_async(  # noqa: PLR0913  # the same
     crew = engine(_task(evaluate, examples, seed, retry), workers, executor, on_error, catch)
     with ExitStack() as stack:
         opened = _opened(stack, study, arms, policy, seed, direction, known, crew.task.examples, limits)
-        crew = crew.seeded(opened.study.seed)
+        crew = crew.paired(opened.study, is_new=not opened.is_shared)
         run = Run(opened, crew, limits, Reporter(progress), hearing, stack)
         return await carry_out(crew, run.search, run.conclude)
 
@@ -238,8 +249,9 @@ def _in_database(  # the same
     examples: Examples | None,
 ) -> Opened:
     url, name = _parts(place)
-    if known is not None and examples is not None:
-        known = _by_pull(known, examples, _seed_of(url, name) if seed is None else seed)
+    of_examples = known if examples is not None else None
+    if of_examples is not None:  # a study that is there says which pull sees an example
+        known = None if _is_there(url, name) else _by_pull(known, examples, 0 if seed is None else seed)
     settings: dict[str, Any] = {
         "arms": None if arms is None else _breakable(arms),
         "policy": policy,
@@ -253,17 +265,18 @@ def _in_database(  # the same
     stack.callback(opened.close)
     _check_examples(opened, examples)
     _check_arms(opened)
+    if of_examples is not None and examples is not None:
+        opened.add_known(_by_pull(of_examples, examples.seeded(opened.seed).paired(opened), opened.seed))
     return Opened(opened, opened.place, is_shared=True, is_ours=True)
 
 
-def _seed_of(url: str, name: str | None) -> int:
-    """Return the seed of a study; that of a new one, if it is not there."""
+def _is_there(url: str, name: str | None) -> bool:
+    """Tell whether there is a study."""
     try:
-        there = _open(url, name, {"timeout": _SHORT})
+        _open(url, name, {"timeout": _SHORT}).close()
     except UnknownStudy:
-        return 0
-    with there:
-        return there.seed
+        return False
+    return True
 
 
 def _open(url: str, name: str | None, settings: dict[str, Any]) -> "Study | RemoteStudy":

@@ -1,29 +1,38 @@
-"""What Ctrl-C does while a search runs: it ends the search instead of the program."""
+"""What Ctrl-C does while a search runs: it ends the search instead of the program.
+
+The first Ctrl-C stops handing out: what is under way is waited for, as it is paid for. The second leaves it behind.
+"""
 
 import math
+import os
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
+
+LEAVE: Final = 2
+"""How often Ctrl-C is pressed to leave evaluations behind that are under way."""
 
 
 class Interrupts:
     """While it is entered, Ctrl-C is ours: it ends the search instead of the program, however often it is pressed.
 
-    Python raises KeyboardInterrupt anywhere, also halfway through a decision; here the search is only told, and the
-    exception is raised only where the caller's function or iterator is running. A SIGINT handler of the caller's own
-    stays.
+    `notify` is told whether to end at once, and leave behind what is under way. Python raises KeyboardInterrupt
+    anywhere, also halfway through a decision; here the search is only told, and the exception is raised only where the
+    caller's function or iterator is running. A SIGINT handler of the caller's own stays.
     """
 
     _entered: "list[Interrupts]" = []  # noqa: RUF012  # one process has one SIGINT: searches inside each other share it
     _before: Any = None
     _breakable_from = math.inf  # the moment from which Ctrl-C may break off what the main thread runs
+    _presses_to_break = 1  # how often it must be pressed for that
 
-    def __init__(self, notify: Callable[[], None]) -> None:
+    def __init__(self, notify: Callable[[bool], None]) -> None:
         self._notify = notify
+        self._presses = 0
         self._outside = math.inf
 
     def __enter__(self) -> Self:
@@ -32,6 +41,8 @@ class Interrupts:
             if not Interrupts._entered and _ends_the_program(before):
                 Interrupts._before = before
                 signal.signal(signal.SIGINT, Interrupts._receive)
+            outer = Interrupts._entered
+            self._presses = max((one._presses for one in outer), default=0)  # noqa: SLF001  # its own class
             Interrupts._entered.append(self)
             self._outside, Interrupts._breakable_from = Interrupts._breakable_from, math.inf
         return self
@@ -48,29 +59,46 @@ class Interrupts:
 
     @staticmethod
     @contextmanager
-    def breakable(after: float = 0.0) -> Iterator[None]:
-        """Let Ctrl-C break off what runs inside, once it has run for so many seconds."""
+    def breakable(after: float = 0.0, presses: int = 1) -> Iterator[None]:
+        """Let Ctrl-C break off what runs inside, once it has run for so many seconds, when pressed so often."""
         if threading.current_thread() is not threading.main_thread():  # where no signal arrives
             yield
             return
-        before, Interrupts._breakable_from = Interrupts._breakable_from, time.monotonic() + after
+        before = Interrupts._breakable_from, Interrupts._presses_to_break
+        Interrupts._breakable_from, Interrupts._presses_to_break = time.monotonic() + after, presses
         try:
             yield
         finally:
-            Interrupts._breakable_from = before
+            Interrupts._breakable_from, Interrupts._presses_to_break = before
 
     @staticmethod
-    def press() -> bool:
-        """Do what Ctrl-C does; return whether there is a search that was told."""
+    def press(times: int = 1) -> bool:
+        """Do what Ctrl-C does when it is pressed so often; return whether there is a search that was told."""
+        presses = 0
         for one in Interrupts._entered:
-            one._notify()  # noqa: SLF001  # its own class
-        if Interrupts._entered and time.monotonic() >= Interrupts._breakable_from:
+            one._presses += times  # noqa: SLF001  # its own class
+            presses = max(presses, one._presses)  # noqa: SLF001
+            one._notify(one._presses >= LEAVE)  # noqa: SLF001
+        if presses >= Interrupts._presses_to_break and time.monotonic() >= Interrupts._breakable_from:
             raise KeyboardInterrupt
-        return bool(Interrupts._entered)
+        return presses > 0
 
     @staticmethod
     def _receive(*_: object) -> None:
         Interrupts.press()
+
+
+def waiting_for(evaluations: int) -> str:
+    """Say that evaluations under way are waited for."""
+    many = ("evaluations", "results count", "them")
+    which, whose, them = ("evaluation", "result counts", "it") if evaluations == 1 else many
+    return f"Ctrl-C: waiting for {evaluations:,} {which} under way, whose {whose}. Press it again to leave {them}."
+
+
+def say_at_once(line: str) -> None:
+    """Write a sentence to standard error, also in the middle of another one: a signal handler must wait for no lock."""
+    with suppress(OSError):
+        os.write(2, f"{line}\n".encode())
 
 
 class Breakable:

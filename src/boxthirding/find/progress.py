@@ -9,6 +9,7 @@ from boxthirding._progress import listener
 from boxthirding._text import written
 from boxthirding.find.budget import Account
 from boxthirding.find.displays import Display, display
+from boxthirding.find.interrupts import say_at_once
 from boxthirding.find.words import measured, named
 from boxthirding.session import Glance
 from boxthirding.types import Progress
@@ -42,6 +43,7 @@ class Reporter:
         self._function = None if isinstance(progress, bool) else listener(progress=progress)
         self._display: Display | None = display() if progress is True else None
         self._last = ""
+        self._soon = ""  # to be said at the next tick
         self._next = 0.0  # when the bar may move again
         self._over = threading.Event()
         self._ticker: threading.Thread | None = None
@@ -64,12 +66,22 @@ class Reporter:
             self.say(line)
         self._last = line
 
+    def say_at_once(self, line: str) -> None:
+        """Show a sentence without waiting for anything, as a signal handler must."""
+        if self._ticker is not None and self._ticker.is_alive():
+            self._soon = line
+        else:
+            say_at_once(line)
+
     def watch(self, look: Callable[[], Progress]) -> None:
         """Let the clock go on from now on, also while nothing comes in."""
 
         def tick() -> None:
             while not self._over.wait(_TICK):
                 self._draw(look())
+                line, self._soon = self._soon, ""
+                if line:
+                    self.say(line)
 
         self._draw(look())
         self._ticker = threading.Thread(target=tick, name="progress", daemon=True)

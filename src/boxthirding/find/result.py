@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 NO_ARMS: Final = "no arms left"
 
+REPEAT: Final = "Examples(…, repeat=True)"
+
 _REASONS: Final = {
     BUDGET: "the budget is spent",
     DEADLINE: "the time is up",
@@ -142,9 +144,9 @@ class Found:
         Winners look better than they are, because they were selected; these means do not, because only the new pulls
         count. That takes k · `pulls` evaluations; where the search showed its progress, that is said before the first.
         They are evaluated as in the search, and no study is told. With examples, every arm sees the same ones, those
-        first that it has not seen in the search, and is compared with the best one example by example. Ctrl-C returns
-        what has come in. When an evaluation fails and ends it, the `confirmation` of the `EvaluationFailed` is
-        what has come in.
+        first that it has not seen in the search, and is compared with the best one example by example. Ctrl-C waits for
+        what is under way, unless it is pressed twice, and returns what has come in. When an evaluation fails and ends
+        it, the `confirmation` of the `EvaluationFailed` is what has come in.
         """
         crew = self._crew()
         crew.refuse_running_loop("found.confirm_async(…)")
@@ -219,13 +221,18 @@ class Found:
             return Noise(spread_of(self._scores))
         return Noise(spread(arm.label for arm in self.session.top(1 + RUNNERS_UP)))
 
-    def account(self) -> list[str]:
-        """Return what was spent, what is left and why it stopped, in a line or two."""
-        return self._account(self.session.view())
+    def account(self, repeat: str = REPEAT) -> list[str]:
+        """Return what was spent, what is left and why it stopped, in a line or two.
 
-    def _account(self, view: View) -> list[str]:
+        `repeat` is what lets arms see examples again.
+        """
+        return self._account(self.session.view(), repeat)
+
+    def _account(self, view: View, repeat: str = REPEAT) -> list[str]:
         reason = self._rest() if self.stopped == WAITING else _REASONS[self.stopped]
         lines = [f"spent {self.spending}; {reason}"]
+        if self.stopped == KNOWN and self.spending.left > 0:
+            lines.append(f"an arm sees each example once; if scores are noisy by themselves, {repeat} would go on")
         if self.spending.failures:
             failed = f"{counted(self.spending.failures, 'evaluation')} failed"
             lines.append(failed if self.stopped == ERROR else f"{failed}; the last: {self.last_failure}")

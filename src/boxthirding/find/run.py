@@ -62,6 +62,7 @@ class Run:
             catch=crew.catch,
             told=self._told,
             patient=self._patient,
+            say_at_once=reporter.say_at_once,
             unreachable=lambda trouble: reporter.say_once(f"The study cannot be reached, trying again: {trouble}"),
         )
         self._announce(limits)

@@ -23,6 +23,7 @@ from boxthirding.errors import (
     UnreadableData,
 )
 from boxthirding.find.budget import Account
+from boxthirding.find.interrupts import say_at_once, waiting_for
 from boxthirding.find.task import Outcome, Unusable, complaint, reading
 from boxthirding.session import Ticket
 from boxthirding.types import Label
@@ -49,6 +50,8 @@ UNREACHABLE: Final = 60.0
 
 _GO_ON: Final = 'on_error="withdraw" continues without arms that fail'
 _SO_FAR: Final = "error.found has the best so far"
+
+_BROKEN = (BrokenExecutor, CancelledError)
 
 _PAUSES = (0.1, 5.0)  # seconds between two tries, the first and the longest; each is twice the one before
 
@@ -101,6 +104,7 @@ class Search:
         told: Callable[[list[Told]], None] = lambda _: None,
         patient: Callable[[bool], bool] = lambda _: False,
         unreachable: Callable[[StudyUnavailable], None] = lambda _: None,
+        say_at_once: Callable[[str], None] = say_at_once,
     ) -> None:
         self.account = account
         self.stopped = None
@@ -111,6 +115,8 @@ class Search:
         self._on_error, self._catch = on_error, catch
         self._patient = patient  # (room in the budget) -> whether to ask again soon, though there is nothing to do
         self._unreachable = unreachable  # told whenever the study cannot be reached
+        self._say_at_once = say_at_once  # called by a signal handler
+        self._is_interrupted = False
         self._is_idle = False
         self._is_finished = False
         self._is_enough = False
@@ -137,7 +143,9 @@ class Search:
         """Submit the tickets that may be started now; return whether there is an outcome to wait for."""
         self._is_idle = False
         if self.account.seconds_left is not None and self.account.seconds_left <= 0:
-            self.stop(DEADLINE)
+            self.stop(INTERRUPTED if self._is_interrupted else DEADLINE)
+        if self._is_interrupted and self._in_flight == 0:
+            self.stop(INTERRUPTED)
         if self.stopped is not None:
             return False
         if self._outage is None or self._outage.again <= self.account.seconds:
@@ -187,8 +195,23 @@ class Search:
             self.stopped = reason
 
     def interrupt(self) -> None:
-        """Stop because Ctrl-C was pressed; may be called at any moment."""
+        """Start nothing more, as Ctrl-C was pressed, and wait for what is under way; may be called at any moment."""
+        if not self._is_interrupted:
+            self._is_interrupted = True
+            if self._in_flight > 0 and self.stopped is None:
+                self._say_at_once(waiting_for(self._in_flight))
+
+    def leave(self) -> None:
+        """Wait for nothing more because Ctrl-C was pressed again; may be called at any moment."""
+        self._is_interrupted = True
         self.stop(INTERRUPTED)
+
+    def press(self, at_once: bool) -> None:  # noqa: FBT001  # what Ctrl-C says
+        """Do what Ctrl-C wants."""
+        if at_once:
+            self.leave()
+        else:
+            self.interrupt()
 
     def enough(self) -> None:
         """Start nothing more, because a callback said so; what is under way may come in."""
@@ -203,8 +226,11 @@ class Search:
         """Start what there is room for; with nothing under way, see whether that is the end."""
         room = self._workers - self._in_flight
         if room > 0 and self.error is None and not self._has_ended:
-            room = min(room, self.account.room(self._in_flight))
+            if self._in_flight > 0 or not self.account.rest_is_out:  # else the lease of what is out may be over
+                room = min(room, self.account.room(self._in_flight))
             for ticket in self._ask(room) if room > 0 else ():
+                if self._is_interrupted:  # meanwhile: the tickets are released in the end
+                    break
                 self.handed[ticket.label] = max(self.handed.get(ticket.label, 0), ticket.pull + 1)
                 self._in_flight += 1
                 submit(ticket)
@@ -216,10 +242,12 @@ class Search:
 
     @property
     def _has_ended(self) -> bool:
-        return self._is_finished or self._is_enough
+        return self._is_finished or self._is_enough or self._is_interrupted
 
     def _reason_to_end(self, *, has_room: bool) -> str:
         """Say why nothing is under way, and nothing more is started."""
+        if self._is_interrupted:
+            return INTERRUPTED
         if self._is_enough:
             return CALLBACK
         if self._is_finished:
@@ -289,8 +317,11 @@ class Search:
     def _take_error(self, ticket: Ticket, error: BaseException) -> None:
         if self.stopped is not None or isinstance(error, KeyboardInterrupt):
             self._dropped += 1
-            self.stop(INTERRUPTED)
-        elif isinstance(error, BrokenExecutor | CancelledError):
+            self.interrupt()
+        elif self._is_interrupted and (isinstance(error, _BROKEN) or not self._is_forgiven(error)):
+            self._dropped += 1  # Ctrl-C may have reached what evaluate started
+            self.last_failure = complaint(ticket.label, error)
+        elif isinstance(error, _BROKEN):
             self._dropped += 1
             reason = str(error) or "it cancelled an evaluation"
             self._end(EvaluationFailed(f"the executor takes no more work: {reason}", advice=_SO_FAR), error)
@@ -316,7 +347,7 @@ class Search:
         else:
             self._untold.append((ticket, lambda: self._fail(ticket)))
 
-    def _is_forgiven(self, error: Exception) -> bool:
+    def _is_forgiven(self, error: BaseException) -> bool:
         """Tell whether the run goes on after a failure; `catch` is for what evaluate raises, not what it returns."""
         return self._on_error == "withdraw" or (isinstance(error, self._catch) and not isinstance(error, Unusable))
 

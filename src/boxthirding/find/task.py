@@ -3,7 +3,7 @@
 import inspect
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
@@ -14,7 +14,9 @@ from boxthirding._checks import single_number, whole
 from boxthirding._text import cut
 from boxthirding.errors import BoxThirdingError, InvalidInput
 from boxthirding.find.retry import Retry, call
-from boxthirding.session import Ticket
+from boxthirding.session import AskTell, Ticket
+from boxthirding.session.labels import rows_of
+from boxthirding.study.payloads import kept
 from boxthirding.types import Ints, Label
 
 _SHOWN = 80  # characters of a value that an error repeats
@@ -29,8 +31,9 @@ class Examples:
 
     Parameters
     ----------
-    examples : sequence
-        What `evaluate(arm, example)` is called with.
+    examples : sequence, DataFrame or Table
+        What `evaluate(arm, example)` is called with; of a pandas or polars DataFrame or a pyarrow Table its rows, as
+        dictionaries.
     seed : int, optional
         Decides the order. Default: the seed of the run.
     repeat : bool, default False
@@ -40,6 +43,9 @@ class Examples:
     """
 
     def __init__(self, examples: Any, seed: int | None = None, *, repeat: bool = False) -> None:
+        examples = rows_of(examples, "examples")
+        if hasattr(examples, "iloc"):  # a pandas Series, which [k] reads by its index
+            examples = list(examples)
         if isinstance(examples, str | bytes | Mapping) or not (
             hasattr(examples, "__len__") and hasattr(examples, "__getitem__")
         ):
@@ -50,6 +56,7 @@ class Examples:
         self.repeat = repeat
         self._examples, self._seed = examples, seed
         self._order = _order(len(examples), 0 if seed is None else seed)
+        self._kept: list[dict[str, Any]] | None = None  # as a journal keeps them
 
     def __len__(self) -> int:
         return len(self._order)
@@ -66,6 +73,25 @@ class Examples:
         other = copy(self)
         other._seed, other._order = seed, _order(len(self), seed)  # noqa: SLF001  # its own class
         return other
+
+    def paired(self, study: Any, *, is_new: bool = False, force: bool = False) -> Self:
+        """Return the same examples in the order that a study has; refuse others than those that it was made with.
+
+        A session that `is_new` is not told of examples that may take long to load.
+        """
+        if not hasattr(study, "pair") or (is_new and type(self._examples) not in (list, tuple)):
+            return self
+        if self._kept is None:
+            self._kept = [kept(example) for example in self._given()]
+        places = study.pair(self._kept, self._order.tolist() if self._kept else (), force=force)
+        other = copy(self)
+        if places:
+            other._seed, other._order = self._seed or 0, np.array(places)  # noqa: SLF001  # its own class
+        return other
+
+    def _given(self) -> Iterable[Any]:
+        """Return the examples as they were given."""
+        return (self._examples[place] for place in range(len(self)))
 
     def pull_of(self, example: object) -> int:
         """Return which pull of an arm sees the example at an index of the sequence."""
@@ -100,9 +126,13 @@ class Task:
         """Whether a call must be awaited."""
         return inspect.iscoroutinefunction(self.evaluate) or inspect.iscoroutinefunction(type(self.evaluate).__call__)
 
-    def seeded(self, seed: int) -> Self:
-        """Return the same task, with its examples in the order of a seed, unless they have one."""
-        return self if self.examples is None else replace(self, examples=self.examples.seeded(seed))
+    def paired(self, study: AskTell, *, is_new: bool) -> Self:
+        """Return the same task, with its examples in the order that a study has; refuse others than the study's."""
+        if self.examples is not None:
+            return replace(self, examples=self.examples.seeded(study.seed).paired(study, is_new=is_new))
+        if not is_new and hasattr(study, "pair"):
+            study.pair((), ())
+        return self
 
     def arguments(self, ticket: Ticket) -> tuple[Any, ...]:
         """Return what the function is called with."""

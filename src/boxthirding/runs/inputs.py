@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from hashlib import sha256
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
@@ -50,12 +49,6 @@ def read_examples(path: Path, *, header: bool = True) -> list[str]:
     """Read examples from the column `example` of a table, else its first, or from the lines of any other file."""
     rows, _ = _read(_bytes_of(path, "example"), str(path), "example", header=header)
     return [row["example"] for row in rows]
-
-
-def digest_of(examples: Sequence[str]) -> str:
-    """Return what tells examples from others: how many there are, and a digest of their texts."""
-    digest = sha256("\0".join(examples).encode("utf-8", "surrogatepass")).hexdigest()[:12]
-    return f"{len(examples)} with the digest {digest}"
 
 
 class KnownRow(NamedTuple):

@@ -119,7 +119,11 @@ class Pulls(Examples):
     """Hands out the number of the pull beside the example; without examples, the number alone."""
 
     def __init__(self, examples: list[str] | None, seed: int, *, repeat: bool = False) -> None:
+        self._are_none = examples is None
         super().__init__([""] if examples is None else examples, seed, repeat=repeat or examples is None)
+
+    def _given(self) -> list[Any]:
+        return [] if self._are_none else [*self._examples]
 
     def __getitem__(self, pull: int) -> tuple[int, Any]:
         return pull, super().__getitem__(pull)

@@ -442,6 +442,7 @@ REPLIES: Final[dict[tuple[str, str], tuple[str, Any]]] = {
     ("post", f"{_ONE}/releases"): ("The tickets that have no holder now.", {"tickets": [118], **_GLANCE}),
     ("post", f"{_ONE}/workers"): ("How long a silent worker is taken for alive.", {"seconds": 60.0}),
     ("post", f"{_ONE}/reclaims"): ("How many tickets were released.", {"released": 1, **_GLANCE}),
+    ("post", f"{_ONE}/examples"): ("By pull, the place of the example that it sees.", {"order": [1, 0], **_GLANCE}),
     ("post", f"{_ONE}/observations"): ("The results count.", _GLANCE),
     ("post", f"{_ONE}/corrections"): ("The new reward counts.", _GLANCE),
     ("get", f"{_ONE}/exclusions"): (

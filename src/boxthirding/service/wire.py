@@ -225,6 +225,27 @@ class ArmsIn(Wire):
         return _arms(self.arms)
 
 
+class ExamplesIn(Wire):
+    """What the examples of a study are, and in which order pulls see them."""
+
+    model_config = _like({"examples": [{"json": "What is 2 + 2?"}, {"digest": "5f2d9e0c1b7a4e36"}], "order": [1, 0]})
+    examples: list[dict[str, Any]] = Field(
+        max_length=1_000_000, description="Each under `json`, or under `digest` what stands for it where it is no JSON."
+    )
+    order: list[Whole] = Field(
+        max_length=1_000_000, description="By pull, the place of the example that it sees; it holds the first time."
+    )
+    force: bool = Field(default=False, description="Let other examples be those of the study from now on.")
+
+    def contents(self) -> list[dict[str, Any]]:
+        """Return the examples, or refuse what is none."""
+        for place, example in enumerate(self.examples):
+            is_digest = example.keys() == {"digest"} and isinstance(example["digest"], str)
+            if not is_digest and not (example.keys() == {"json"} and is_json(example["json"])):
+                raise InvalidInput(f"example {place} must be an object with json or digest, and nothing else")
+        return self.examples
+
+
 class PolicyIn(Wire):
     """The policy to go on with."""
 

@@ -6,7 +6,7 @@ when an arm's examples run out in examples.py; what a policy starts from in take
 answers.py; how a core is put down and taken up in saved.py.
 """
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any, Final
 
@@ -85,6 +85,8 @@ class Core:
         """Pulls in a row that were answered with a mean, free."""
         self.complete: set[int] = set()
         """Arms whose examples are all in."""
+        self.example_payloads: Sequence[Mapping[str, Any]] = ()
+        """What the examples are, by the pull that sees them, as a journal keeps them; empty while that is not known."""
         self.failed: dict[int, int] = {}
         """By arm: failures in a row."""
         self.seen = Seen(self.ledger, self.tickets)
@@ -174,11 +176,14 @@ class Core:
     ) -> list[int]:
         """Return up to n open tickets for a holder: those without a holder, then those whose lease has run out."""
         tickets = self.tickets
-        if limit is not None:  # more may be open than a limit allows: the tickets that are held go first
-            n = min(n, limit - self.ledger.spent - len(tickets.open) + len(tickets.free))
+        overdue = tickets.overdue(now, lease)
+        if limit is not None:  # more may be open than a limit allows: the tickets that are held in time go first
+            overdue = [*overdue]
+            held = len(tickets.open) - len(tickets.free) - len(overdue)
+            n = min(n, limit - self.ledger.spent - held)
         found: list[int] = []
         taken = set(self.seen.by(holder)) if unseen else set()
-        for ticket_id in chain(tickets.free, tickets.overdue(now, lease)):
+        for ticket_id in chain(tickets.free, overdue):
             arm = tickets.open[ticket_id].ticket.arm
             if len(found) >= n:
                 break

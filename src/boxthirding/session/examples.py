@@ -3,13 +3,20 @@
 An arm that has had them all is complete, and known exactly: what a job wants beyond that is owed to it, and answered
 with the arm's mean, free, when its last example is in. When nothing that the policy wants is left to evaluate, arms
 that may be as good as the best complete one are evaluated on (extra.py); when there is none of these, all is known.
+
+`paired` sees to it that results on an example stay those of the same example when a list is given again.
 """
 
+import json
 import math
-from typing import TYPE_CHECKING, Final
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from boxthirding._text import counted, cut
+from boxthirding.errors import InvalidInput, StudyChanged, StudyDiffers
 from boxthirding.types import NONE
 
 if TYPE_CHECKING:
@@ -18,6 +25,63 @@ if TYPE_CHECKING:
 
 SURE: Final = 2.0
 """Standard errors by which an arm must be behind to be out of the question."""
+
+Kept = Mapping[str, Any]
+"""An example as a journal keeps it: {"json": value}, or {"digest": text} for what JSON cannot hold."""
+
+_LONGEST: Final = 60  # characters of an example in a message
+_MIXED: Final = "so results on different examples would be mixed"
+_SAME: Final = "give the same examples, in any order, or use another study"
+
+
+def paired(core: "Core", given: Sequence[Kept], order: Sequence[int], *, force: bool = False) -> list[int]:
+    """Return by pull the place in `given` of the example that it sees; refuse others than those that are known.
+
+    `order` holds where they are not known yet, and with `force` where others are.
+    """
+    if sorted(order) != [*range(len(given))]:
+        raise InvalidInput(f"the order is {cut(repr(order), _LONGEST)}, but must have each place of the examples once")
+    if given and core.examples not in (None, len(given)):
+        raise StudyDiffers(
+            f"the study has {counted(core.examples, 'example')}, but {len(given):,} are given", advice=_SAME
+        )
+    if not core.example_payloads:
+        return [*order]
+    try:
+        return _matched(core.example_payloads, given)
+    except StudyChanged:
+        if not force:
+            raise
+        return [*order]
+
+
+def _matched(known: Sequence[Kept], given: Sequence[Kept]) -> list[int]:
+    """Return the places in `given` of the known examples, of equal ones in turn; refuse other examples."""
+    if not given:
+        raise StudyDiffers(
+            f"the study was made with {counted(len(known), 'example')}, but none are given", advice=_SAME
+        )
+    places: dict[str, deque[int]] = {}
+    for place, example in enumerate(given):
+        places.setdefault(_text(example), deque()).append(place)
+    order = [found.popleft() if (found := places.get(_text(example))) else NONE for example in known]
+    other = min((found[0] for found in places.values() if found), default=NONE)
+    if other != NONE:
+        problem = f"example {other} is {_shown(given[other])}, which is none of those that the study was made with"
+    elif NONE in order:
+        missing = _shown(known[order.index(NONE)])
+        problem = f"the study was made with {missing}, which is none of the {counted(len(given), 'example')} given"
+    else:
+        return order
+    raise StudyChanged(f"{problem}, {_MIXED}", advice=_SAME)
+
+
+def _text(example: Kept) -> str:
+    return json.dumps(example, sort_keys=True, allow_nan=False)
+
+
+def _shown(example: Kept) -> str:
+    return cut(repr(example["json"]), _LONGEST) if "json" in example else "another object"
 
 
 def keep_to(core: "Core", job: "Job") -> None:

@@ -371,23 +371,24 @@ def _pair(label: Label, payload: Any) -> tuple[Label, Any]:
     return label, label if type(payload) is type(label) and payload == label else payload
 
 
-def rows_of(arms: Any) -> Any:
+def rows_of(arms: Any, what: str = "arms") -> Any:
     """Return the rows of a pandas or polars DataFrame, or of a pyarrow Table, as dictionaries; anything else as it is.
 
-    An index of texts or integers that was set gives the labels of its rows. A class made from one of these is one too.
+    An index of texts or integers that was set gives the labels of its rows, if they are arms. A class made from one of
+    these is one too.
     """
     match next((kind for kind in map(_kind, type(arms).__mro__) if kind in _TABLES), None):
         case None:
             return arms
         case "polars", "LazyFrame":
-            raise InvalidInput("arms is a polars LazyFrame, which has no rows yet: give arms.collect()")
+            raise InvalidInput(f"{what} is a polars LazyFrame, which has no rows yet: give {what}.collect()")
         case "polars", _:
             return list(arms.to_dicts())
         case "pyarrow", _:
             _refuse_repeated(arms.column_names)
             return list(arms.to_pylist())
         case _:
-            return _rows_of_pandas(arms)
+            return _rows_of_pandas(arms, what)
 
 
 def _kind(of: type) -> tuple[str, str]:
@@ -401,10 +402,10 @@ def _refuse_repeated(columns: Iterable[Any]) -> None:
         raise InvalidInput(f"the table has more than one column {twice!r}, but each must have a name of its own")
 
 
-def _rows_of_pandas(table: Any) -> Any:
+def _rows_of_pandas(table: Any, what: str) -> Any:
     _refuse_repeated(table.columns)
     rows = table.to_dict("records")
-    if type(table.index).__name__ == "RangeIndex" or not all(map(is_label, table.index)):
+    if what != "arms" or type(table.index).__name__ == "RangeIndex" or not all(map(is_label, table.index)):
         return list(rows)
     if not table.index.is_unique:
         twice = table.index[table.index.duplicated()][0]

@@ -57,6 +57,7 @@ def save(core: Core) -> Saved:
         "amends": core.amends,
         "failed": list(core.failed.items()),
         "history": core.history.save(),
+        "examples": [*core.example_payloads],
         "state": None,
     }
     own = {
@@ -96,6 +97,7 @@ def load(core: Core, saved: Saved, policy: Policy | None) -> None:
     core.seen.forget()
     core.failed = dict(facts["failed"])
     core.history.load(facts["history"])
+    core.example_payloads = facts["examples"]
     core.withdrawn = set(own["withdrawn"].tolist())
     core.complete = set(own["complete"].tolist())
     core.live, core.amends = None, facts["amends"]

@@ -3,7 +3,7 @@
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from boxthirding._checks import as_reward, is_number, whole
@@ -11,6 +11,7 @@ from boxthirding.errors import BoxThirdingError, InvalidInput
 from boxthirding.policies.spec import as_policy
 from boxthirding.session import amendments, answers, aside
 from boxthirding.session.core import Core
+from boxthirding.session.examples import paired
 from boxthirding.session.extra import hand_out
 from boxthirding.session.history import Moment
 from boxthirding.session.known import KnownResult, check_details, listed
@@ -246,6 +247,24 @@ class Session(Plotted):
     def include(self, holder: str) -> int:
         with self._lock:
             return amendments.include(self._core, holder)
+
+    def pair(self, examples: Sequence[Mapping[str, Any]], order: Sequence[int], *, force: bool = False) -> list[int]:
+        """Return by pull the place of the example that every arm sees; refuse other examples than those known here.
+
+        Parameters
+        ----------
+        examples : sequence
+            The examples, as a journal keeps them: {"json": value}, or {"digest": text} for what JSON cannot hold.
+        order : sequence of int
+            Their places by pull; it holds the first time, when they are not known yet.
+        force : bool, default False
+            Let other examples be those of the study from now on.
+
+        """
+        with self._lock:
+            places = paired(self._core, examples, order, force=force)
+            self._core.example_payloads = [examples[place] for place in places]
+            return places
 
     def use(self, policy: Policy | str) -> None:
         chosen = as_policy(policy)

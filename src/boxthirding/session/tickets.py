@@ -3,7 +3,7 @@
 import os
 import re
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -131,7 +131,7 @@ class Tickets:
             self.close(ticket_id, VOID)
         return gone
 
-    def overdue(self, now: float, lease: float | None) -> Iterator[int]:
+    def overdue(self, now: float, lease: float | None) -> Iterable[int]:
         """Return the tickets whose lease has run out, the longest held first.
 
         Clocks may differ: a ticket that was given more than a lease from now is one of a clock that was wrong.

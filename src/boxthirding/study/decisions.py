@@ -4,12 +4,13 @@ Each of them refuses what cannot be, and has changed nothing then. They are call
 read the clock there: so the times of events are in the order of the events.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from boxthirding._text import counted
 from boxthirding.errors import StudyFinished
 from boxthirding.session import Ticket, amendments, take_over
+from boxthirding.session.examples import paired
 from boxthirding.session.known import KnownResult
 from boxthirding.session.tickets import to_release
 from boxthirding.study import events
@@ -155,6 +156,16 @@ class Decisions:
         """Let other things be the arms under some labels, and other details those of the study."""
         others = tuple(payloads.values()) or None
         return _happens(state, events.Redefined(self.clock(), tuple(payloads), others, details))
+
+    def pair(
+        self, state: StudyState, examples: Sequence[Mapping[str, Any]], order: Sequence[int], *, force: bool
+    ) -> Decided[list[int]]:
+        """Let examples be those of the study, unless it has them; return by pull which of them it sees."""
+        places = paired(state.core, examples, order, force=force)
+        now = tuple([{**examples[place]} for place in places])
+        if now == tuple(state.core.example_payloads):
+            return Decided([], places)
+        return Decided(_happens(state, events.Redefined(self.clock(), example_payloads=now)).events, places)
 
     def pause(self, state: StudyState) -> Decided[None]:
         """Hand out no tickets for now."""

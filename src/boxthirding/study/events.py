@@ -179,6 +179,8 @@ class Redefined:
     labels: tuple[Label, ...] = ()
     payloads: Payloads | None = None
     details: dict[str, Any] | None = None
+    example_payloads: Payloads | None = None
+    """What the examples are, by the pull that sees them; the first time, it was not known before."""
 
 
 @dataclass(frozen=True, slots=True)

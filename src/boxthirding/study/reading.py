@@ -27,13 +27,21 @@ def read_journal(journal: Journal, *, damaged: bool = False) -> Iterator[Entry |
 
 
 def read_from(read: Read, after: int, known: Callable[[], int], *, damaged: bool) -> Iterator[Entry | Damaged]:
-    """Return the events from number `after` + 1 on; `known` is asked in the end for one that must have been there."""
+    """Return the events from number `after` + 1 on; `known` is the number of one that must be there.
+
+    It is asked first: what others write while the events are read need not be among them.
+    """
+    try:
+        there = known()
+    except JournalBroken:  # the events before and after the damage are there to be read
+        if not damaged:
+            raise
+        there = 0
     texts = read(after - 1, 1) if after else []
     last = after
     for entry in _entries(read, after, check_of(texts[0]) if texts else START, damaged=damaged):
         last = entry.seq
         yield entry
-    there = known()
     if there > last:
         broken = cut_off(there)
         if not damaged:

@@ -305,6 +305,8 @@ class StudyState:
     def _redefined(self, event: events.Redefined) -> None:
         self._store_later(event.labels, event.payloads or ())
         self.details = self.details if event.details is None else event.details
+        if event.example_payloads is not None:
+            self.core.example_payloads = [payload for payload in event.example_payloads if payload is not None]
 
     def _paused(self, _: events.Paused) -> None:
         self.status = PAUSED

@@ -1,7 +1,7 @@
 """A session that survives: what was acknowledged is in its journal, and the rest follows from that."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -30,6 +30,7 @@ from boxthirding.session import (
     answers,
     aside,
 )
+from boxthirding.session.examples import paired
 from boxthirding.session.known import KnownResult, check_details, listed, plain
 from boxthirding.session.labels import is_label, rows_of
 from boxthirding.session.protocol import Plotted
@@ -135,6 +136,11 @@ class Study(Plotted):
     @property
     def examples(self) -> int | None:
         return self._created.examples
+
+    @property
+    def knows_examples(self) -> bool:
+        """Whether `pair` has said what the examples are."""
+        return self._transactions.look(lambda state: bool(state.core.example_payloads))
 
     @property
     def details(self) -> dict[str, Any]:
@@ -303,6 +309,26 @@ class Study(Plotted):
 
     def include(self, holder: str) -> int:
         return self._do(lambda state: self._decisions.include(state, holder))
+
+    def pair(self, examples: Sequence[Mapping[str, Any]], order: Sequence[int], *, force: bool = False) -> list[int]:
+        """Return by pull the place of the example that every arm sees; refuse other examples than those known here.
+
+        Parameters
+        ----------
+        examples : sequence
+            The examples, as a journal keeps them: {"json": value}, or {"digest": text} for what JSON cannot hold.
+        order : sequence of int
+            Their places by pull; it holds the first time, when they are not known yet.
+        force : bool, default False
+            Let other examples be those of the study from now on.
+
+        """
+        known = self._transactions.look(lambda state: state.core.example_payloads)
+        if known or not examples:
+            places = self._transactions.look(lambda state: paired(state.core, examples, order, force=force))
+            if [*known] == [examples[place] for place in places]:
+                return places
+        return self._transactions.do(lambda state: self._decisions.pair(state, examples, order, force=force))
 
     def use(self, policy: Policy | str) -> None:
         chosen = as_policy(policy)

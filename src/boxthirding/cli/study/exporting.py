@@ -31,7 +31,9 @@ DAMAGED: Final = "damaged"
 _SHOWN = 20  # damaged events that are named one by one
 _LATEST = 253402300799  # seconds: the year 9999, beyond which no calendar goes
 _IN_COLUMNS: Final = frozenset({"at", "tickets", "ticket", "label", "labels", "holder", "reward", "results"})
-_LONG: Final = frozenset({"arms", "payloads", "drawn", "drawn_payloads", "met"})  # in JSON lines only
+_LONG: Final = frozenset(
+    {"arms", "payloads", "drawn", "drawn_payloads", "example_payloads", "met"}
+)  # in JSON lines only
 
 
 @click.command()

@@ -18,7 +18,7 @@ from boxthirding.service.problems import Refusal, reply
 from boxthirding.service.rating import check_arms
 from boxthirding.service.sizes import fits, paged, part
 from boxthirding.service.studies import About, Served, check_about, check_policy
-from boxthirding.service.wire import AboutIn, OpenIn, PolicyIn, StudyIn
+from boxthirding.service.wire import AboutIn, ExamplesIn, OpenIn, PolicyIn, StudyIn
 from boxthirding.session import Box, Rung
 from boxthirding.study import Study
 
@@ -152,6 +152,22 @@ def use_policy(request: Request, name: str, body: PolicyIn) -> Response:
     one = served(request, name)
     one.study.use(body.policy)
     return reply(shown(one))
+
+
+@router.post("/studies/{name}/examples", **needs(WORKER, LARGE))
+def pair_examples(request: Request, name: str, body: ExamplesIn) -> Response:
+    """Say what the examples are, the first time; then refuse others. The reply has, by pull, which one it sees.
+
+    To let other examples be those of the study, with `force`, takes an operator.
+    """
+    if body.force and not key_of(request).may(OPERATOR):
+        raise Refusal(
+            403,
+            f"a study is changed with the key of an operator, and this one is of scope {key_of(request).scope}",
+            "leave force out",
+        )
+    study = served(request, name).study
+    return reply({"order": study.pair(body.contents(), body.order, force=body.force), **answer(study)})
 
 
 @router.get("/studies/{name}/top", **needs(READER))
