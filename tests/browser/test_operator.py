@@ -531,3 +531,19 @@ def test_long_texts_are_not_cut_at_any_width(operator, server):
         assert page.evaluate("document.documentElement.scrollWidth") <= width, width
     assert violations(page) == []
     assert page.wrong == []
+
+
+def test_the_words_of_answers_can_be_changed_and_what_they_count_as_cannot(operator, server):
+    made(server)
+    tell(server, "ann", 3, "good")
+    page = opened(operator, server)
+    page.get_by_role("button", name="What raters see").click()
+    dialog = page.get_by_role("dialog", name="What raters see")
+    dialog.get_by_text("What they count as cannot be changed once there are ratings.").wait_for()
+    dialog.get_by_label("The answer that counts as 1", exact=True).fill("brilliant")
+    dialog.get_by_role("button", name="Save").click()
+    page.get_by_text("Saved. Raters see it from now on.").wait_for()
+    scale = server.call("GET", "/studies/captions")["about"]["scale"]
+    assert [answer["reward"] for answer in scale] == [answer["reward"] for answer in SCALE]
+    assert [answer["label"] for answer in scale if answer["reward"] == 1] == ["brilliant"]
+    assert page.wrong == []

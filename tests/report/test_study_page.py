@@ -161,7 +161,7 @@ def test_a_policy_without_boxes_has_a_ladder_and_no_levels(policy, said):
 
 
 def test_a_report_says_how_many_arms_of_a_rung_keep_up():
-    study = made(policy="chase", arms=400, pulls=60)
+    study = made(policy="chase", arms=400, pulls=60, details=None)
     for ticket in study.ask(40):
         study.tell(ticket, 1.5)
     (keep_up,) = {rung.keep_up for rung in study.ladder() if rung.fewest == 1}

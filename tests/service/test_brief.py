@@ -10,11 +10,12 @@ from boxthirding.service.live import key_of
 ONE = f"{API}/studies/captions"
 LARGEST = 300_000  # bytes of a reply
 LONG = "\N{PILE OF POO}" * 180
+PLAIN = {"scale": []}  # programs tell any number
 LETTERS = ("x", "\N{PILE OF POO}", "\N{ZERO WIDTH JOINER}", '"', "\x01")
 
 
 def rated(server, arms, pulls=200):
-    return told(server.study(arms=arms), pulls)
+    return told(server.study(arms=arms, about=PLAIN), pulls)
 
 
 def told(study, pulls):
@@ -59,7 +60,7 @@ def test_many_raters_make_no_reply_large(server):
 
 
 def test_results_that_are_set_aside_are_named(server):
-    study = server.study(arms=["x" * 10_000 + str(number) for number in range(12)])
+    study = server.study(arms=["x" * 10_000 + str(number) for number in range(12)], about=PLAIN)
     draw = random.Random(2)
     for number in range(400):
         (ticket,) = study.ask(holder="ann")

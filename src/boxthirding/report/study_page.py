@@ -20,6 +20,7 @@ from boxthirding.session import Moment, Recommendation, View
 from boxthirding.session.plotting import points
 from boxthirding.study import Entry, Study, Told
 from boxthirding.study.pace import EDGES, Pace
+from boxthirding.study.scale import ABOUT, scale_of
 from boxthirding.types import Label
 
 Picture = Callable[[str], tuple[str, bytes] | None]
@@ -28,7 +29,6 @@ Picture = Callable[[str], tuple[str, bytes] | None]
 _LONGEST: Final = 300  # letters of an arm in the list
 _NAME: Final = 60  # letters of an arm in a sentence
 _UNIT: Final = "rating"  # what the page calls a pull
-_ABOUT: Final = "rating"  # where the details of a study have the question to raters
 _PARTS: Final = 200  # of the range of means on a page: what is finer is noise
 _DECIMALS, _MOST_DECIMALS = 3, 8  # of equal means, and of any
 _SMALL: Final = 500_000  # bytes of a picture in the list, which has ten of them
@@ -101,7 +101,7 @@ def study_page(study: Study, picture: Picture = lambda _: None) -> str:
     """
     view, history, collected, about = study.view(), study.history(), _collected(study), _about(study)
     arms = _Arms(study, picture)
-    noise = Noise(study.spread(arm.label for arm in view.top), _scale(about))
+    noise = Noise(study.spread(arm.label for arm in view.top), [*scale_of(study.details).values()])
     told = belief(view, noise, [arms.text(arm.label) for arm in view.top])
     best = view.recommendation
     parts = [_head(view, about)]
@@ -159,13 +159,8 @@ def _collected(study: Study) -> _Collected:
 
 def _about(study: Study) -> dict[str, Any]:
     """Return what raters were shown, where a server collected the results."""
-    said = study.details.get(_ABOUT)
+    said = study.details.get(ABOUT)
     return said if isinstance(said, dict) else {}
-
-
-def _scale(about: dict[str, Any]) -> list[float]:
-    """Return the rewards of the scale; none, if there is no scale."""
-    return [answer["reward"] for answer in about.get("scale") or ()]
 
 
 def _head(view: View, about: dict[str, Any]) -> str:
@@ -338,7 +333,7 @@ def _valued(label: str, reward: str) -> str:
 
 def _facts(view: View, collected: _Collected, about: dict[str, Any], arms: _Arms) -> list[tuple[str, str]]:
     """Return how the results were collected, a name and a value each, as HTML."""
-    scale = ", ".join(_valued(answer["label"], f"{answer['reward']:g}") for answer in about.get("scale") or ())
+    scale = ", ".join(_valued(label, f"{reward:g}") for label, reward in scale_of({ABOUT: about}).items())
     given, tried = "as many as an iterator gave", view.tried
     if view.arms is not None and view.untried is not None:
         given, tried = f"{view.arms:,}", view.arms - view.untried

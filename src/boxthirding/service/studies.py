@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import Any
 
 from boxthirding._text import counted
 from boxthirding.errors import BoxThirdingError, InvalidInput, UnknownStudy
@@ -16,9 +16,7 @@ from boxthirding.storage import list_studies, open_study
 from boxthirding.storage.opening import delete_study
 from boxthirding.storage.records import Records
 from boxthirding.study import Study
-
-ABOUT: Final = "rating"
-"""Where the details of a study have what raters are shown."""
+from boxthirding.study.scale import ABOUT
 
 _FEWEST, _MOST = 2, 11  # answers on a scale
 

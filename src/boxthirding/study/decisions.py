@@ -16,6 +16,7 @@ from boxthirding.study import events
 from boxthirding.study.events import Event
 from boxthirding.study.payloads import kept_all
 from boxthirding.study.rules import package, version_of
+from boxthirding.study.scale import check_change, check_reward
 from boxthirding.study.state import FINISHED, OPEN, PAUSED, StudyState
 from boxthirding.study.transactions import Decide, Decided
 from boxthirding.types import Label, Policy
@@ -56,6 +57,7 @@ class Decisions:
         """Take the result of a ticket."""
         state.check_can_write()
         entry = state.core.expected(ticket, holder)
+        check_reward(state, reward)
         ticket_id = state.core.tickets.find(ticket) if entry is None else entry.ticket.id
         who = None if entry is not None and holder == entry.holder else holder
         return _happens(state, events.Told(self.clock(), ticket_id, reward, who, details))
@@ -65,6 +67,8 @@ class Decisions:
         state.check_can_write()
         now = self.clock()
         ids = state.core.check_all(ticket for ticket, _ in pairs)
+        for _, reward in pairs:
+            check_reward(state, reward)
         told = [events.Told(now, ticket, reward) for ticket, (_, reward) in zip(ids, pairs, strict=True)]
         return _happens(state, *told)
 
@@ -92,6 +96,8 @@ class Decisions:
         state.check_can_write()
         now = self.now_open(state)
         amendments.check_all_known(state.core, rows)
+        for row in rows:
+            check_reward(state, row.reward)
         return _happens(state, events.Observed(now, tuple([(label, reward, pull) for label, reward, pull in rows])))
 
     def add_known(self, state: StudyState, rows: list[KnownResult]) -> Decided[None]:
@@ -104,6 +110,7 @@ class Decisions:
         state.check_can_write()
         amendments.check_can_amend(state.core, "take corrections")
         state.core.tickets.told_row(ticket)
+        check_reward(state, reward)
         return _happens(state, events.Corrected(self.clock(), state.core.tickets.find(ticket), reward))
 
     def exclude(self, state: StudyState, holder: str) -> Decided[int]:
@@ -147,12 +154,15 @@ class Decisions:
         """Let other details be those of the study, unless they are."""
         if details == (state.details or {}):
             return Decided([], None)
+        check_change(state, details)
         return _happens(state, events.Redefined(self.clock(), details=details))
 
     def redefine(
         self, state: StudyState, payloads: dict[Label, dict[str, Any] | None], details: dict[str, Any] | None
     ) -> Decided[None]:
         """Let other things be the arms under some labels, and other details those of the study."""
+        if details is not None:
+            check_change(state, details)
         others = tuple(payloads.values()) or None
         return _happens(state, events.Redefined(self.clock(), tuple(payloads), others, details))
 

@@ -107,7 +107,7 @@ def keep_study(request: Request, name: str, body: OpenIn) -> Response:
 
 @router.patch("/studies/{name}", **needs(OPERATOR))
 def describe_study(request: Request, name: str, body: AboutIn, *, brief: Brief = False) -> Response:
-    """Change what raters are shown. Results keep the rewards that they were told with."""
+    """Change what raters are shown. Once there are ratings, the rewards of the scale stay; words may change."""
     one = served(request, name)
     pictures.check(service_of(request).records, [body.picture or None])
     one.describe(check_about(body.over(one.about)))
