@@ -129,6 +129,26 @@ def test_a_newcomer_gets_from_an_empty_server_to_a_rated_contest_and_its_export(
     context.close()
 
 
+def test_finish_says_that_nothing_changes_the_answer_and_takes_away_what_would(operator, server):
+    made(server)
+    tell(server, "ann", 3, "good")
+    page = opened(operator, server)
+    changing = page.get_by_role("button", name="Exclude").or_(page.get_by_role("button", name="Pause"))
+    expect(changing).to_have_count(2)
+    page.get_by_role("button", name="Finish").click()
+    page.get_by_role("dialog", name="Finish this study?").get_by_text(
+        "Nothing changes the answer after that"
+    ).wait_for()
+    page.get_by_role("dialog").get_by_role("button", name="Finish").click()
+    page.get_by_text("finished", exact=True).wait_for()
+    expect(changing).to_have_count(0)
+    page.locator("#arms tbody button.link").first.click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_text("Its ratings").wait_for()
+    assert dialog.get_by_role("button", name="Correct").or_(page.get_by_role("button", name="Withdraw")).count() == 0
+    assert page.wrong == []
+
+
 def test_an_excluded_rater_changes_the_answer_as_the_preview_said_and_comes_back(operator, server):
     made(server)
     tell(server, "careful", 15, "good")

@@ -242,10 +242,19 @@ def test_a_policy_that_cannot_amend_names_the_way_out(arguments):
 
 def test_a_finished_study_is_left_as_it_is():
     made()
+    done("ask", "run.db", "--out", "plate.csv")
+    rows = Path("plate.csv").read_text(encoding="utf-8")
+    write(rows.replace(",1,,", ",1,0.5,").replace(",0,,", ",0,0.5,"), "plate.csv")
+    done("exclude", "run.db", "bob")
     done("finish", "run.db")
+    before = done("export", "run.db")
     write("arm,reward\nC1,1\n")
-    for arguments in (["observe", "run.db", "known.csv"], ["use", "run.db", "b3"]):
-        assert "study 'main' is finished" in refused(*arguments)
+    for command, *rest in (
+        *(["observe", "known.csv"], ["use", "b3"], ["correct", 0, 1], ["exclude", "ann"], ["include", "bob"]),
+        *(["tell", "plate.csv"], ["fail", 10]),
+    ):
+        assert "study 'main' is finished for good, so nothing changes its answer" in refused(command, "run.db", *rest)
+    assert done("export", "run.db") == before
 
 
 # Export

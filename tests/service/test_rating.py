@@ -259,15 +259,33 @@ def test_an_answer_that_is_not_on_the_scale_is_refused_and_says_which_are(server
     assert rater.next() == [arm]
 
 
-@pytest.mark.parametrize("verb", ["pause", "finish"])
-def test_a_study_that_hands_nothing_out_says_why(server, verb):
+def test_a_paused_study_takes_ratings_and_hands_nothing_out(server):
     server.study()
     rater = server.rater(server.link())
     (arm,) = rater.next()
-    server.operator.post(f"{API}/studies/captions/{verb}")
+    server.operator.post(f"{API}/studies/captions/pause")
     reply = rater.rate(arm["ticket"]).json()
     assert reply["ratings"][0]["outcome"] == "stored"
-    assert (reply["arms"], reply["why"]) == ([], {"pause": "paused", "finish": "finished"}[verb])
+    assert (reply["arms"], reply["why"]) == ([], "paused")
+
+
+def test_a_finished_study_takes_no_ratings_and_says_why(server):
+    study = server.study()
+    rater = server.rater(server.link())
+    told, shown, held = rater.next(3)
+    rater.rate(told["ticket"], "funny")
+    server.operator.post(f"{API}/studies/captions/finish")
+    before = study.view()
+    again = rater.rate(told["ticket"], "funny").json()["ratings"]
+    assert again == [{"ticket": told["ticket"], "outcome": "again"}]  # the reply was lost: it counts
+    reply = rater.rate(shown["ticket"]).json()
+    why = "the study was finished before it arrived"
+    assert reply["ratings"] == [{"ticket": shown["ticket"], "outcome": "refused", "why": why}]
+    assert (reply["arms"], reply["why"]) == ([], "finished")
+    assert rater.next(3) == []  # what was held, too
+    assert rater.post("skips", ticket=held["ticket"]).status_code == 409
+    assert rater.post("corrections", ticket=told["ticket"], answer="unfunny").status_code == 409
+    assert study.view() == before
 
 
 CLAIMS = {"id": "5f0c", "study_id": "s1", "session_id": "z9"}

@@ -14,6 +14,7 @@ from boxthirding.study import (
     Entry,
     Event,
     Failed,
+    Finished,
     Given,
     Redefined,
     Released,
@@ -166,12 +167,16 @@ class Tally:
             case Released(tickets=tickets, why=why):
                 for ticket in tickets:
                     self._released(ticket, why)
-            case ArmWithdrawn(label=label):
-                for ticket in [ticket for ticket, arm in self._labels.items() if arm == label]:
-                    self._labels.pop(ticket, None)
-                    self._drop(ticket)
+            case ArmWithdrawn() | Finished():  # their open tickets can be told no more
+                self._close(None if isinstance(event, Finished) else event.label)
             case Created(details=details) | Redefined(details=details) if details is not None:
                 self.details = details
+
+    def _close(self, label: Label | None) -> None:
+        """Forget the open tickets of an arm, or of all."""
+        for ticket in [ticket for ticket, arm in self._labels.items() if label in (None, arm)]:
+            self._labels.pop(ticket, None)
+            self._drop(ticket)
 
     def _told(self, event: Told) -> None:
         held = self._held.get(event.ticket)

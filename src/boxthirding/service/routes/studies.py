@@ -139,7 +139,10 @@ def resume_study(request: Request, name: str, *, brief: Brief = False) -> Respon
 
 @router.post("/studies/{name}/finish", **needs(OPERATOR))
 def finish_study(request: Request, name: str, *, brief: Brief = False) -> Response:
-    """End a study for good: no more tickets, ever."""
+    """End a study for good: no more tickets, and nothing changes the answer.
+
+    Results and ratings that still arrive, failures, corrections and exclusions are refused. This cannot be undone.
+    """
     one = served(request, name)
     one.study.finish()
     return reply(shown(one, as_brief=brief))

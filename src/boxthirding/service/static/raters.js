@@ -48,12 +48,13 @@ export function start(section, study) {
   }
 
   function actions(rater) {
+    if (study.view.status === "finished") return null;
     const verb = rater.excluded ? "Include" : "Exclude";
     return element(
       "div",
       { class: "actions" },
       element("button", { type: "button", class: "small", onclick: () => consider(rater) }, verb),
-      rater.open && study.view.status !== "finished" ? element("button", { type: "button", class: "small", onclick: () => release(rater) }, `Release ${counted(rater.open, "arm")}`) : null,
+      rater.open ? element("button", { type: "button", class: "small", onclick: () => release(rater) }, `Release ${counted(rater.open, "arm")}`) : null,
     );
   }
 
