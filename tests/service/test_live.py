@@ -219,13 +219,20 @@ class TestHistory:
         assert sum(said["rate"]["counts"]) == 400
         assert sum(said["seconds"]["counts"]) == 0
 
+    def test_it_says_how_many_results_count(self, server, study):
+        assert get(server, "history")["pulls"] == get(server, "history")["moments"][-1]["results"] == study.pulls
+        study.exclude("bob")
+        study.observe("caption 1", 1.0)
+        said = get(server, "history")
+        assert (said["pulls"], said["moments"][-1]["results"]) == (1, 401)
+
     def test_response_times_are_counted(self, server):
         server.study()
         rater = server.rater(server.link())
         for seconds in (0.7, 2.5, 2.6):
             rater.rate(rater.next()[0]["ticket"], seconds=seconds)
         said = get(server, "history")["seconds"]
-        assert [(said["edges"][place], n) for place, n in enumerate(said["counts"]) if n] == [(0.5, 1), (2.0, 2)]
+        assert [(said["edges"][place], n) for place, n in enumerate(said["counts"]) if n] == [(0.5, 1), (2.5, 2)]
 
     def test_a_long_one_is_thinned_and_ends_now(self, server, study, monkeypatch):
         long = [moment for moment in study.history() for _ in range(20)]

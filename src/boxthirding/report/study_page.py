@@ -19,7 +19,7 @@ from boxthirding.find.words import order_in_words
 from boxthirding.session import Moment, Recommendation, View
 from boxthirding.session.plotting import points
 from boxthirding.study import Entry, Study, Told
-from boxthirding.study.pace import EDGES, Pace
+from boxthirding.study.pace import Pace
 from boxthirding.study.scale import ABOUT, scale_of
 from boxthirding.types import Label
 
@@ -265,12 +265,13 @@ def _ladder(study: Study, arms: _Arms, written: Callable[[float], str]) -> str:
 
 def _curves(view: View, history: Sequence[Moment], collected: _Collected) -> str:
     now = history[-1]
+    across = "ratings" if now.results == view.pulls else "ratings, with those that do not count"
     tried: list[tuple[float, float]] = [(0, 0), *((moment.results, moment.tried) for moment in history)]
     figures = [
         ("The mean of the answer", answer_curve(points(history), max(1, view.pulls), now.mean, _UNIT)),
         (
             "Arms tried",
-            line(tried, f"{counted(now.tried, 'arm')} tried with {counted(now.results, 'rating')}", "ratings"),
+            line(tried, f"{counted(now.tried, 'arm')} tried with {counted(view.pulls, 'rating')}", across),
         ),
     ]
     start, minutes, counts = collected.pace.bars()
@@ -282,9 +283,10 @@ def _curves(view: View, history: Sequence[Moment], collected: _Collected) -> str
         marks = [_marks(at, form) for at in moments]
         picture = bars(rows, f"Ratings per {each}", f"ratings per {each}, UTC", marks)
         figures.append(("Ratings over time", picture))
-    if any(collected.pace.seconds):
-        last = max(place for place, n in enumerate(collected.pace.seconds) if n)
-        rows = [(f"{EDGES[place]:g}", n) for place, n in enumerate(collected.pace.seconds[: max(4, last + 1)])]
+    edges, counts = collected.pace.times()
+    if counts:
+        rows = [(f"{edge:g}", n) for edge, n in zip(edges, counts, strict=True)]
+        rows[-1] = (f"{edges[-1]:g}+", counts[-1])
         figures.append(
             ("Response times", bars(rows, "Ratings by the seconds they took", "seconds at the start of each bar"))
         )
