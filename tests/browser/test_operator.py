@@ -192,7 +192,9 @@ def test_a_button_of_a_table_that_is_held_down_while_ratings_come_in_acts_and_ke
     made(server)
     tell(server, "bob", 3, "good")
     page = opened(operator, server)
-    page.get_by_text("Ratings by 1 rater; 0 at work now.", exact=True).wait_for()  # and no median, without times
+    page.get_by_text(
+        "Ratings by 1 rater; 1 at work in the last minute.", exact=True
+    ).wait_for()  # and no median, without times
     button = page.locator("#raters").get_by_role("button", name="Exclude")
     button.focus()
     page.keyboard.down("Space")

@@ -229,6 +229,7 @@ _HOLDER: Final = {
 _RATERS: Final = {
     "raters": [_HOLDER],
     "n_raters": 1,
+    "n_active": 1,
     "n_found": 1,
     "median_seconds": Maybe(2.5),
     "minutes": [{"minute": 1794826020, "results": 14}],

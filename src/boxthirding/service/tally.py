@@ -120,6 +120,18 @@ class Tally:
                 late.append(held)
             return late
 
+    def heard_since(self, moment: float) -> set[str]:
+        """Return the holders who were given a ticket or told a result since a moment; none before all is added up."""
+        if self.details_at_hand() is None:
+            return set()
+        with self._lock:
+            heard = {holder for holder, told in self.holders.items() if told.last >= moment}
+            for held in reversed(self._held.values()):
+                if held.at < moment:
+                    break
+                heard.add(held.holder)
+            return heard - {""}
+
     def held_by(self, holder: str) -> list[int]:
         """Return the open tickets of a holder, in the order in which they were given."""
         self.update()
