@@ -44,6 +44,13 @@ def test_a_reward_that_is_not_on_the_scale_is_refused_with_the_scale(study, verb
     assert (study.pulls, study.recommend().mean) == (1, 0.5)
 
 
+def test_a_reward_is_written_with_all_its_digits():
+    study = Place().open("me", arms=["a"], details=about({"no": 0.0, "a third": 1 / 3}))
+    with pytest.raises(InvalidInput, match=r"is 0.33333, but must .*: 0 \(no\), 0.3333333333333333 \(a third\);"):
+        study.observe("a", 0.33333)
+    study.observe("a", 1 / 3)
+
+
 def test_a_rating_that_is_not_on_the_scale_is_refused_alone(study):
     first, second = study.ask(2, holder="ann")
     problems, _ = study.tell_and_ask([(first, 700, None), (second, 1.0, None)], 1, holder="ann")

@@ -23,7 +23,7 @@ def check_reward(state: StudyState, reward: float) -> None:
     scale = scale_of(state.details)
     if scale and reward not in scale.values():
         raise InvalidInput(
-            f"the reward is {reward:g}, but must be one of the study's scale: {_written(scale)}",
+            f"the reward is {_exact(reward)}, but must be one of the study's scale: {_written(scale)}",
             advice="give one of these, or make a study of its own for other rewards",
         )
 
@@ -43,7 +43,7 @@ def check_change(state: StudyState, details: Mapping[str, Any] | None) -> None:
         other = next((reward for reward in rewards if reward not in after.values()), None)
         if other is None:
             return
-        problem = f"there is a result of {other:g}, but every result must be on the new scale: {_written(after)}"
+        problem = f"there is a result of {_exact(other)}, but every result must be on the new scale: {_written(after)}"
     raise InvalidInput(
         problem,
         advice="keep the rewards, with other words for the answers if you like, or make another study with a new scale",
@@ -52,4 +52,9 @@ def check_change(state: StudyState, details: Mapping[str, Any] | None) -> None:
 
 def _written(scale: Mapping[str, float]) -> str:
     answers = sorted(scale.items(), key=lambda answer: answer[1])
-    return ", ".join(f"{reward:g} ({label})" for label, reward in answers) or "none"
+    return ", ".join(f"{_exact(reward)} ({label})" for label, reward in answers) or "none"
+
+
+def _exact(reward: float) -> str:
+    """Return a reward with all its digits: one that is not on a scale may differ in the last."""
+    return repr(reward).removesuffix(".0")
