@@ -123,7 +123,7 @@ class StudyChanged(StudyDiffers):
 
 
 class StudyFinished(InvalidInput):
-    """The study has been finished for good: it hands out no more tickets."""
+    """The study has been finished for good: it hands out no more tickets, and nothing changes its answer."""
 
 
 class ArmsUnavailable(BoxThirdingError, RuntimeError):

@@ -7,6 +7,7 @@ from served import Process, Rater, signed_in, violations, watched
 pytestmark = pytest.mark.soak
 
 SCALE = [{"label": "unfunny", "reward": 0}, {"label": "funny", "reward": 1}]
+QUARTERS = [{"label": f"{number}/4", "reward": number / 4} for number in range(5)]
 
 
 @pytest.fixture(scope="module")
@@ -14,7 +15,7 @@ def contest(tmp_path_factory):
     """Return a server with a study of 60 arms that is under way."""
     with Process(tmp_path_factory.mktemp("table") / "server.db") as server:
         arms = [f"Caption {number:02}" for number in range(60)]
-        server.call("POST", "/studies", {"name": "captions", "arms": arms, "about": {"scale": SCALE}})
+        server.call("POST", "/studies", {"name": "captions", "arms": arms, "about": {"scale": QUARTERS}})
         for number in range(6):
             asked = server.call("POST", "/studies/captions/tickets", {"holder": "program", "n": 40})["tickets"]
             results = [{"ticket": one["id"], "reward": (int(one["label"][-2:]) + number) % 5 / 4} for one in asked]

@@ -11,7 +11,6 @@ from served import API, Process, violations, watched
 
 pytestmark = pytest.mark.soak  # `make test` has the screens, and the rating page as most people use it
 
-SCALE = [{"label": "unfunny", "reward": 0}, {"label": "funny", "reward": 1}]
 DOT = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
@@ -32,7 +31,7 @@ class Contest:
         if isinstance(arms, int):
             self.worth = {f"Caption {number}": number / arms for number in range(arms)}
             arms = list(self.worth)
-        about = {"question": "How funny?", "scale": SCALE}
+        about = {"question": "How funny?"}  # without a scale, as programs tell any number
         body = {"name": name, "arms": arms, "about": about, "seed": 3, **settings}
         server.call("POST", "/studies", body)
 

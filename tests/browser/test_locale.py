@@ -7,6 +7,7 @@ import pytest
 from served import Process, Rater, signed_in, watched
 
 ARMS = 5_000
+OTHERS = [{"label": "very funny", "reward": 0.86}]
 SCALE = [{"label": "not funny", "reward": 0}, {"label": "somewhat", "reward": 0.45}, {"label": "funny", "reward": 0.9}]
 LETTERS = "abcdefghijklmnop"
 LINES = "\n".join("".join(random.Random(number).sample(LETTERS, 12)) for number in range(1_200))
@@ -30,7 +31,7 @@ SEEN = """() => [
 def contest(tmp_path_factory):
     """Return a server with a contest of 5,000 arms, 1,100 of them rated, and its rating link."""
     with Process(tmp_path_factory.mktemp("locale") / "server.db") as server:
-        about = {"question": "How funny is it?", "scale": SCALE, "sitting": 1_500}
+        about = {"question": "How funny is it?", "scale": SCALE + OTHERS, "sitting": 1_500}
         arms = ["".join(random.Random(number).sample(LETTERS, 14)) for number in range(ARMS)]
         server.call("POST", "/studies", {"name": "captions", "arms": arms, "about": about})
         link = server.call("POST", "/studies/captions/links", {"name": "the office"})["url"]

@@ -129,6 +129,26 @@ def test_a_newcomer_gets_from_an_empty_server_to_a_rated_contest_and_its_export(
     context.close()
 
 
+def test_finish_says_that_nothing_changes_the_answer_and_takes_away_what_would(operator, server):
+    made(server)
+    tell(server, "ann", 3, "good")
+    page = opened(operator, server)
+    changing = page.get_by_role("button", name="Exclude").or_(page.get_by_role("button", name="Pause"))
+    expect(changing).to_have_count(2)
+    page.get_by_role("button", name="Finish").click()
+    page.get_by_role("dialog", name="Finish this study?").get_by_text(
+        "Nothing changes the answer after that"
+    ).wait_for()
+    page.get_by_role("dialog").get_by_role("button", name="Finish").click()
+    page.get_by_text("finished", exact=True).wait_for()
+    expect(changing).to_have_count(0)
+    page.locator("#arms tbody button.link").first.click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_text("Its ratings").wait_for()
+    assert dialog.get_by_role("button", name="Correct").or_(page.get_by_role("button", name="Withdraw")).count() == 0
+    assert page.wrong == []
+
+
 def test_an_excluded_rater_changes_the_answer_as_the_preview_said_and_comes_back(operator, server):
     made(server)
     tell(server, "careful", 15, "good")
@@ -172,7 +192,9 @@ def test_a_button_of_a_table_that_is_held_down_while_ratings_come_in_acts_and_ke
     made(server)
     tell(server, "bob", 3, "good")
     page = opened(operator, server)
-    page.get_by_text("Ratings by 1 rater; 0 at work now.", exact=True).wait_for()  # and no median, without times
+    page.get_by_text(
+        "Ratings by 1 rater; 1 at work in the last minute.", exact=True
+    ).wait_for()  # and no median, without times
     button = page.locator("#raters").get_by_role("button", name="Exclude")
     button.focus()
     page.keyboard.down("Space")
@@ -439,7 +461,7 @@ def test_links_and_keys_are_shown_once_and_revoked(operator, server):
     page.get_by_role("button", name="Make the link").click()
     url = page.get_by_label("Rating link", exact=True).input_value()
     page.get_by_role("button", name="Close").click()
-    Rater(server, url)
+    Rater(server, url).rate(1, lambda _: SCALE[0]["label"])  # who begins takes the place
     with pytest.raises(urllib.error.HTTPError, match="403"):
         Rater(server, url)
     page.locator("#share").get_by_role("row").filter(has_text="one friend").get_by_role("button", name="Revoke").click()
@@ -530,4 +552,20 @@ def test_long_texts_are_not_cut_at_any_width(operator, server):
         page.set_viewport_size({"width": width, "height": 900})
         assert page.evaluate("document.documentElement.scrollWidth") <= width, width
     assert violations(page) == []
+    assert page.wrong == []
+
+
+def test_the_words_of_answers_can_be_changed_and_what_they_count_as_cannot(operator, server):
+    made(server)
+    tell(server, "ann", 3, "good")
+    page = opened(operator, server)
+    page.get_by_role("button", name="What raters see").click()
+    dialog = page.get_by_role("dialog", name="What raters see")
+    dialog.get_by_text("What they count as cannot be changed once there are ratings.").wait_for()
+    dialog.get_by_label("The answer that counts as 1", exact=True).fill("brilliant")
+    dialog.get_by_role("button", name="Save").click()
+    page.get_by_text("Saved. Raters see it from now on.").wait_for()
+    scale = server.call("GET", "/studies/captions")["about"]["scale"]
+    assert [answer["reward"] for answer in scale] == [answer["reward"] for answer in SCALE]
+    assert [answer["label"] for answer in scale if answer["reward"] == 1] == ["brilliant"]
     assert page.wrong == []

@@ -177,14 +177,16 @@ def test_a_study_that_is_paused_goes_on_by_itself(server, context):
 
 def test_a_study_that_is_finished_says_so(server, context):
     tab = Tab(context, new_link(server, "finished"))
-    tab.shown()
-    server.call("POST", "/studies/finished/finish")
     tab.press("1")
+    tab.send()
+    server.call("POST", "/studies/finished/finish")
     tab.press("2")
     tab.send()
     tab.says("Thank you")
+    tab.page.get_by_text("This study is finished. You can close this page.").wait_for()
+    expect(tab.notice).to_have_text("A rating was not taken: the study was finished before it arrived.")
     tab.check()
-    assert len(stored(server, "finished")) == 2
+    assert [row[1] for row in stored(server, "finished")] == ["bad"]
 
 
 def test_a_rater_who_has_rated_all_is_told_and_given_what_is_added(server, context):

@@ -211,6 +211,21 @@ def test_bad_input_is_refused_and_changes_nothing(case):
     assert done("export", "run.db") == before
 
 
+def test_rewards_that_are_not_on_the_scale_of_a_study_are_refused_with_the_scale():
+    scale = [{"label": "no", "reward": 0.5}, {"label": "yes", "reward": 0.9}]
+    made(details={"rating": {"scale": scale}})
+    write("arm,reward\nC1,0.5\nC2,700\n")
+    done("ask", "run.db", "--out", "plate.csv")
+    rows = Path("plate.csv").read_text(encoding="utf-8")
+    write(rows.replace(",1,,", ",1,700,").replace(",0,,", ",0,700,"), "plate.csv")
+    before = done("export", "run.db")
+    for command, *rest in (["observe", "known.csv"], ["correct", 0, 700], ["tell", "plate.csv"]):
+        said = refused(command, "run.db", *rest)
+        assert "the reward is 700, but must be one of the study's scale: 0.5 (no), 0.9 (yes)" in said
+        assert "give one of these" in said
+    assert done("export", "run.db") == before
+
+
 @pytest.mark.parametrize("arguments", [["observe", "known.csv"], ["correct", "0", "1"], ["exclude", "ann"]])
 def test_a_policy_that_cannot_amend_names_the_way_out(arguments):
     made(policy="bsh")
@@ -227,10 +242,19 @@ def test_a_policy_that_cannot_amend_names_the_way_out(arguments):
 
 def test_a_finished_study_is_left_as_it_is():
     made()
+    done("ask", "run.db", "--out", "plate.csv")
+    rows = Path("plate.csv").read_text(encoding="utf-8")
+    write(rows.replace(",1,,", ",1,0.5,").replace(",0,,", ",0,0.5,"), "plate.csv")
+    done("exclude", "run.db", "bob")
     done("finish", "run.db")
+    before = done("export", "run.db")
     write("arm,reward\nC1,1\n")
-    for arguments in (["observe", "run.db", "known.csv"], ["use", "run.db", "b3"]):
-        assert "study 'main' is finished" in refused(*arguments)
+    for command, *rest in (
+        *(["observe", "known.csv"], ["use", "b3"], ["correct", 0, 1], ["exclude", "ann"], ["include", "bob"]),
+        *(["tell", "plate.csv"], ["fail", 10]),
+    ):
+        assert "study 'main' is finished for good, so nothing changes its answer" in refused(command, "run.db", *rest)
+    assert done("export", "run.db") == before
 
 
 # Export

@@ -351,6 +351,7 @@ def test_a_study_is_paused_resumed_and_finished():
     assert done("pause", "run.db").startswith("Paused: no tickets until it is resumed.\nStudy main: 200 pulls")
     assert done("show", "run.db").startswith("Study main: paused")
     assert done("resume", "run.db").startswith("Resumed.\n")
-    assert done("finish", "run.db").startswith("Finished for good: no more tickets.\n")
+    said = "Finished for good: no more tickets, and nothing changes the answer.\n"
+    assert done("finish", "run.db").startswith(said)
     for arguments in (["resume", "run.db"], ["pause", "run.db"], ["withdraw", "run.db", "C0001"]):
         assert "study 'main' is finished" in refused(*arguments)

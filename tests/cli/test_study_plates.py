@@ -407,8 +407,9 @@ def test_many_bad_rows_are_counted():
     assert (len(said.splitlines()), "and 21 more bad rows; --json names them all" in said) == (21, True)
 
 
-def test_results_are_taken_when_the_study_is_finished():
+def test_no_results_are_taken_when_the_study_is_finished():
     plate()
     done("finish", "screen.db")
-    assert "6 results told" in done("tell", "screen.db", "plate.csv")
-    assert "is finished" in refused("ask", "screen.db")[1]
+    for arguments in (["tell", "screen.db", "plate.csv"], ["ask", "screen.db"]):
+        assert "is finished for good, so nothing changes its answer" in refused(*arguments)[1]
+    assert json.loads(done("show", "screen.db", "--json"))["pulls"] == 0

@@ -27,6 +27,7 @@ from boxthirding import (
     open_study,
 )
 from boxthirding.client.listing import list_remote
+from boxthirding.service.studies import about_of
 from boxthirding.service.workers import SECONDS
 
 numbers = count()
@@ -319,6 +320,21 @@ class TestErrors:
             ):
                 mine, theirs = refused(attempt, study), refused(attempt, here)
                 assert mine == theirs
+
+    def test_a_reward_that_is_not_on_the_scale_is_refused_with_the_scale(self, server):
+        scale = [{"label": "unfunny", "reward": 0}, {"label": "funny", "reward": 1}]
+        server.service.studies.new("scaled", ["a", "b"], about_of({"rating": {"scale": scale}}))
+        with RemoteStudy(server.url("scaled"), server.key) as study:
+            (ticket,) = study.ask()
+            for attempt in (
+                lambda: study.tell(ticket, 700),
+                lambda: study.tell_all([(ticket, 700)]),
+                lambda: study.observe("a", 700),
+                lambda: study.tell(ticket, 1) or study.correct(ticket, 700),
+            ):
+                with pytest.raises(InvalidInput, match=r"the reward is 700, but must be .* scale: 0 \(unfunny\), 1 "):
+                    attempt()
+            assert study.recommend().mean == 1
 
     def test_a_finished_study_gives_no_tickets(self, study):
         study.pause()

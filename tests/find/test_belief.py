@@ -57,6 +57,17 @@ def test_many_close_ones_are_counted():
     assert said.words == "It could still change: each of the next 3 arms may be as good or better."
 
 
+def test_all_top_arms_are_looked_at_and_the_words_say_where_there_may_be_more():
+    said = told({name: [0.0, 1.0] * 5 for name in "abcdefghij"})
+    assert len(said.close) == 9
+    assert said.words == "It could still change: each of the next 9 arms may be as good or better."
+    said = told({name: [0.0, 1.0] * 5 for name in "abcdefghijkl"})
+    assert said.words == "It could still change: each of the next 9 arms, and perhaps more, may be as good or better."
+    far = {"b": [0.0, 1.0] * 5, **{name: [-9.0, -8.0] * 5 for name in "cdefghijkl"}}
+    said = told({"a": [0.0, 1.0, 1.0] * 5, **far, "m": [0.0, 1.0] * 5, "n": [0.0, 1.0] * 5})
+    assert said.words == "It could still change: 3 of the next 9 arms may be as good or better."
+
+
 def test_smaller_may_be_better():
     said = told({"a": [0.9, 1.0, 1.1] * 10, "b": [0.0, 0.1, 0.2] * 10}, direction="minimize")
     assert said.is_clear

@@ -102,6 +102,26 @@ def test_results_that_are_set_aside_are_named():
     assert page.says(f"{view.aside} results wildly off, which do not count: {latest.label} 1e+06")
 
 
+def test_as_many_arms_are_counted_as_may_be_as_good_as_are_marked():
+    study = made(arms=40, pulls=80)
+    page = Page(study_page(study))
+    marked = page.text.count("> may be as good</span>")
+    assert marked > 5
+    assert page.says(f"{'each' if marked == 9 else marked} of the next 9 arms")
+
+
+def test_the_curves_say_how_many_results_count_where_some_do_not():
+    study = made(arms=40, pulls=80)
+    before = Page(study_page(study)).text
+    assert "arms tried with 80 ratings" in before
+    assert "ratings, with those that do not count" not in before
+    study.exclude("rater 1")
+    after = Page(study_page(study)).text
+    assert f"{study.view().tried} arms tried with {study.pulls} ratings" in after
+    assert "ratings, with those that do not count" in after
+    assert study.pulls < 80
+
+
 def test_what_may_be_believed(page):
     assert page.says("Winners look better than they are")
     assert page.says("still running when this page was made")
@@ -161,7 +181,7 @@ def test_a_policy_without_boxes_has_a_ladder_and_no_levels(policy, said):
 
 
 def test_a_report_says_how_many_arms_of_a_rung_keep_up():
-    study = made(policy="chase", arms=400, pulls=60)
+    study = made(policy="chase", arms=400, pulls=60, details=None)
     for ticket in study.ask(40):
         study.tell(ticket, 1.5)
     (keep_up,) = {rung.keep_up for rung in study.ladder() if rung.fewest == 1}

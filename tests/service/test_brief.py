@@ -10,11 +10,12 @@ from boxthirding.service.live import key_of
 ONE = f"{API}/studies/captions"
 LARGEST = 300_000  # bytes of a reply
 LONG = "\N{PILE OF POO}" * 180
+PLAIN = {"scale": []}  # programs tell any number
 LETTERS = ("x", "\N{PILE OF POO}", "\N{ZERO WIDTH JOINER}", '"', "\x01")
 
 
 def rated(server, arms, pulls=200, **settings):
-    return told(server.study(arms=arms, **settings), pulls)
+    return told(server.study(arms=arms, about=PLAIN, **settings), pulls)
 
 
 def told(study, pulls):
@@ -53,13 +54,42 @@ def test_many_raters_make_no_reply_large(server):
     study = server.study(arms=[f"caption {number}" for number in range(3_000)])
     for number in range(3_000):
         study.ask(holder=f"{'worker' if number % 3 else 'rater'}-{number:0150}")
+    assert get(server, f"{ONE}/raters")["n_active"] == 3_000
     said = get(server, ONE, brief=True)
     assert (said["n_holders"], said["n_raters"]) == (3_000, 1_000)
     assert get(server, f"{API}/studies", brief=True)["studies"][0]["n_raters"] == 1_000
 
 
+def test_those_who_were_heard_of_in_the_last_minute_are_at_work_and_those_who_hold_tickets_are_not(server):
+    study = server.study()
+    study._decisions.clock = lambda: server.now
+    link = server.link()
+    ann, bob = server.rater(link), server.rater(link)
+    program = server.client(server.new_key("worker"))
+    program.post(f"{ONE}/tickets", json={"holder": "program"})
+
+    def now():
+        said = get(server, f"{ONE}/raters")["n_active"], get(server, ONE, brief=True)["n_raters"]
+        assert get(server, f"{API}/studies", brief=True)["studies"][0]["n_raters"] == said[1]
+        return said
+
+    (arm,) = ann.next()
+    bob.next()
+    assert now() == (3, 2)
+    server.now += 50
+    ann.rate(arm["ticket"], want=0)  # tells, and asks for nothing
+    server.now += 20
+    assert now() == (1, 1)
+    server.now += 50
+    assert now() == (0, 0)
+    assert len(study.view().holders) == 2  # bob and the program have tickets still
+    (arm,) = bob.next()
+    bob.rate(arm["ticket"])
+    assert now() == (1, 1)
+
+
 def test_results_that_are_set_aside_are_named(server):
-    study = server.study(arms=["x" * 10_000 + str(number) for number in range(12)])
+    study = server.study(arms=["x" * 10_000 + str(number) for number in range(12)], about=PLAIN)
     draw = random.Random(2)
     for number in range(400):
         (ticket,) = study.ask(holder="ann")

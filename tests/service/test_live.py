@@ -9,6 +9,7 @@ from boxthirding.session import answers
 
 LARGEST = 300_000  # bytes of a reply
 ARMS = [f"caption {number}" for number in range(120)]
+PLAIN = {"scale": []}  # programs tell any number
 
 
 def tell(study, pulls, worth=lambda label: int(label.split()[-1]) / 120, holder="bob"):
@@ -27,7 +28,7 @@ def get(server, what, name="captions"):
 
 @pytest.fixture
 def study(server):
-    one = server.study(arms=ARMS, policy="b3")
+    one = server.study(arms=ARMS, policy="b3", about=PLAIN)
     tell(one, 400)
     return one
 
@@ -67,7 +68,7 @@ class TestGrid:
         assert grid["answer"] == repr(study.recommend().label)
 
     def test_arms_that_are_withdrawn_do_not_count_as_waiting_or_tried(self, server):
-        one = server.study(arms=ARMS[:6])
+        one = server.study(arms=ARMS[:6], about=PLAIN)
         tell(one, 3)
         for arm in one.arms()[:2]:
             one.withdraw(arm.label)
@@ -95,7 +96,7 @@ class TestGrid:
 
     @pytest.mark.parametrize("policy", ["chase", "us"])
     def test_a_policy_without_boxes_has_the_ladder_of_the_library_from_the_top(self, server, policy):
-        study = server.study(arms=ARMS, policy=policy)
+        study = server.study(arms=ARMS, policy=policy, about=PLAIN)
         tell(study, 200)
         grid = get(server, "grid")
         ladder = study.ladder(count=4)[::-1]
@@ -108,7 +109,7 @@ class TestGrid:
         assert leaders == [grid["answer"]] == [repr(study.recommend().label)]
 
     def test_an_answer_of_a_policy_without_boxes_has_no_level(self, server):
-        tell(server.study(arms=ARMS, policy="chase"), 100)
+        tell(server.study(arms=ARMS, policy="chase", about=PLAIN), 100)
         said = get(server, "answer")
         assert {arm["level"] for arm in [said["answer"], *said["next"]]} == {None}
 
@@ -124,7 +125,9 @@ class TestGrid:
         assert shown == {"'a'": ("The text", picture), "'b'": ("b", None)}
 
     def test_a_picture_without_a_text_goes_by_its_label_wherever_operators_look(self, server):
-        study = server.study(arms=[{"label": name, "text": "", "picture": server.picture(name)} for name in "abc"])
+        study = server.study(
+            arms=[{"label": name, "text": "", "picture": server.picture(name)} for name in "abc"], about=PLAIN
+        )
         tell(study, 30, worth="abc".index)
         best = study.recommend().label
         assert get(server, "answer")["answer"]["text"] == best
@@ -201,7 +204,7 @@ class TestAnswer:
         assert (said["answer"], said["next"], said["since"]) == (None, [], None)
 
     def test_the_chance_that_a_good_arm_is_there_is_exact_or_not_said(self, server):
-        study = server.study(arms=ARMS)
+        study = server.study(arms=ARMS, about=PLAIN)
         tell(study, 40)
         said = get(server, "answer")["screening"]
         assert said["percent"] in said["words"]
@@ -217,7 +220,7 @@ class TestHistory:
         assert sum(said["seconds"]["counts"]) == 0
 
     def test_it_has_the_mean_of_the_answer_after_every_rating(self, server):
-        study, answers = server.study(arms=ARMS), []
+        study, answers = server.study(arms=ARMS, about=PLAIN), []
         for turn in range(90):
             (ticket,) = study.ask(holder="bob")
             study.tell(ticket, turn * 37 % 11 / 10, holder="bob")
@@ -227,13 +230,20 @@ class TestHistory:
         assert drawn == answers
         assert len({mean for _, mean in answers}) > 8
 
+    def test_it_says_how_many_results_count(self, server, study):
+        assert get(server, "history")["pulls"] == get(server, "history")["moments"][-1]["results"] == study.pulls
+        study.exclude("bob")
+        study.observe("caption 1", 1.0)
+        said = get(server, "history")
+        assert (said["pulls"], said["moments"][-1]["results"]) == (1, 401)
+
     def test_response_times_are_counted(self, server):
         server.study()
         rater = server.rater(server.link())
         for seconds in (0.7, 2.5, 2.6):
             rater.rate(rater.next()[0]["ticket"], seconds=seconds)
         said = get(server, "history")["seconds"]
-        assert [(said["edges"][place], n) for place, n in enumerate(said["counts"]) if n] == [(0.5, 1), (2.0, 2)]
+        assert [(said["edges"][place], n) for place, n in enumerate(said["counts"]) if n] == [(0.5, 1), (2.5, 2)]
 
     def test_a_long_one_is_thinned_and_ends_now(self, server, study, monkeypatch):
         long = [moment for moment in study.history() for _ in range(20)]
@@ -244,7 +254,7 @@ class TestHistory:
 
     def test_it_is_there_after_a_restart(self, tmp_path):
         server = Server(tmp_path / "server.db")
-        tell(server.study(arms=ARMS), 200)
+        tell(server.study(arms=ARMS, about=PLAIN), 200)
         before = get(server, "history"), get(server, "grid"), get(server, "answer")["answer"]
         server.service.close()
         again = Server(tmp_path / "server.db")
@@ -254,11 +264,16 @@ class TestHistory:
 
 @pytest.mark.parametrize("letter", ["x", "\N{PILE OF POO}"])
 def test_no_reply_is_large_however_long_the_texts_are(server, letter):
-    study = server.study(arms=[f"{letter * 4_000} {number}" for number in range(120)])
+    study = server.study(about=PLAIN, arms=[f"{letter * 4_000} {number}" for number in range(120)])
     tell(study, 400)
     for what in ("grid?open=0,1,2,3,4,5", "box?level=0&deferment=pile&count=100", "box?pulls=1&count=100"):
         assert get(server, what)
-    tell(server.study("other", arms=[f"{letter * 4_000} {number}" for number in range(120)], policy="chase"), 400)
+    tell(
+        server.study(
+            "other", arms=[f"{letter * 4_000} {number}" for number in range(120)], policy="chase", about=PLAIN
+        ),
+        400,
+    )
     assert get(server, "grid", "other")["ladder"]
     assert get(server, "ladder", "other")["ladder"]
     assert len(get(server, "answer")["answer"]["text"]) <= 300
@@ -267,7 +282,7 @@ def test_no_reply_is_large_however_long_the_texts_are(server, letter):
 
 def test_the_page_does_not_wait_for_a_long_journal(server, monkeypatch):
     """What raters see is said before the journal is added up, which takes seconds where it is long."""
-    tell(server.study(arms=ARMS, about={"question": "Why?"}), 60)
+    tell(server.study(arms=ARMS, about={"question": "Why?", **PLAIN}), 60)
     one = server.service.studies.get("captions")
     tally = type(one.tally)(one.study, server.service.records)
     monkeypatch.setattr(one, "tally", tally)

@@ -113,13 +113,27 @@ def test_a_number_that_is_too_large_is_held_against_all_digits_of_the_largest(se
     assert said["detail"] == "seed is 9007199254740993, but must be at most 9,007,199,254,740,992"
 
 
-def test_a_finished_study_says_what_can_still_be_done_and_it_can(server):
+def test_nothing_changes_the_answer_of_a_finished_study(server):
     ticket = told(server)
-    assert server.operator.post(f"{ONE}/finish").status_code == 200
-    said = server.operator.post(f"{ONE}/tickets", json={}).json()
-    assert said["error"] == "StudyFinished"
-    assert "its results corrected and excluded, and nothing else; make another study" in said["detail"]
-    assert server.operator.post(f"{ONE}/corrections", json={"ticket": ticket, "reward": 1}).json()["pulls"] == 1
+    (still_open,) = server.operator.post(f"{ONE}/tickets", json={"holder": "m1"}).json()["tickets"]
+    before = server.operator.post(f"{ONE}/finish").json()
+    for verb, body in (
+        ("tickets", {}),
+        ("results", {"results": [{"ticket": still_open["id"], "reward": 1}], "together": True}),
+        ("failures", {"ticket": still_open["id"]}),
+        ("corrections", {"ticket": ticket, "reward": 1}),
+        ("observations", {"results": [{"label": "a", "reward": 1}]}),
+        ("exclusions", {"holder": "m1"}),
+    ):
+        said = refused(server.operator.post(f"{ONE}/{verb}", json=body), 409)
+        assert (said["error"], verb) == ("StudyFinished", verb)
+        assert "is finished for good, so nothing changes its answer: " in said["detail"]
+        assert "make another study" in said["advice"]
+    results = {"results": [{"ticket": still_open["id"], "reward": 1}]}
+    (row,) = server.operator.post(f"{ONE}/results", json=results).json()["results"]
+    assert (row["outcome"], row["problem"]["error"]) == ("refused", "StudyFinished")
+    after = server.operator.get(ONE).json()
+    assert after == before
 
 
 def test_a_parameter_that_does_not_fit_is_named(server):

@@ -259,15 +259,33 @@ def test_an_answer_that_is_not_on_the_scale_is_refused_and_says_which_are(server
     assert rater.next() == [arm]
 
 
-@pytest.mark.parametrize("verb", ["pause", "finish"])
-def test_a_study_that_hands_nothing_out_says_why(server, verb):
+def test_a_paused_study_takes_ratings_and_hands_nothing_out(server):
     server.study()
     rater = server.rater(server.link())
     (arm,) = rater.next()
-    server.operator.post(f"{API}/studies/captions/{verb}")
+    server.operator.post(f"{API}/studies/captions/pause")
     reply = rater.rate(arm["ticket"]).json()
     assert reply["ratings"][0]["outcome"] == "stored"
-    assert (reply["arms"], reply["why"]) == ([], {"pause": "paused", "finish": "finished"}[verb])
+    assert (reply["arms"], reply["why"]) == ([], "paused")
+
+
+def test_a_finished_study_takes_no_ratings_and_says_why(server):
+    study = server.study()
+    rater = server.rater(server.link())
+    told, shown, held = rater.next(3)
+    rater.rate(told["ticket"], "funny")
+    server.operator.post(f"{API}/studies/captions/finish")
+    before = study.view()
+    again = rater.rate(told["ticket"], "funny").json()["ratings"]
+    assert again == [{"ticket": told["ticket"], "outcome": "again"}]  # the reply was lost: it counts
+    reply = rater.rate(shown["ticket"]).json()
+    why = "the study was finished before it arrived"
+    assert reply["ratings"] == [{"ticket": shown["ticket"], "outcome": "refused", "why": why}]
+    assert (reply["arms"], reply["why"]) == ([], "finished")
+    assert rater.next(3) == []  # what was held, too
+    assert rater.post("skips", ticket=held["ticket"]).status_code == 409
+    assert rater.post("corrections", ticket=told["ticket"], answer="unfunny").status_code == 409
+    assert study.view() == before
 
 
 CLAIMS = {"id": "5f0c", "study_id": "s1", "session_id": "z9"}
@@ -382,9 +400,44 @@ class TestLinks:
         server.study()
         link = server.link(raters=2)
         raters = [server.rater(link) for _ in range(3)]
-        assert [rater.start.status_code for rater in raters] == [200, 200, 403]
+        assert [rater.post("next").status_code for rater in raters] == [200, 200, 403]
+        assert server.rater(link).start.status_code == 403
         assert raters[0].post("sitting").status_code == 200
         assert server.operator.get(f"{API}/studies/captions/links").json()["links"][0]["started"] == 2
+
+    def test_a_place_is_taken_when_a_rater_begins_and_not_when_the_link_is_opened(self, server):
+        server.study(about={"consent": "Agree?"})
+        link = server.link(raters=1)
+
+        def started():
+            return server.operator.get(f"{API}/studies/captions/links").json()["links"][0]["started"]
+
+        curious, ann = server.rater(link, **CLAIMS), server.rater(link)
+        assert [one.start.json()["consent"] for one in (curious, ann)] == ["Agree?"] * 2
+        assert started() == 0
+        (arm,) = ann.next()
+        assert started() == 1
+        late = curious.post("next")
+        assert (late.status_code, late.json()["reason"]) == (403, "full")
+        assert ann.rate(arm["ticket"]).json()["ratings"][0]["outcome"] == "stored"
+        assert started() == 1
+
+    def test_one_who_opened_a_link_before_the_server_was_started_again_begins_after_that(self, tmp_path):
+        first = Server(tmp_path / "studies.db")
+        first.study()
+        link = first.link(raters=1)
+        rater = first.rater(link, **CLAIMS)
+        first.close()
+        second = Server(tmp_path / "studies.db")
+        back = second.client(Origin=BASE)
+        back.cookies.update(rater.client.cookies)
+        (arm,) = back.post(f"{rater.path}/next", json={}).json()["arms"]
+        back.post(f"{rater.path}/ratings", json={"ratings": [{"ticket": arm["ticket"], "answer": "funny"}]})
+        row = second.operator.get(f"{API}/studies/captions/results.csv").text.splitlines()[1].split(",")
+        assert row[-3:] == ["5f0c", "s1", "z9"]
+        (kept,) = second.operator.get(f"{API}/studies/captions/links").json()["links"]
+        assert kept["started"] == 1
+        second.close()
 
     def test_a_revoked_link_and_an_expired_one_let_no_rater_in(self, server):
         server.study()
@@ -407,6 +460,7 @@ class TestLinks:
         link = server.link(raters=1, signed=reason == "signature")
         refused = server.rater({"secret": "link_of_no_one"} if reason == "link" else link)
         if reason == "full":
+            refused.next()
             refused = server.rater(link)
         reply = (
             refused.start if reason != "cookie" else server.client(Origin=BASE).post(f"{refused.path}/next", json={})

@@ -1,8 +1,14 @@
 """How fast results come in, in memory that does not grow."""
 
+import itertools
+import math
+import random
+
+import pytest
+
 from boxthirding.study import Told
 from boxthirding.study.events import Paused
-from boxthirding.study.pace import EDGES, Pace
+from boxthirding.study.pace import Pace
 
 
 def told(at, seconds=None):
@@ -47,11 +53,22 @@ def test_only_the_latest_minutes_are_kept():
 
 def test_response_times_fall_into_bins():
     pace = paced(told(0, 0.0), told(0, 0.6), told(0, 0.7), told(0, 1000), told(0), told(0, -1))
-    expected = [0] * len(EDGES)
-    expected[0], expected[1], expected[-1] = 1, 2, 1
-    assert pace.seconds == expected
+    assert pace.times().counts[0] == 3
+    assert sum(pace.times().counts) == 4
     assert 0.5 <= pace.median_seconds() <= 1.0
 
 
+@pytest.mark.parametrize("typical", [0.2, 0.9, 2.5, 7, 30, 90, 1_000])
+def test_bars_of_response_times_are_of_equal_width_and_the_last_has_what_took_longer(typical):
+    draws = random.Random(3)
+    seconds = [draws.lognormvariate(math.log(typical), 0.4) for _ in range(2_000)]
+    edges, counts = paced(*[told(0, one) for one in seconds]).times()
+    assert {round(after - before, 9) for before, after in itertools.pairwise(edges)} == {edges[1]}
+    assert 4 <= len(edges) == len(counts) <= 13
+    ends = [*edges[1:], math.inf]
+    assert list(counts) == [sum(low <= one < high for one in seconds) for low, high in zip(edges, ends, strict=True)]
+    assert counts[-1] <= 0.06 * len(seconds) or typical > 60
+
+
 def test_nothing_is_said_of_no_results():
-    assert (Pace().bars().counts, Pace().median_seconds()) == ((), None)
+    assert (Pace().bars().counts, Pace().times().counts, Pace().median_seconds()) == ((), (), None)

@@ -415,22 +415,30 @@ class TestPauses:
         assert len(study.ask(3)) == 3
         assert kinds(study).count("Paused") == kinds(study).count("Resumed") == 1
 
-    def test_a_finished_study_can_be_read_and_told_and_that_is_all(self, place):
-        study = place.open(arms=20)
-        tickets = study.ask(2)
+    def test_a_finished_study_can_be_read_and_nothing_changes_its_answer(self, place):
+        study = place.open("ann", arms=20, patience=1)
+        told, *tickets = study.ask(3, holder="ann")
+        study.tell(told, 0.5)
+        study.tell(study.ask(holder="bob")[0], 0.25)
+        study.exclude("bob")
         study.finish()
         study.finish()
         assert kinds(study).count("Finished") == 1
+        before = study.view()
         again = place.open()
         for attempt in (
             *(again.ask, again.pause, again.resume, lambda: again.add([99]), lambda: again.withdraw(3)),
-            *(lambda: again.observe(3, 0.5), lambda: again.use("us")),
+            *(lambda: again.observe(3, 0.5), lambda: again.use("us"), lambda: again.add_known([(3, 0.5)])),
+            *(lambda: again.tell(tickets[0], 0.5), lambda: again.tell_all([(tickets[0], 0.5)])),
+            *(lambda: again.fail(tickets[1]), lambda: again.correct(told, 1.0), lambda: again.release(*tickets)),
+            *(lambda: again.exclude("ann"), lambda: again.include("bob")),
         ):
-            with pytest.raises(StudyFinished, match="study 'study' is finished"):
+            with pytest.raises(StudyFinished, match="'study' is finished for good, so nothing changes its answer"):
                 attempt()
-        again.tell(tickets[0], 0.5)
-        again.fail(tickets[1])
-        assert (again.status, again.recommend().label) == ("finished", tickets[0].label)
+        with pytest.raises(AlreadyTold):
+            again.tell(told, 0.5)  # a reply was lost: it counts
+        again.describe({"note": "handed on"})
+        assert (again.view(), again.status) == (before, "finished")
 
 
 class TestSharing:
@@ -540,12 +548,13 @@ class TestTellAndAsk:
         assert [type(problem) for problem in problems] == [type(None), AlreadyTold, TicketRefused, UnknownTicket]
         assert (study.pulls, len(tickets), study.held("ann")) == (1, 2, tickets)
 
-    def test_a_finished_study_takes_results_and_gives_nothing(self):
+    def test_a_finished_study_takes_no_results_and_gives_nothing(self):
         study = Study("s", MemoryJournal(), Settings(9))
-        (ticket,) = study.ask(holder="ann")
+        told, ticket = study.ask(2, holder="ann")
+        study.tell(told, 0.5)
         study.finish()
-        assert study.tell_and_ask([(ticket, 0.5, None)], 1, holder="ann") == ([None], [])
-        assert study.pulls == 1
+        problems, tickets = study.tell_and_ask([(told, 0.5, None), (ticket, 0.5, None)], 1, holder="ann")
+        assert ([*map(type, problems)], tickets, study.pulls) == ([AlreadyTold, StudyFinished], [], 1)
 
     def test_arms_of_an_iterator_are_drawn_for_it(self):
         study = Study("s", MemoryJournal(), Settings(iter(range(5)), "us"))
@@ -569,4 +578,5 @@ class TestTellAndAsk:
         assert first == two.tell_and_ask((), 1, holder="ann")[1]
         assert second == two.tell_and_ask((), 2, holder="cid", unseen=True)[1]
         one.finish()
-        assert one.take_turns([Turn([(first[0], 0.5, None)], 1, "ann"), Turn((), 1, "cid")]) == [([None], []), ([], [])]
+        (problems, tickets), last = one.take_turns([Turn([(first[0], 0.5, None)], 1, "ann"), Turn((), 1, "cid")])
+        assert ([*map(type, problems)], tickets, last) == ([StudyFinished], [], ([], []))

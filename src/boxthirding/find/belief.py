@@ -8,9 +8,6 @@ from boxthirding.find.intervals import Noise
 from boxthirding.find.words import the_next
 from boxthirding.session import Recommendation, View
 
-NEXT: Final = 5
-"""Arms behind the answer that are looked at."""
-
 _NAMED: Final = 2  # of them, how many are named
 _LETTERS: Final = 60  # of a name
 
@@ -19,7 +16,7 @@ class Belief(NamedTuple):
     """Whether the answer could still change, in words."""
 
     close: tuple[Recommendation, ...]
-    """Of the next arms, those that may be as good as the answer, or better."""
+    """Of the other top arms of the view, those that may be as good as the answer, or better."""
     is_clear: bool
     """Whether it leads the next arms by more than noise explains."""
     words: str
@@ -27,7 +24,7 @@ class Belief(NamedTuple):
 
 def belief(view: View, noise: Noise, names: Sequence[str] = ()) -> Belief:
     """Return how far the answer of a view is to be believed; `names` are those of its top arms, the answer first."""
-    best, others = view.recommendation, view.top[1 : 1 + NEXT]
+    best, others = view.recommendation, view.top[1:]
     if best is None:
         return Belief((), is_clear=False, words="There is no answer before the first result.")
     untried = _untried(view)
@@ -42,8 +39,11 @@ def belief(view: View, noise: Noise, names: Sequence[str] = ()) -> Belief:
         return Belief((), is_clear=True, words=f"{ahead}{untried}".strip())
     short = apart(names, _LETTERS)
     named = [short[name] for name, near in zip(names[1:], is_close, strict=False) if near]
-    some = f"{len(close)} of the next {len(others)}" if len(close) < len(others) else f"each of the next {len(others)}"
-    may = _named(named) if len(close) <= _NAMED and named else f"{some} arms"
+    some = f"{len(close)} of the next {len(others)} arms"
+    if len(close) == len(others):
+        more = ", and perhaps more," if view.tried > len(view.top) else ""
+        some = f"each of the next {len(others)} arms{more}"
+    may = _named(named) if len(close) <= _NAMED and named else some
     over = "This is the answer, though" if view.status == "finished" else "It could still change:"
     return Belief(close, is_clear=False, words=f"{over} {may} may be as good or better.")
 

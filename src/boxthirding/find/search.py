@@ -5,7 +5,7 @@ No thread, loop or clock of its own: what carries it out calls `start` and `take
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Final, NamedTuple, Protocol
 
 from boxthirding._text import counted
@@ -300,6 +300,9 @@ class Search:
             self.account.too_late(cost)
         except TicketRefused:  # the arm was withdrawn meanwhile: paid for, and of no more use
             self.account.result(cost)
+        except StudyFinished:  # paid for, too
+            self.account.result(cost)
+            self._is_finished = True
         except InvalidInput as refused:
             self._take_error(ticket, refused)
         else:
@@ -311,8 +314,12 @@ class Search:
         self._told(heard)
 
     def _fail(self, ticket: Ticket) -> None:
-        with suppress(TicketRefused):  # withdrawn by the failures of other tickets
+        try:
             self._source.fail(ticket)
+        except TicketRefused:  # withdrawn by the failures of other tickets
+            pass
+        except StudyFinished:
+            self._is_finished = True
 
     def _take_error(self, ticket: Ticket, error: BaseException) -> None:
         if self.stopped is not None or isinstance(error, KeyboardInterrupt):

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
-from boxthirding.errors import AlreadyTold, BoxThirdingError, StudyUnavailable, TicketRefused
+from boxthirding.errors import AlreadyTold, BoxThirdingError, StudyFinished, StudyUnavailable, TicketRefused
 from boxthirding.find.budget import Account
 from boxthirding.find.words import having
 from boxthirding.session import AskTell, Glance, Ticket
@@ -124,7 +124,7 @@ class Source:
         except StudyUnavailable:
             self._unsure.add(ticket.id)
             raise
-        except TicketRefused:
+        except (TicketRefused, StudyFinished):
             self._settled(ticket)
             raise
         self._settled(ticket)

@@ -19,7 +19,8 @@ from boxthirding.find.words import order_in_words
 from boxthirding.session import Moment, Recommendation, View
 from boxthirding.session.plotting import points
 from boxthirding.study import Entry, Study, Told
-from boxthirding.study.pace import EDGES, Pace
+from boxthirding.study.pace import Pace
+from boxthirding.study.scale import ABOUT, scale_of
 from boxthirding.types import Label
 
 Picture = Callable[[str], tuple[str, bytes] | None]
@@ -28,7 +29,6 @@ Picture = Callable[[str], tuple[str, bytes] | None]
 _LONGEST: Final = 300  # letters of an arm in the list
 _NAME: Final = 60  # letters of an arm in a sentence
 _UNIT: Final = "rating"  # what the page calls a pull
-_ABOUT: Final = "rating"  # where the details of a study have the question to raters
 _PARTS: Final = 200  # of the range of means on a page: what is finer is noise
 _DECIMALS, _MOST_DECIMALS = 3, 8  # of equal means, and of any
 _SMALL: Final = 500_000  # bytes of a picture in the list, which has ten of them
@@ -101,7 +101,7 @@ def study_page(study: Study, picture: Picture = lambda _: None) -> str:
     """
     view, history, collected, about = study.view(), study.history(), _collected(study), _about(study)
     arms = _Arms(study, picture)
-    noise = Noise(study.spread(arm.label for arm in view.top), _scale(about))
+    noise = Noise(study.spread(arm.label for arm in view.top), [*scale_of(study.details).values()])
     told = belief(view, noise, [arms.text(arm.label) for arm in view.top])
     best = view.recommendation
     parts = [_head(view, about)]
@@ -159,13 +159,8 @@ def _collected(study: Study) -> _Collected:
 
 def _about(study: Study) -> dict[str, Any]:
     """Return what raters were shown, where a server collected the results."""
-    said = study.details.get(_ABOUT)
+    said = study.details.get(ABOUT)
     return said if isinstance(said, dict) else {}
-
-
-def _scale(about: dict[str, Any]) -> list[float]:
-    """Return the rewards of the scale; none, if there is no scale."""
-    return [answer["reward"] for answer in about.get("scale") or ()]
 
 
 def _head(view: View, about: dict[str, Any]) -> str:
@@ -269,12 +264,13 @@ def _ladder(study: Study, arms: _Arms, written: Callable[[float], str]) -> str:
 
 def _curves(history: Sequence[Moment], collected: _Collected) -> str:
     now = history[-1]
+    across = "ratings" if now.results == view.pulls else "ratings, with those that do not count"
     tried: list[tuple[float, float]] = [(0, 0), *((moment.results, moment.tried) for moment in history)]
     figures = [
         ("The mean of the answer", answer_curve(points(history), _UNIT)),
         (
             "Arms tried",
-            line(tried, f"{counted(now.tried, 'arm')} tried with {counted(now.results, 'rating')}", "ratings"),
+            line(tried, f"{counted(now.tried, 'arm')} tried with {counted(view.pulls, 'rating')}", across),
         ),
     ]
     start, minutes, counts = collected.pace.bars()
@@ -286,9 +282,10 @@ def _curves(history: Sequence[Moment], collected: _Collected) -> str:
         marks = [_marks(at, form) for at in moments]
         picture = bars(rows, f"Ratings per {each}", f"ratings per {each}, UTC", marks)
         figures.append(("Ratings over time", picture))
-    if any(collected.pace.seconds):
-        last = max(place for place, n in enumerate(collected.pace.seconds) if n)
-        rows = [(f"{EDGES[place]:g}", n) for place, n in enumerate(collected.pace.seconds[: max(4, last + 1)])]
+    edges, counts = collected.pace.times()
+    if counts:
+        rows = [(f"{edge:g}", n) for edge, n in zip(edges, counts, strict=True)]
+        rows[-1] = (f"{edges[-1]:g}+", counts[-1])
         figures.append(
             ("Response times", bars(rows, "Ratings by the seconds they took", "seconds at the start of each bar"))
         )
@@ -337,7 +334,7 @@ def _valued(label: str, reward: str) -> str:
 
 def _facts(view: View, collected: _Collected, about: dict[str, Any], arms: _Arms) -> list[tuple[str, str]]:
     """Return how the results were collected, a name and a value each, as HTML."""
-    scale = ", ".join(_valued(answer["label"], f"{answer['reward']:g}") for answer in about.get("scale") or ())
+    scale = ", ".join(_valued(label, f"{reward:g}") for label, reward in scale_of({ABOUT: about}).items())
     given, tried = "as many as an iterator gave", view.tried
     if view.arms is not None and view.untried is not None:
         given, tried = f"{view.arms:,}", view.arms - view.untried

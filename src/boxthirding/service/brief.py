@@ -30,10 +30,11 @@ def view(one: Served) -> dict[str, Any]:
     """Return the counts of a study, the results that were set aside last, and what raters are shown."""
     seq = one.study.seq  # first: a stream from there on leaves nothing out
     now, looks = one.study.view(), Looks(one)
+    counts = _counts(one, now)
 
     def made(short: Cut) -> dict[str, Any]:
         aside = [_set_aside(result, looks, short) for result in now.set_aside]
-        return {**_counts(now), "set_aside": aside, "seq": seq, "about": one.about.as_dict()}
+        return {**counts, "set_aside": aside, "seq": seq, "about": one.about.as_dict()}
 
     return fitted(made)
 
@@ -41,11 +42,12 @@ def view(one: Served) -> dict[str, Any]:
 def row(one: Served) -> dict[str, Any]:
     """Return a study as the list of studies has it: its counts, its question, and the arm that leads."""
     now, looks = one.study.view(), Looks(one)
+    counts = _counts(one, now)
     best = None if now.recommendation is None else Card.of(now.recommendation)
 
     def made(short: Cut) -> dict[str, Any]:
         leads = None if best is None else looks.card(best, short)
-        return {**_counts(now), "question": one.about.question, "leads": leads, "error": None}
+        return {**counts, "question": one.about.question, "leads": leads, "error": None}
 
     return fitted(made)
 
@@ -126,6 +128,6 @@ def _set_aside(result: SetAside, looks: Looks, short: Cut) -> dict[str, Any]:
     return {"key": key_of(result.label), "text": short(look["text"]), "picture": look["picture"], **row}
 
 
-def _counts(now: View) -> dict[str, Any]:
+def _counts(one: Served, now: View) -> dict[str, Any]:
     plain = {name: getattr(now, name) for name in _PLAIN}
-    return {**plain, "n_holders": len(now.holders), "n_raters": sum(map(is_rater, now.holders))}
+    return {**plain, "n_holders": len(now.holders), "n_raters": sum(map(is_rater, one.active()))}

@@ -59,10 +59,9 @@ class Demo:
             if link is None:
                 return
             with suppress(BoxThirdingError):  # paused, finished, deleted, or the database is away
-                rating = Rating(
-                    self._service.studies.get(NAME), self._service.links.start(link, {}, None), self._service.clock
-                )
-                self._sit(rating, draws)
+                rater = self._service.links.start(link, {}, None)
+                self._service.links.begin(link, rater)
+                self._sit(Rating(self._service.studies.get(NAME), rater, self._service.clock), draws)
             self._stop.wait(1.0 + number)
 
     def _sit(self, rating: Rating, draws: np.random.Generator) -> None:

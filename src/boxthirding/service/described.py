@@ -229,6 +229,7 @@ _HOLDER: Final = {
 _RATERS: Final = {
     "raters": [_HOLDER],
     "n_raters": 1,
+    "n_active": 1,
     "n_found": 1,
     "median_seconds": Maybe(2.5),
     "minutes": [{"minute": 1794826020, "results": 14}],
@@ -380,7 +381,7 @@ REPLIES: Final[dict[tuple[str, str], tuple[str, Any]]] = {
             "answer": Maybe(_ANSWER),
             "next": [_ANSWER],
             "since": Maybe({"at": 1_790_000_000.0, "seconds": 90.0, "results": 41}),
-            "words": "It could still change: each of the next 5 arms may be as good or better.",
+            "words": "It could still change: each of the next 9 arms, and perhaps more, may be as good or better.",
             "is_clear": False,
             "pulls": 400,
             "status": "open",
@@ -406,6 +407,7 @@ REPLIES: Final[dict[tuple[str, str], tuple[str, Any]]] = {
                     "text": "Wrong floor.",
                 }
             ],
+            "pulls": 400,
             "rate": {"start": 1_790_000_000, "minutes": 1, "counts": [12]},
             "seconds": {"edges": [0.0], "counts": [3], "median": Maybe(1.8)},
         },

@@ -48,7 +48,8 @@ def arms(study: Study, about: About) -> Iterator[bytes]:
     squares: dict[Label, float] = {}
     for row in map(dict, (zip(RESULTS, row, strict=True) for row in _results(study, about))):
         if row["counts"]:
-            answers.setdefault(row["arm"], Counter())[row["answer"]] += 1
+            answer = about.answer(row["reward"]) or row["answer"]  # its words may have changed, its reward has not
+            answers.setdefault(row["arm"], Counter())[answer] += 1
             squares[row["arm"]] = squares.get(row["arm"], 0.0) + row["reward"] ** 2
     names = [answer.label for answer in about.scale]
     return _lines(_arm_columns(names), _arm_rows(study, names, answers, squares))

@@ -32,7 +32,7 @@ class Link:
     made: float = 0.0
     expires: float | None = None
     raters: int = MOST_RATERS
-    """How many raters may start with it."""
+    """How many raters may begin with it."""
     signed: bool = False
     """Whether a rater must come with an id that was signed here."""
 
@@ -65,6 +65,7 @@ class Links:
         kept = records.get("secret", "raters")
         self._secret = b"" if kept is None else kept.data
         self._raters: dict[tuple[str, str], Rater] = {}
+        self._begun: set[tuple[str, str]] = set()  # of them, those who are known to have a place
         self._lock = threading.Lock()
 
     def new(self, study: str, *, seconds: float | None = None, **fields: Any) -> tuple[str, Link]:
@@ -89,7 +90,7 @@ class Links:
         return any(one.id == link for one in self.all(study)) and self._links.revoke(link)
 
     def raters(self, link: str) -> int:
-        """Return how many raters have started with a link."""
+        """Return how many raters have begun with a link: places are taken by them, and by no one who looks at it."""
         return self._records.count(_kind(link))
 
     def signature(self, link: str, rater: str) -> str:
@@ -118,6 +119,21 @@ class Links:
             return None
         rater = find((link.id, rater_id))
         return rater if rater is None or role == "own" else replace(rater, is_guest=True)
+
+    def has_begun(self, rater: Rater) -> bool:
+        """Tell whether a rater has a place on its link, as far as is known without asking the database."""
+        return (rater.link, rater.id) in self._begun
+
+    def begin(self, link: Link, rater: Rater) -> None:
+        """Give a rater one of the places of a link, unless it has one."""
+        name = link.id, rater.id
+        with self._lock:
+            if self._records.get(_kind(link.id), rater.id) is None:
+                self._check_room(link)
+                kept = replace(rater, is_guest=False)
+                self._records.put_new(_kind(link.id), Record(rater.id, rater.made, json.dumps(asdict(kept)).encode()))
+                self._records.delete(_visitors(link.id), rater.id)
+            self._begun.add(name)
 
     def start(self, link: Link, claims: dict[str, str], signature: str | None) -> Rater:
         """Return a new rater, or the one of an id that has been here."""
@@ -148,17 +164,19 @@ class Links:
         return None if record is None else json.loads(record.data)["claims"]
 
     def _new(self, link: Link, rater_id: str, claims: dict[str, str]) -> Rater:
-        with self._lock:
-            if self.raters(link.id) >= link.raters:
-                few = "it is for one rater" if link.raters == 1 else f"it is for {link.raters:,} raters"
-                raise Refusal(403, f"this link is used up: {few}", "ask for another link", reason="full")
-            rater = Rater(rater_id, link.id, claims, self._clock())
-            self._records.put_new(_kind(link.id), Record(rater_id, rater.made, json.dumps(asdict(rater)).encode()))
-            self._raters[link.id, rater_id] = rater
+        self._check_room(link)
+        rater = Rater(rater_id, link.id, claims, self._clock())
+        self._records.put_new(_visitors(link.id), Record(rater_id, rater.made, json.dumps(asdict(rater)).encode()))
+        self._raters[link.id, rater_id] = rater
         return rater
 
+    def _check_room(self, link: Link) -> None:
+        if self.raters(link.id) >= link.raters:
+            few = "it is for one rater" if link.raters == 1 else f"it is for {link.raters:,} raters"
+            raise Refusal(403, f"this link is used up: {few}", "ask for another link", reason="full")
+
     def _kept(self, link: str, rater_id: str) -> Rater | None:
-        record = self._records.get(_kind(link), rater_id)
+        record = self._records.get(_kind(link), rater_id) or self._records.get(_visitors(link), rater_id)
         if record is None:
             return None
         rater = Rater(**json.loads(record.data))
@@ -185,3 +203,8 @@ def check_not_a_rater(holder: str | None) -> None:
 
 def _kind(link: str) -> str:
     return f"rater {link}"
+
+
+def _visitors(link: str) -> str:
+    """Return the kind of those who opened a link and have not begun: who only reads the consent takes no place."""
+    return f"visitor {link}"

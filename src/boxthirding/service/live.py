@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any, Final, NamedTuple
 
 from boxthirding._text import cut
-from boxthirding.find.belief import NEXT, belief
+from boxthirding.find.belief import belief
 from boxthirding.find.intervals import Noise
 from boxthirding.find.summary import in_the_race
 from boxthirding.service.rating import seen
@@ -14,7 +14,6 @@ from boxthirding.service.sizes import Cut, fitted
 from boxthirding.service.studies import Served
 from boxthirding.session import Box, Climber, Recommendation, Rival, Rung, Screening
 from boxthirding.session.values import percent
-from boxthirding.study.pace import EDGES
 from boxthirding.types import Label
 
 UPPER: Final = 4
@@ -28,6 +27,9 @@ CLIMBERS: Final = 4
 
 MOMENTS: Final = 300
 """Moments of the answer's history that are sent."""
+
+NEXT: Final = 5
+"""Arms behind the answer that are listed."""
 
 _LOOKED_AT: Final = 24  # arms of a box; of those that are not shown the page knows where they are
 _CARDS: Final = 240  # arms of the boxes, in all
@@ -102,10 +104,9 @@ def answer(one: Served, now: float) -> dict[str, Any]:
     """Return the answer: what it is, its interval, since when, the next arms, and whether it could still change."""
     study = one.study
     view, since, history = study.view(), study.since(), study.history()
-    top = view.top[: 1 + NEXT]
-    noise = Noise(study.spread(arm.label for arm in top), [answer.reward for answer in one.about.scale])
+    noise = Noise(study.spread(arm.label for arm in view.top), [answer.reward for answer in one.about.scale])
     looks = Looks(one)
-    told = belief(view, noise, [looks.of(arm.label)["text"] for arm in top])
+    told = belief(view, noise, [looks.of(arm.label)["text"] for arm in view.top])
     chance = view.screening
     held = None
     if since is not None and since.at is not None:
@@ -120,7 +121,7 @@ def answer(one: Served, now: float) -> dict[str, Any]:
                 **_interval(arm, noise),
                 "close": arm in told.close,
             }
-            for arm in top
+            for arm in view.top[: 1 + NEXT]
         ]
         return {
             "answer": rows[0] if rows else None,
@@ -139,11 +140,13 @@ def answer(one: Served, now: float) -> dict[str, Any]:
 def curves(one: Served) -> dict[str, Any]:
     """Return what the answer was over time, results by time, and how long they took."""
     one.tally.update()
-    moments, pace, looks = one.study.history(), one.tally.pace, Looks(one)
+    moments, view, pace, looks = one.study.history(), one.study.view(), one.tally.pace, Looks(one)
+    is_left_out = bool(view.excluded or view.aside)
+    pulls = view.pulls if is_left_out or not moments else moments[-1].results  # else a result may have come between
     if len(moments) > MOMENTS:
         step = -(-len(moments) // MOMENTS)
         moments = [*moments[:-1:step], moments[-1]]
-    bars = pace.bars()
+    bars, times = pace.bars(), pace.times()
     names = {moment.label: looks.of(moment.label)["text"] for moment in moments}
 
     def made(short: Cut) -> dict[str, Any]:
@@ -153,8 +156,9 @@ def curves(one: Served) -> dict[str, Any]:
         ]
         return {
             "moments": rows,
+            "pulls": pulls,
             "rate": {"start": bars.start, "minutes": bars.minutes, "counts": bars.counts},
-            "seconds": {"edges": EDGES, "counts": pace.seconds, "median": pace.median_seconds()},
+            "seconds": {**times._asdict(), "median": pace.median_seconds()},
         }
 
     return fitted(made)

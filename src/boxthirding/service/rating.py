@@ -174,6 +174,8 @@ class Rating:
                 if self.study.reward_of(ticket) == reward:  # most often the reply was lost
                     return said
                 return {**said, "why": "it was rated before with another answer, perhaps in another browser"}
+            case StudyFinished():
+                why = "the study was finished before it arrived"
             case ArmWithdrawn():
                 why = "the arm was taken out of the race"
             case TicketRefused():

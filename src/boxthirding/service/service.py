@@ -70,7 +70,7 @@ class Service:
         self.access = Access(self.records, clock)
         self.links = Links(self.records, clock)
         self.replies = Replies(self.records, clock)
-        self.studies = Studies(place, self.records)
+        self.studies = Studies(place, self.records, clock=clock)
         self.metrics = Metrics(self.studies.all_at_hand)
         self.planner = Planner()
         self.streams: Counter[str] = Counter()

@@ -1,6 +1,7 @@
 """The studies of a place, each opened once and shared by all requests, with what is said about it to raters."""
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final
@@ -16,9 +17,10 @@ from boxthirding.storage import list_studies, open_study
 from boxthirding.storage.opening import delete_study
 from boxthirding.storage.records import Records
 from boxthirding.study import Study
+from boxthirding.study.scale import ABOUT
 
-ABOUT: Final = "rating"
-"""Where the details of a study have what raters are shown."""
+LATELY: Final = 60.0
+"""Seconds for which one who was heard of counts as at work; tickets are held for longer, by closed browsers too."""
 
 _FEWEST, _MOST = 2, 11  # answers on a scale
 
@@ -101,8 +103,9 @@ def check_about(about: About) -> About:
 class Served:
     """An open study, what its events add up to for raters, and the streams of its events."""
 
-    def __init__(self, study: Study, records: Records) -> None:
+    def __init__(self, study: Study, records: Records, clock: Callable[[], float] = time.time) -> None:
         self.study = study
+        self._clock = clock
         self.tally = KeptTally(study, records)
         self.announcer = Announcer(study)
         self.workers = RemoteWorkers(study)
@@ -124,6 +127,10 @@ class Served:
             self._about = (details, about_of(details))
         return self._about[1]
 
+    def active(self) -> set[str]:
+        """Return the raters and programs who were heard of in the last minute."""
+        return self.tally.heard_since(self._clock() - LATELY)
+
     def close(self) -> None:
         """Let go of the study."""
         self.tally.keep()
@@ -137,8 +144,15 @@ class Served:
 class Studies:
     """The open studies of a place; thread-safe."""
 
-    def __init__(self, place: str, records: Records, open_one: Callable[..., Study] = open_study) -> None:
+    def __init__(
+        self,
+        place: str,
+        records: Records,
+        open_one: Callable[..., Study] = open_study,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         self.place = place
+        self._clock = clock
         self._records = records
         self._open_one = open_one
         self._open: dict[str, Served] = {}
@@ -219,7 +233,7 @@ class Studies:
                 study = self._open_one(self.place, name, **settings)
             except UnknownStudy:
                 raise UnknownStudy(f"there is no study {name!r} here: look at the list of studies") from None
-            self._open[name] = Served(study, self._records)
+            self._open[name] = Served(study, self._records, self._clock)
         return self._open[name]
 
 

@@ -14,6 +14,7 @@ from boxthirding.study import (
     Entry,
     Event,
     Failed,
+    Finished,
     Given,
     Redefined,
     Released,
@@ -119,6 +120,18 @@ class Tally:
                 late.append(held)
             return late
 
+    def heard_since(self, moment: float) -> set[str]:
+        """Return the holders who were given a ticket or told a result since a moment; none before all is added up."""
+        if self.details_at_hand() is None:
+            return set()
+        with self._lock:
+            heard = {holder for holder, told in self.holders.items() if told.last >= moment}
+            for held in reversed(self._held.values()):
+                if held.at < moment:
+                    break
+                heard.add(held.holder)
+            return heard - {""}
+
     def held_by(self, holder: str) -> list[int]:
         """Return the open tickets of a holder, in the order in which they were given."""
         self.update()
@@ -166,12 +179,16 @@ class Tally:
             case Released(tickets=tickets, why=why):
                 for ticket in tickets:
                     self._released(ticket, why)
-            case ArmWithdrawn(label=label):
-                for ticket in [ticket for ticket, arm in self._labels.items() if arm == label]:
-                    self._labels.pop(ticket, None)
-                    self._drop(ticket)
+            case ArmWithdrawn() | Finished():  # their open tickets can be told no more
+                self._close(None if isinstance(event, Finished) else event.label)
             case Created(details=details) | Redefined(details=details) if details is not None:
                 self.details = details
+
+    def _close(self, label: Label | None) -> None:
+        """Forget the open tickets of an arm, or of all."""
+        for ticket in [ticket for ticket, arm in self._labels.items() if label in (None, arm)]:
+            self._labels.pop(ticket, None)
+            self._drop(ticket)
 
     def _told(self, event: Told) -> None:
         held = self._held.get(event.ticket)

@@ -17,6 +17,7 @@ from boxthirding.study import events
 from boxthirding.study.events import Event
 from boxthirding.study.payloads import kept_all
 from boxthirding.study.rules import package, version_of
+from boxthirding.study.scale import check_change, check_reward
 from boxthirding.study.state import FINISHED, OPEN, PAUSED, StudyState
 from boxthirding.study.transactions import Decide, Decided
 from boxthirding.types import Label, Policy
@@ -35,8 +36,9 @@ class Decisions:
         """Return the time, if the study is not finished."""
         if state.status == FINISHED:
             raise StudyFinished(
-                f"study {self._name!r} is finished for good: its open tickets can be told, its results corrected and "
-                "excluded, and nothing else; make another study to try more"
+                f"study {self._name!r} is finished for good, so nothing changes its answer: no tickets are handed out, "
+                "and results, failures, corrections and exclusions are refused",
+                advice="make another study to go on, with these results as known ones",
             )
         return self.clock()
 
@@ -57,22 +59,26 @@ class Decisions:
         """Take the result of a ticket."""
         state.check_can_write()
         entry = state.core.expected(ticket, holder)
+        now = self.now_open(state)  # after the ticket, as one that was told is told, finished or not
+        check_reward(state, reward)
         ticket_id = state.core.tickets.find(ticket) if entry is None else entry.ticket.id
         who = None if entry is not None and holder == entry.holder else holder
-        return _happens(state, events.Told(self.clock(), ticket_id, reward, who, details))
+        return _happens(state, events.Told(now, ticket_id, reward, who, details))
 
     def tell_all(self, state: StudyState, pairs: list[tuple[int | Ticket, float]]) -> Decided[None]:
         """Take the results of many tickets, all or none of them."""
         state.check_can_write()
-        now = self.clock()
         ids = state.core.check_all(ticket for ticket, _ in pairs)
+        now = self.now_open(state)
+        for _, reward in pairs:
+            check_reward(state, reward)
         told = [events.Told(now, ticket, reward) for ticket, (_, reward) in zip(ids, pairs, strict=True)]
         return _happens(state, *told)
 
     def fail(self, state: StudyState, ticket: int | Ticket) -> Decided[None]:
         """Note that a ticket could not be evaluated, and withdraw its arm if that was once too often."""
         state.check_can_write()
-        now, arm = self.clock(), state.core.tickets.expected(ticket).ticket
+        arm, now = state.core.tickets.expected(ticket).ticket, self.now_open(state)
         led_to: list[Event] = [events.Failed(now, arm.id)]
         if state.core.failures_in_a_row(arm.arm) + 1 >= state.core.patience:
             why = f"failed {counted(state.core.patience, 'time')} in a row"
@@ -93,6 +99,8 @@ class Decisions:
         state.check_can_write()
         now = self.now_open(state)
         amendments.check_all_known(state.core, rows)
+        for row in rows:
+            check_reward(state, row.reward)
         return _happens(state, events.Observed(now, tuple([(label, reward, pull) for label, reward, pull in rows])))
 
     def add_known(self, state: StudyState, rows: list[KnownResult]) -> Decided[None]:
@@ -103,23 +111,27 @@ class Decisions:
     def correct(self, state: StudyState, ticket: int | Ticket, reward: float) -> Decided[None]:
         """Replace the reward of a ticket that was told."""
         state.check_can_write()
+        now = self.now_open(state)
         amendments.check_can_amend(state.core, "take corrections")
         state.core.tickets.told_row(ticket)
-        return _happens(state, events.Corrected(self.clock(), state.core.tickets.find(ticket), reward))
+        check_reward(state, reward)
+        return _happens(state, events.Corrected(now, state.core.tickets.find(ticket), reward))
 
     def exclude(self, state: StudyState, holder: str) -> Decided[int]:
         """Let the results of a holder not count; return how many were told."""
         state.check_can_write()
+        now = self.now_open(state)
         amendments.check_can_exclude(state.core, holder)
         told = len(state.core.ledger.rows_of(holder))
-        return Decided(_happens(state, events.Excluded(self.clock(), holder)).events, told)
+        return Decided(_happens(state, events.Excluded(now, holder)).events, told)
 
     def include(self, state: StudyState, holder: str) -> Decided[int]:
         """Let the results of an excluded holder count again; return how many there are."""
         state.check_can_write()
+        now = self.now_open(state)
         amendments.check_can_include(state.core, holder)
         told = len(state.core.ledger.rows_of(holder))
-        return Decided(_happens(state, events.Included(self.clock(), holder)).events, told)
+        return Decided(_happens(state, events.Included(now, holder)).events, told)
 
     def use(self, state: StudyState, policy: Policy, spec: str) -> Decided[None]:
         """Let another policy, which is written as this SPEC, decide from now on."""
@@ -148,12 +160,15 @@ class Decisions:
         """Let other details be those of the study, unless they are."""
         if details == (state.details or {}):
             return Decided([], None)
+        check_change(state, details)
         return _happens(state, events.Redefined(self.clock(), details=details))
 
     def redefine(
         self, state: StudyState, payloads: dict[Label, dict[str, Any] | None], details: dict[str, Any] | None
     ) -> Decided[None]:
         """Let other things be the arms under some labels, and other details those of the study."""
+        if details is not None:
+            check_change(state, details)
         others = tuple(payloads.values()) or None
         return _happens(state, events.Redefined(self.clock(), tuple(payloads), others, details))
 
@@ -176,7 +191,7 @@ class Decisions:
         return _turn(state, OPEN, events.Resumed(self.now_open(state)))
 
     def finish(self, state: StudyState) -> Decided[None]:
-        """Hand out no more tickets, ever."""
+        """Hand out no more tickets, and let nothing change the answer, ever."""
         return _turn(state, FINISHED, events.Finished(self.clock()))
 
 

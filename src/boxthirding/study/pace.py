@@ -1,17 +1,19 @@
 """How fast results come in, and how long each took, in memory that does not grow with them."""
 
-from bisect import bisect_right
 from typing import Any, Final, NamedTuple
 
 from boxthirding.study.events import Event, Told
-
-EDGES: Final = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 64.0)
-"""Seconds at which the bins of response times begin; the last one has no end."""
 
 _MINUTE: Final = 60
 _KEPT: Final = 1440  # minutes with results whose number is kept
 _BARS: Final = 96  # of a picture, at most
 _WIDTHS: Final = (1, 2, 5, 10, 15, 30, 60, 120, 240, 480, 1440)  # minutes of a bar, as people count them
+_BIN: Final = 0.5  # seconds of a bin of response times
+_BINS: Final = 240  # the last has no end
+_TIMES: Final = 12  # bars of response times beside the last, which has no end
+_FEWEST: Final = 3  # of them
+_USUAL: Final = 0.95  # of the response times are in the bars before that
+_TIME_WIDTHS: Final = (1, 2, 4, 10, 20)  # bins of a bar: half a second to ten
 
 
 class Bars(NamedTuple):
@@ -24,13 +26,21 @@ class Bars(NamedTuple):
     counts: tuple[int, ...]
 
 
+class Times(NamedTuple):
+    """Results by response time: bars of equal width, but for the last."""
+
+    edges: tuple[float, ...]
+    """Seconds at which each bar begins; the last one has no end."""
+    counts: tuple[int, ...]
+
+
 class Pace:
     """Results by minute, and by the seconds that they took."""
 
     def __init__(self) -> None:
         self._minutes: dict[int, int] = {}
-        self.seconds = [0] * len(EDGES)
-        """Results by bin of `EDGES`, of those that say how long they took."""
+        self.seconds = [0] * _BINS
+        """Results by half seconds, of those that say how long they took."""
 
     def add(self, event: Event) -> None:
         """Take in an event; only results matter."""
@@ -42,7 +52,7 @@ class Pace:
             del self._minutes[min(self._minutes)]
         seconds = (event.details or {}).get("seconds")
         if isinstance(seconds, int | float) and seconds >= 0:
-            self.seconds[bisect_right(EDGES, seconds) - 1] += 1
+            self.seconds[int(min(seconds // _BIN, _BINS - 1))] += 1
 
     def save(self) -> list[Any]:
         """Return everything as plain values."""
@@ -51,8 +61,8 @@ class Pace:
     def load(self, saved: list[Any]) -> None:
         """Go on from what was saved."""
         minutes, seconds = saved
-        if len(seconds) != len(EDGES):
-            raise ValueError(f"there are {len(seconds)} bins, but must be {len(EDGES)}")
+        if len(seconds) != _BINS:
+            raise ValueError(f"there are {len(seconds)} bins, but must be {_BINS}")
         self._minutes, self.seconds = dict(minutes), seconds
 
     def minutes(self) -> list[tuple[int, int]]:
@@ -72,13 +82,28 @@ class Pace:
             counts[minute // width - first // width] += count
         return Bars(first // width * width * _MINUTE, width, tuple(counts))
 
+    def times(self) -> Times:
+        """Return results by response time in at most 13 bars of equal width; the last has what took longer."""
+        usual = self._below(_USUAL)
+        if usual is None:
+            return Times((), ())
+        widths = (width for width in _TIME_WIDTHS if usual <= width * _BIN * _TIMES)
+        width = next(widths, _TIME_WIDTHS[-1])
+        longest = max(place for place, count in enumerate(self.seconds) if count)
+        bars = min(_TIMES, max(_FEWEST, longest // width))
+        counts = [sum(self.seconds[place * width : (place + 1) * width]) for place in range(bars)]
+        edges = tuple([place * width * _BIN for place in range(bars + 1)])
+        return Times(edges, (*counts, sum(self.seconds[bars * width :])))
+
     def median_seconds(self) -> float | None:
-        """Return about the median response time: where half of them lie, within a bin of `EDGES`."""
-        half = sum(self.seconds) / 2
-        below = 0
+        """Return about the median response time: where half of them lie, within half a second."""
+        return self._below(0.5)
+
+    def _below(self, share: float) -> float | None:
+        """Return about the seconds below which a share of the response times lies."""
+        wanted, below = share * sum(self.seconds), 0
         for place, count in enumerate(self.seconds):
-            if count and below + count >= half:
-                end = EDGES[place + 1] if place + 1 < len(EDGES) else 2 * EDGES[place]
-                return EDGES[place] + (half - below) / count * (end - EDGES[place])
+            if count and below + count >= wanted:
+                return _BIN * (place + (wanted - below) / count)
             below += count
         return None

@@ -358,7 +358,10 @@ class Study(Plotted):
         self._do(self._decisions.resume)
 
     def finish(self) -> None:
-        """End the study for good: no more tickets; results of those that are open are still taken."""
+        """End the study for good: no more tickets, and nothing changes the answer.
+
+        Results of open tickets, corrections and exclusions are refused with `StudyFinished`. It cannot be undone.
+        """
         self._transactions.do(self._decisions.finish)
 
     def recommend(self) -> Recommendation | None:

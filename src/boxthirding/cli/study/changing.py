@@ -60,7 +60,10 @@ def resume(*, url: str, name: str | None) -> None:
 @click.command()
 @of_a_study
 def finish(*, url: str, name: str | None) -> None:
-    """End STUDY for good: no more tickets; results of open tickets are still taken."""
+    """End STUDY for good: no more tickets, and nothing changes the answer.
+
+    Results of open tickets, corrections and exclusions are refused. This cannot be undone.
+    """
     with reached(url, name) as study:
         study.finish()
-        say(f"Finished for good: no more tickets.\n{summary(study.view())}")
+        say(f"Finished for good: no more tickets, and nothing changes the answer.\n{summary(study.view())}")

@@ -22,7 +22,7 @@ _YEAR = 365 * 86_400
 
 @router.post("/sitting", **needs(LINK))
 def start(request: Request, link: str, body: SittingIn) -> Response:  # noqa: ARG001  # the link was looked at before
-    """Begin or go on: what the page shows, and how far the rater is. A new rater is given a cookie."""
+    """Open or go on: what the page shows, and how far the rater is. A new rater is given a cookie, and no place yet."""
     service, found = service_of(request), link_of(request)
     rater = request.scope.get("boxthirding.rater")
     if not isinstance(rater, Rater) or body.id not in (None, rater.claims.get("id")):  # the next person at a browser
@@ -39,7 +39,10 @@ def start(request: Request, link: str, body: SittingIn) -> Response:  # noqa: AR
 
 @router.post("/next", **needs(LINK))
 async def next_arms(request: Request, link: str, body: NextIn) -> Response:  # noqa: ARG001
-    """Return the arms that the rater has and has not rated yet, up to as many as the page wants."""
+    """Return the arms that the rater has and has not rated yet, up to as many as the page wants.
+
+    With the first of them a rater takes one of the places of the link.
+    """
     _, comes_next = await _rated(request, (), body.want)
     return reply(comes_next)
 
@@ -74,11 +77,13 @@ def picture(request: Request, link: str, id: str) -> Response:  # noqa: A002, AR
 
 
 async def _rated(request: Request, ratings: Iterable[Rated], want: int) -> Came:
-    service, study = service_of(request), link_of(request).study
+    service, rater, study = service_of(request), rater_of(request), link_of(request).study
+    if not service.links.has_begun(rater):
+        await run_in_threadpool(service.links.begin, link_of(request), rater)
     served = service.studies.at_hand(study)
     if served is None:
         served = await run_in_threadpool(service.studies.get, study)
-    rating = Rating(served, rater_of(request), service.clock)
+    rating = Rating(served, rater, service.clock)
     came: Came = await served.batches.take(rating.holder, Wish(rating, ratings, want), rate_all)
     return came
 

@@ -64,7 +64,7 @@ def raters(
         for holder, told in wanted[first : first + count]
     )
     minutes = [{"minute": minute * 60, "results": results} for minute, results in one.tally.pace.minutes()]
-    counts = {"n_raters": len(everyone), "n_found": len(wanted)}
+    counts = {"n_raters": len(everyone), "n_active": len(one.active()), "n_found": len(wanted)}
     return reply(part("raters", rows, first, len(wanted), {**counts, "median_seconds": typical, "minutes": minutes}))
 
 

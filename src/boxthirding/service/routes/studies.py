@@ -107,7 +107,7 @@ def keep_study(request: Request, name: str, body: OpenIn) -> Response:
 
 @router.patch("/studies/{name}", **needs(OPERATOR))
 def describe_study(request: Request, name: str, body: AboutIn, *, brief: Brief = False) -> Response:
-    """Change what raters are shown. Results keep the rewards that they were told with."""
+    """Change what raters are shown. Once there are ratings, the rewards of the scale stay; words may change."""
     one = served(request, name)
     pictures.check(service_of(request).records, [body.picture or None])
     one.describe(check_about(body.over(one.about)))
@@ -139,7 +139,10 @@ def resume_study(request: Request, name: str, *, brief: Brief = False) -> Respon
 
 @router.post("/studies/{name}/finish", **needs(OPERATOR))
 def finish_study(request: Request, name: str, *, brief: Brief = False) -> Response:
-    """End a study for good: no more tickets, ever."""
+    """End a study for good: no more tickets, and nothing changes the answer.
+
+    Results and ratings that still arrive, failures, corrections and exclusions are refused. This cannot be undone.
+    """
     one = served(request, name)
     one.study.finish()
     return reply(shown(one, as_brief=brief))

@@ -125,5 +125,5 @@ function fact(name, value) {
 
 /** For how long it has been the answer: time, and ratings since. */
 function held({ seconds, results }) {
-  return results ? `${duration(seconds)}, ${counted(results, "rating")}` : duration(seconds);
+  return results ? `${duration(seconds)}, while ${counted(results, "rating")} came in` : duration(seconds); // excluded ones came in, too
 }

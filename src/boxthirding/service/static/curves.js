@@ -12,7 +12,7 @@ const time = clock({ hour: "2-digit", minute: "2-digit" });
 const day = clock({ month: "short", day: "numeric" });
 
 export function start(section, study) {
-  const leader = chart("The mean of the answer", (moments, width) => drawLeader(moments, width, study.view.about.scale), "No ratings yet.");
+  const leader = chart("The mean of the answer", (data, width) => drawLeader(data, width, study.view.about.scale), "No ratings yet.");
   const tried = chart("Arms tried", drawTried, "No ratings yet.");
   const rate = chart("Ratings over time", drawRate, "No ratings yet.");
   const times = chart("Response times", drawTimes, "No response times yet: the rating page measures them.");
@@ -24,8 +24,8 @@ export function start(section, study) {
   async function look() {
     try {
       const data = await study.call("GET", "/history");
-      leader.show(data.moments.length ? data.moments : null);
-      tried.show(data.moments.length ? data.moments : null);
+      leader.show(data.moments.length ? data : null);
+      tried.show(data.moments.length ? data : null);
       rate.show(data.rate.counts.length ? data.rate : null);
       times.show(data.seconds.counts.some(Boolean) ? data.seconds : null);
     } catch (problem) {
@@ -35,7 +35,13 @@ export function start(section, study) {
   follow(section, study, look, PAUSE);
 }
 
-function drawLeader(moments, width, scale) {
+/** The name of an axis that counts all ratings that were told, excluded ones too. */
+function told({ moments, pulls }) {
+  return moments.at(-1).results === pulls ? "ratings" : "ratings, with those that do not count";
+}
+
+function drawLeader(data, width, scale) {
+  const { moments, pulls } = data;
   const ys = boundsOn(scale, moments.map((moment) => moment.mean));
   const written = writer(ys);
   let before = null;
@@ -48,15 +54,16 @@ function drawLeader(moments, width, scale) {
     return { x: moment.results, y: moment.mean, mark };
   });
   const now = moments.at(-1);
-  const summary = `Now ${written(now.mean)} after ${counted(now.results, "rating")}; a dot wherever another arm became the answer (${counted(changes, "change")} seen).`;
-  return { parts: line({ points, width, xName: "ratings", isStepped: true, ys }), summary };
+  const summary = `Now ${written(now.mean)} after ${counted(pulls, "rating")}; a dot wherever another arm became the answer (${counted(changes, "change")} seen).`;
+  return { parts: line({ points, width, xName: told(data), isStepped: true, ys }), summary };
 }
 
-function drawTried(moments, width) {
+function drawTried(data, width) {
+  const { moments, pulls } = data;
   const points = [{ x: 0, y: 0 }, ...moments.map((moment) => ({ x: moment.results, y: moment.tried }))];
   const now = moments.at(-1);
-  const summary = `${counted(now.tried, "arm")} tried with ${counted(now.results, "rating")}: where the curve bends, ratings go to arms tried before.`;
-  return { parts: line({ points, width, xName: "ratings", yText: count, ys: bounds([0, ...points.map((point) => point.y)]) }), summary };
+  const summary = `${counted(now.tried, "arm")} tried with ${counted(pulls, "rating")}: where the curve bends, ratings go to arms tried before.`;
+  return { parts: line({ points, width, xName: told(data), yText: count, ys: bounds([0, ...points.map((point) => point.y)]) }), summary };
 }
 
 function drawRate({ start: first, minutes, counts }, width) {
@@ -72,8 +79,7 @@ function drawRate({ start: first, minutes, counts }, width) {
 }
 
 function drawTimes({ edges, counts, median }, width) {
-  const used = counts.findLastIndex((results) => results > 0) + 1;
-  const rows = counts.slice(0, Math.max(used, 4)).map((results, place) => {
+  const rows = counts.map((results, place) => {
     const end = edges[place + 1];
     const range = end === undefined ? `${seconds(edges[place])} or more` : `${typed(edges[place])} to ${seconds(end)}`;
     return { height: results, text: end === undefined ? `${typed(edges[place])}+` : `${typed(edges[place])}–${typed(end)}`, label: `${range}: ${counted(results, "rating")}` };

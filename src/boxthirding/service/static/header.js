@@ -53,7 +53,7 @@ export function start(section, study) {
   function finish() {
     ask({
       title: "Finish this study?",
-      content: [element("p", {}, "Raters are given nothing more to rate, and this cannot be undone. The answer and the exports stay.")],
+      content: [element("p", {}, "Nothing changes the answer after that: raters are given nothing more, and ratings that still arrive, results of programs, corrections and exclusions are refused. This cannot be undone, so exclude and correct first. The answer and the exports stay.")],
       yes: "Finish",
       act: async () => {
         await study.call("POST", "/finish?brief=true");

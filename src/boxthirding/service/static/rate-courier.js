@@ -158,7 +158,7 @@ export class Courier {
   _take(said, want) {
     this._hadCookie = true;
     this.progress = said;
-    if (said.done) this.sheet.end();
+    if (said.done || said.why === "finished") this.sheet.end();
     else if (want > 0) this.sheet.take(said.arms);
     if (want === 0) return;
     this._isDry = said.arms.length < want;

@@ -98,7 +98,7 @@ export class Sheet {
     this._save();
   }
 
-  /** The sitting is over: nothing more is shown. */
+  /** The sitting or the study is over: nothing more is shown. */
   end() {
     this.arms = [];
     this._save();

@@ -6,6 +6,7 @@ import { ago, count, counted, mean, percent, seconds } from "/static/numbers.js"
 import { follow, pager, table } from "/static/tables.js";
 
 const PAGE = 20;
+const REFRESH = 20_000; // milliseconds between two looks at who is at work, while anyone is
 
 export function start(section, study) {
   const summary = element("p", { class: "quiet" });
@@ -19,6 +20,7 @@ export function start(section, study) {
   const rows = table("Raters", columns(), (rater) => rater.holder);
   const pages = pager("raters", PAGE, refresh);
   const wrong = element("div");
+  let isActive = false;
   const card = element("div", { class: "card" }, rows.element, pages.element);
   section.replaceChildren(
     element("div", { class: "head" }, element("div", {}, element("h2", { id: "raters-title" }, "Raters"), summary), element("div", { class: "tools" }, only)),
@@ -48,12 +50,13 @@ export function start(section, study) {
   }
 
   function actions(rater) {
+    if (study.view.status === "finished") return null;
     const verb = rater.excluded ? "Include" : "Exclude";
     return element(
       "div",
       { class: "actions" },
       element("button", { type: "button", class: "small", onclick: () => consider(rater) }, verb),
-      rater.open && study.view.status !== "finished" ? element("button", { type: "button", class: "small", onclick: () => release(rater) }, `Release ${counted(rater.open, "arm")}`) : null,
+      rater.open ? element("button", { type: "button", class: "small", onclick: () => release(rater) }, `Release ${counted(rater.open, "arm")}`) : null,
     );
   }
 
@@ -99,8 +102,9 @@ export function start(section, study) {
   async function refresh() {
     try {
       const found = await study.call("GET", `/raters${query({ first: pages.first, count: PAGE, only: only.value })}`);
-      const now = study.view.status === "finished" ? null : `${count(study.view.n_holders)} at work now`;
+      const now = study.view.status === "finished" ? null : `${count(found.n_active)} at work in the last minute`;
       const median = found.median_seconds === null ? null : `median ${seconds(found.median_seconds)} for a rating`;
+      isActive = found.n_active > 0;
       summary.textContent = found.n_raters
         ? `${[`Ratings by ${counted(found.n_raters, "rater")}`, now, median].filter(Boolean).join("; ")}.`
         : "No one has rated yet.";
@@ -116,6 +120,7 @@ export function start(section, study) {
   }
 
   follow(section, study, refresh);
+  setInterval(() => isActive && !document.hidden && refresh(), REFRESH); // who stops working leaves no event
 }
 
 /** A rater's name for people: the id that it came with, or the end of ours. */

@@ -13,7 +13,7 @@ export function ratings(study, rows, changed, before = () => null) {
   function told(rating, row) {
     return [
       element("div", {}, before(rating), element("span", { class: "told" }, rating.answer ?? value(rating.reward)), " ", element("span", { class: "quiet" }, rating.holder ? "by " : "", holderName(rating.holder), rating.counts === false ? ", does not count" : "")),
-      study.isOperator && rating.ticket !== null
+      study.isOperator && rating.ticket !== null && study.view.status !== "finished"
         ? element("button", { type: "button", class: "small", onclick: () => correct(rating, row) }, "Correct")
         : "",
     ];

@@ -4,7 +4,7 @@ import { call, element } from "/static/api.js";
 import { address, whole, wholeOrNone } from "/static/checks.js";
 import { ask, note, said } from "/static/dialogs.js";
 import { linkCard, secretField } from "/static/link-card.js";
-import { ago, count, counted, date } from "/static/numbers.js";
+import { ago, count, counted, date, typed } from "/static/numbers.js";
 import { table } from "/static/tables.js";
 
 const DAY = 86_400;
@@ -157,17 +157,20 @@ export function start(section, study) {
       thanks: field("edit-thanks", "Thanks at the end", { maxlength: 1000, value: about.thanks }),
       completion: field("edit-completion", "Where raters go at the end", { type: "url", maxlength: 500, placeholder: "https://…", value: about.completion ?? "" }),
     };
+    const answers = about.scale.map(({ label, reward }, place) => field(`edit-answer-${place}`, `The answer that counts as ${typed(reward)}`, { maxlength: 100, required: true, value: label }));
+    const stays = "Answers can have other words at any time. What they count as cannot be changed once there are ratings.";
     const sitting = field("edit-sitting", "Ratings of one rater, at most (empty: no limit)", { type: "number", min: 1, max: RATINGS, value: about.sitting ?? "" });
     const repeats = element("input", { type: "checkbox", checked: about.repeats });
     ask({
       title: "What raters see",
-      content: [...Object.values(fields).flat(), ...sitting, element("label", { class: "check" }, repeats, "A rater may be shown an arm more than once")],
+      content: [...Object.values(fields).flat(), ...answers.flat(), answers.length ? element("p", { class: "quiet" }, stays) : null, ...sitting, element("label", { class: "check" }, repeats, "A rater may be shown an arm more than once")],
       yes: "Save",
       act: async () => {
         const body = Object.fromEntries(Object.entries(fields).map(([name, [, input]]) => [name, input.value.trim()]));
         body.completion = address(fields.completion[1], "the address where raters go at the end");
         body.sitting = wholeOrNone(sitting[1], "the number of ratings of one rater", RATINGS) ?? 0;
         body.repeats = repeats.checked;
+        if (answers.length) body.scale = answers.map(([, input], place) => ({ label: input.value.trim(), reward: about.scale[place].reward }));
         await study.call("PATCH", "?brief=true", body);
         await study.refresh();
         note("Saved. Raters see it from now on.");
