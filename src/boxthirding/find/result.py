@@ -11,7 +11,7 @@ from boxthirding.figures.live import Point
 from boxthirding.find.budget import Account, Limits, Spending
 from boxthirding.find.confirm import Confirmation, FreshPulls
 from boxthirding.find.engine import Engine
-from boxthirding.find.intervals import Noise, spread_of
+from boxthirding.find.intervals import Noise, scale_of, spread_of
 from boxthirding.find.progress import Reporter
 from boxthirding.find.search import (
     BUDGET,
@@ -209,7 +209,8 @@ class Found:
         spread = getattr(self.session, "spread", None)  # sessions and studies have it, an AskTell need not
         if spread is None:
             return Noise(spread_of(self._scores))
-        return Noise(spread(arm.label for arm in self.session.top(1 + RUNNERS_UP)))
+        scale = scale_of(getattr(self.session, "details", {}))  # studies have them, sessions have not
+        return Noise(spread(arm.label for arm in self.session.top(1 + RUNNERS_UP)), scale)
 
     def _answers(self) -> list[Point]:
         return [Point(max(1, answer.pulls), answer.mean, visible(answer.label)) for answer in self.history]
@@ -255,7 +256,7 @@ class Found:
         if not best:
             raise InvalidInput("there is nothing to confirm: no evaluation gave a result")
         first = max(max(arm.pulls, self._handed.get(arm.label, 0)) for arm in best)
-        fresh = FreshPulls([(arm.label, self.arm(arm.label)) for arm in best], first, pulls, self._noise_now().spread)
+        fresh = FreshPulls([(arm.label, self.arm(arm.label)) for arm in best], first, pulls, self._noise_now())
         if self._is_shown:
             reporter = Reporter(progress=True)
             evaluations = counted(pulls * len(best), "evaluation")

@@ -27,7 +27,7 @@ def names(labels: Iterable[Label]) -> dict[Label, str]:
     """Return labels that are shown together, by themselves: whole texts are shortened, but can be told apart.
 
     >>> [*names([2, 70 * "long " + "story", 70 * "long " + "tale"]).values()]
-    ['2', "'…story'", "'…tale'"]
+    ['2', "'long long long long long lo…story'", "'long long long long long lo…tale'"]
     """
     written = {label: repr(label) for label in labels}
     quotes = {label: text[0] if isinstance(label, str) else "" for label, text in written.items()}

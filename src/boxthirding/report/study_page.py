@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from boxthirding._text import apart, counted, cut, visible
 from boxthirding.figures.svg import answer_curve, bars, line, whisker
 from boxthirding.find.belief import Belief, belief, may_be_as_good
-from boxthirding.find.intervals import Noise
+from boxthirding.find.intervals import Noise, scale_of
 from boxthirding.find.page import climb
 from boxthirding.find.summary import in_the_race
 from boxthirding.find.words import order_in_words
@@ -101,7 +101,7 @@ def study_page(study: Study, picture: Picture = lambda _: None) -> str:
     """
     view, history, collected, about = study.view(), study.history(), _collected(study), _about(study)
     arms = _Arms(study, picture)
-    noise = Noise(study.spread(arm.label for arm in view.top), _scale(about))
+    noise = Noise(study.spread(arm.label for arm in view.top), scale_of(study.details))
     told = belief(view, noise, [arms.text(arm.label) for arm in view.top])
     best = view.recommendation
     parts = [_head(view, about)]
@@ -161,11 +161,6 @@ def _about(study: Study) -> dict[str, Any]:
     """Return what raters were shown, where a server collected the results."""
     said = study.details.get(_ABOUT)
     return said if isinstance(said, dict) else {}
-
-
-def _scale(about: dict[str, Any]) -> list[float]:
-    """Return the rewards of the scale; none, if there is no scale."""
-    return [answer["reward"] for answer in about.get("scale") or ()]
 
 
 def _head(view: View, about: dict[str, Any]) -> str:
