@@ -85,6 +85,14 @@ def test_an_interval_stays_on_the_scale():
     assert highest == 7
 
 
+def test_arms_of_the_ladder_that_begin_alike_are_shown_by_what_tells_them_apart():
+    arms = [60 * "long " + name for name in ("one", "two", "three")]
+    study = Study("long", MemoryJournal(), Settings(arms=arms))
+    study.observe_all((arm, reward) for place, arm in enumerate(arms) for reward in place * [1.0] + [0.0])
+    ladder = study_page(study).partition("<table class=ladder>")[2].partition("</table>")[0]
+    assert re.findall(r"…\w+", ladder) == ["…three", "…two", "…one"]
+
+
 def test_how_it_was_collected(page):
     for words in (
         "unfunny (0), funny (1)",

@@ -210,6 +210,13 @@ class TestAnswer:
 
 
 class TestHistory:
+    def test_texts_that_begin_alike_are_shown_by_what_tells_them_apart(self, server):
+        arms = [30 * "long " + name for name in ("one", "two")]
+        study = server.study(arms=arms)
+        study.observe(arms[0], 0.5)
+        study.observe(arms[1], 1.0)
+        assert [moment["text"] for moment in get(server, "history")["moments"]] == ["…one", "…two"]
+
     def test_it_is_that_of_the_study(self, server, study):
         said = get(server, "history")
         assert [moment["results"] for moment in said["moments"]] == [moment.results for moment in study.history()]

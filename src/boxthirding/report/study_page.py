@@ -246,6 +246,7 @@ def _climbed(study: Study, best: Recommendation) -> str:
 def _ladder(study: Study, arms: _Arms, written: Callable[[float], str]) -> str:
     """Return how many arms have how many ratings, those with the most on top, and the best of them."""
     ladder = study.ladder(count=1)
+    texts = apart((arms.text(arm.label) for rung in ladder for arm in rung.arms), _LONGEST)
     rows = []
     for rung in reversed(ladder):
         for arm in rung.arms:
@@ -255,7 +256,7 @@ def _ladder(study: Study, arms: _Arms, written: Callable[[float], str]) -> str:
                 said += f"; {rung.keep_up:,} of these arms {'keeps' if rung.keep_up == 1 else 'keep'} up"
             rows.append(
                 f'<tr{" class=first" if arm.standing == "leads" else ""}><td class="n">{rated}</td>'
-                f'<td class="n">{rung.size:,}</td><td>{_kept(cut(arms.text(arm.label), _LONGEST))} '
+                f'<td class="n">{rung.size:,}</td><td>{_kept(texts[arms.text(arm.label)])} '
                 f'<span class="soft">{said}</span></td></tr>'
             )
     head = '<th scope="col" class=n>ratings</th><th scope="col" class=n>arms</th><th scope="col">the best of them</th>'

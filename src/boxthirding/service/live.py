@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any, Final, NamedTuple
 
-from boxthirding._text import cut
+from boxthirding._text import apart
 from boxthirding.find.belief import NEXT, belief
 from boxthirding.find.intervals import Noise
 from boxthirding.find.summary import in_the_race
@@ -32,6 +32,7 @@ MOMENTS: Final = 300
 _LOOKED_AT: Final = 24  # arms of a box; of those that are not shown the page knows where they are
 _CARDS: Final = 240  # arms of the boxes, in all
 _KEY: Final = 80  # letters of an arm's key; a longer one is its digest
+_NAME: Final = 80  # letters of an arm in the curves
 
 
 class Card(NamedTuple):
@@ -145,10 +146,11 @@ def curves(one: Served) -> dict[str, Any]:
         moments = [*moments[:-1:step], moments[-1]]
     bars = pace.bars()
     names = {moment.label: looks.of(moment.label)["text"] for moment in moments}
+    shorter = apart(names.values(), _NAME)
 
     def made(short: Cut) -> dict[str, Any]:
         rows = [
-            {**moment._asdict(), "label": key_of(moment.label), "text": short(cut(names[moment.label], 80))}
+            {**moment._asdict(), "label": key_of(moment.label), "text": short(shorter[names[moment.label]])}
             for moment in moments
         ]
         return {
