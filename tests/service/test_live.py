@@ -32,6 +32,15 @@ def study(server):
     return one
 
 
+def test_arms_that_begin_alike_have_names_that_tell_them_apart(server):
+    arms = [2_000 * "long " + name for name in ("one", "two", "three")]
+    study = server.study(arms=arms, policy="chase")
+    study.observe_all((arm, 0.5) for arm in arms)
+    grid, page, said = get(server, "grid"), get(server, "box?pulls=1"), get(server, "answer")
+    for shown in (grid["ladder"][0]["arms"], page["arms"], [said["answer"], *said["next"]]):
+        assert {arm["name"] for arm in shown} == {"…one", "…two", "…three"}
+
+
 class TestGrid:
     def test_it_has_the_boxes_of_the_library_from_the_top(self, server, study):
         grid = get(server, "grid")
