@@ -115,9 +115,10 @@ def main() -> None:
     for row in rows():
         cells = [measured(row, pulls, given.runs, given.seed) for pulls in PULLS]
         worst = min(worst, *(covered for covered, _ in cells))
-        print(f"| {row.scores} |" + "".join(f" {covered:.1%} | {width:.3f} |" for covered, width in cells), flush=True)
+        numbers = "".join(f" {100 * covered:.1f} % | {width:.3f} |" for covered, width in cells)
+        print(f"| {row.scores} |{numbers}", flush=True)
     if worst < LEAST:
-        sys.exit(f"the worst row covers {worst:.1%}, but must cover {LEAST:.0%}")
+        sys.exit(f"the worst row covers {100 * worst:.1f} %, but must cover {100 * LEAST:g} %")
 
 
 if __name__ == "__main__":

@@ -56,6 +56,8 @@ def apart(texts: Iterable[str], longest: int, dots: str = "…") -> dict[str, st
     >>> prompts = ["You are a helpful assistant. Be brief.", "You are a helpful assistant. Be polite."]
     >>> [*apart(prompts, 20).values()], [*apart(prompts[:1], 20).values()]
     (['…brief.', '…polite.'], ['You are a…Be brief.'])
+    >>> [*apart([70 * "x", 71 * "x"], 20).values()]
+    ['…xxxx', '…xxxxx']
     """
     forks: dict[str, list[int]] = {text: [] for text in sorted({*texts})}  # letters that it shares with some others
     groups = [[*forks]]
@@ -63,8 +65,9 @@ def apart(texts: Iterable[str], longest: int, dots: str = "…") -> dict[str, st
         group = groups.pop()
         if len(group) > 1:
             fork = len(commonprefix([group[0], group[-1]]))  # noqa: RUF071  # letter by letter is meant
+            place = fork if len(group[0]) > fork else fork - _SEEN  # the end of one that others go on from is seen too
             for text in group:
-                forks[text].append(fork)
+                forks[text].append(max([place, *forks[text][-1:]]))
             groups += [[*same] for _, same in itertools.groupby(group, key=lambda text: text[fork : fork + 1])]
     return {text: _around(text, forks[text], longest, dots) for text in forks}
 

@@ -375,6 +375,19 @@ class TestAnswer:
         expect(page.locator("#answer .facts")).to_contain_text(said["screening"]["percent"].replace(" %", "%"))
         assert page.locator("#answer .ranking tbody th").all_inner_texts()[0].startswith(said["answer"]["text"])
 
+    def test_arms_that_begin_alike_are_shown_by_what_tells_them_apart(self, server, visit):
+        arms = {60 * "long " + name: worth for name, worth in (("one", 0.2), ("two", 0.5), ("three", 0.8))}
+        contest = Contest(server, "alike", list(arms))
+        contest.tell(12, arms)
+        page = visit(contest)
+        expect(page.locator("#answer .ranking .text")).to_have_count(3)
+        for place in ("#answer .ranking .text", ".arm .words"):
+            assert {*page.locator(place).all_inner_texts()} == {"…one", "…two", "…three"}
+        assert page.locator("#answer .ranking .text").first.get_attribute("title").startswith("long long ")
+        contest.tell(60, {arm: 1 - worth for arm, worth in arms.items()}, batch=1)
+        expect(page.locator("body")).to_contain_text(re.compile(r"Just now: “…(one|two|three)”"))
+        assert page.wrong == []
+
     def test_pictures_are_shown_wherever_an_arm_is(self, server, visit, browser):
         upload = browser.new_context().request.post(
             f"{server.address}{API}/pictures", data=DOT, headers={"Authorization": f"Bearer {server.key}"}

@@ -153,7 +153,7 @@ def test_arms_are_shown_as_themselves_and_shortened_as_in_the_result():
     found = find_best(arms, lambda arm: arm["rate"], budget=9, **QUIET)
     confirmation = found.confirm(2, 2)
     _, best, second = repr(confirmation).splitlines()
-    note = f"note='{'n' * 37}…'"
+    note = f"note='{'n' * 19}…{'n' * 18}'"
     assert best == f"  rate=0.3, {note} (arm 1)  0.3 (0.3 to 0.3), 2 pulls"
     assert second.startswith(f"  rate=0.1, {note} (arm 0)  0.1")
     assert [arm.arm for arm in confirmation.arms] == [arms[1], arms[0]]

@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from boxthirding import Recommendation, Session
+from boxthirding import Recommendation, Session, open_study
 from boxthirding.find import find_best
 from boxthirding.find.intervals import Noise, spread_of, student
 
@@ -161,6 +161,50 @@ def test_two_arms_that_agree_on_every_example_may_still_differ():
     assert less.mean == 0
     assert -0.3 < less.low < -0.1
     assert less.low == -less.high
+
+
+def test_equal_scores_of_any_kind_are_no_proof_that_two_arms_agree_on_every_example():
+    found = find_best(2, lambda _, example: 0.37 * (example % 7), budget=40, examples=range(100), **QUIET)
+    less = found.confirm(2, 20).arms[1].difference
+    assert less.mean == 0
+    assert -0.5 < less.low < -0.05
+    assert less.low == -less.high
+
+
+@pytest.mark.parametrize("size", [1e-110, 1e-6, 1e140])
+def test_scores_of_any_size_have_an_interval(size):
+    draw = random.Random(5)
+    found = find_best(4, lambda arm: size * (arm + draw.gauss(0, 1)), budget=60, **QUIET)
+    assert "95 % interval" in repr(found)
+    (best,) = found.confirm(1, 20).arms
+    assert 0.5 * size < best.high - best.low < 1.5 * size
+
+
+def test_a_large_mean_does_not_hide_the_noise():
+    draw = random.Random(5)
+    found = find_best(4, lambda _: 1e9 + draw.gauss(0, 1e-4), budget=60, **QUIET)
+    assert "95 % interval" in repr(found)
+    (best,) = found.confirm(1, 20).arms
+    assert 5e-5 < best.high - best.low < 2e-4
+
+
+def test_equal_scores_that_are_no_binary_fractions_do_not_vary():
+    found = find_best(2, lambda _: 0.1, budget=60, **QUIET)
+    assert "did not differ" in repr(found)
+    (best,) = found.confirm(1, 20).arms
+    assert best.low == best.high == 0.1
+
+
+def test_the_scale_of_a_rated_study_bounds_what_is_printed_and_confirmed():
+    scale = [{"label": str(reward), "reward": reward} for reward in range(8)]
+    scores = itertools.cycle([7, 7, 7, 6])
+    with open_study("memory:rated", arms=["a", "b"], details={"rating": {"scale": scale}}) as study:
+        study.observe_all(("b", reward) for reward in range(8))
+        found = find_best(None, lambda arm: next(scores) if arm == "a" else 0, budget=8, study=study, progress=False)
+        assert repr(found).splitlines()[1].endswith(" to 7")
+        (best,) = found.confirm(1, 5).arms
+    assert best.low < 6.5
+    assert best.high == 7
 
 
 def test_the_page_of_a_study_and_its_printed_answer_have_the_same_interval():

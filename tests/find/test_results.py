@@ -209,10 +209,10 @@ def test_arms_without_end_have_no_number():
         ({"x": 0.25}, "'x': 0.25"),
         ([7], "7"),
         (["long " * 40], "'long long long long long long…ng long long long long long '"),
-        ([{"prompt": "long " * 40, "k": 1}], "prompt='long long long long long long long lo…', k=1 (arm 0)"),
+        ([{"prompt": "long " * 40, "k": 1}], "prompt='long long long long…ng long long long ', k=1 (arm 0)"),
         ([{f"key {k}": k for k in range(50)}], None),
         ([{k: k * 30 for k in "abcd"}], f"a='{'a' * 30}', b='{'b' * 30}', … (arm 0)"),
-        ([{"say": "it's " * 20}], "say=\"it's it's it's it's it's it's it's it…\" (arm 0)"),
+        ([{"say": "it's " * 20}], "say=\"it's it's it's it's…'s it's it's it's \" (arm 0)"),
         (["two\nlines"], "'two\\nlines'"),
     ],
 )
@@ -243,6 +243,18 @@ def test_arms_that_begin_alike_are_shown_by_what_tells_them_apart():
     assert len(confirmed) == 20
     trust = next(line for line in printed if line.startswith("  Winners"))
     assert all(name in trust for name in names[1:]) or "leads" in trust
+
+
+def test_long_values_of_arms_are_shown_by_what_tells_them_apart():
+    prompt = "You are a helpful assistant that answers customer questions politely, and "
+    arms = [{"prompt": f"{prompt}{end}", "rate": 0.1} for end in ("be brief", "be kind", "")]
+    found = find_best(arms, lambda arm: float(len(arm["prompt"])), budget=12, **QUIET)
+    confirmed = [line.strip().split("  ")[0] for line in repr(found.confirm(3, 2)).splitlines()[1:]]
+    assert confirmed == [
+        "prompt='…and be brief', rate=0.1 (arm 0)",
+        "prompt='…and be kind', rate=0.1 (arm 1)",
+        "prompt='…and ', rate=0.1 (arm 2)",
+    ]
 
 
 @pytest.mark.parametrize("direction", ["maximize", "minimize"])

@@ -77,6 +77,22 @@ def test_the_answer_and_its_interval(study, page):
     assert 0 <= low <= mean <= high <= 1
 
 
+def test_an_interval_stays_on_the_scale():
+    scale = [{"label": str(reward), "reward": reward} for reward in range(8)]
+    study = Study("rated", MemoryJournal(), Settings(arms=["a", "b"], details={"rating": {"scale": scale}}))
+    study.observe_all([*(("a", reward) for reward in (7, 7, 7, 6)), *(("b", reward) for reward in range(8))])
+    highest = max(float(high) for high in re.findall(r"95 % interval [\d.]+ to ([\d.]+)\.", study_page(study)))
+    assert highest == 7
+
+
+def test_arms_of_the_ladder_that_begin_alike_are_shown_by_what_tells_them_apart():
+    arms = [60 * "long " + name for name in ("one", "two", "three")]
+    study = Study("long", MemoryJournal(), Settings(arms=arms))
+    study.observe_all((arm, reward) for place, arm in enumerate(arms) for reward in place * [1.0] + [0.0])
+    ladder = study_page(study).partition("<table class=ladder>")[2].partition("</table>")[0]
+    assert re.findall(r"…\w+", ladder) == ["…three", "…two", "…one"]
+
+
 def test_how_it_was_collected(page):
     for words in (
         "unfunny (0), funny (1)",

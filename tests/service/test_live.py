@@ -33,6 +33,15 @@ def study(server):
     return one
 
 
+def test_arms_that_begin_alike_have_names_that_tell_them_apart(server):
+    arms = [2_000 * "long " + name for name in ("one", "two", "three")]
+    study = server.study(arms=arms, policy="chase")
+    study.observe_all((arm, 0.5) for arm in arms)
+    grid, page, said = get(server, "grid"), get(server, "box?pulls=1"), get(server, "answer")
+    for shown in (grid["ladder"][0]["arms"], page["arms"], [said["answer"], *said["next"]]):
+        assert {arm["name"] for arm in shown} == {"…one", "…two", "…three"}
+
+
 class TestGrid:
     def test_it_has_the_boxes_of_the_library_from_the_top(self, server, study):
         grid = get(server, "grid")
@@ -213,6 +222,13 @@ class TestAnswer:
 
 
 class TestHistory:
+    def test_texts_that_begin_alike_are_shown_by_what_tells_them_apart(self, server):
+        arms = [30 * "long " + name for name in ("one", "two")]
+        study = server.study(arms=arms)
+        study.observe(arms[0], 0.5)
+        study.observe(arms[1], 1.0)
+        assert [moment["text"] for moment in get(server, "history")["moments"]] == ["…one", "…two"]
+
     def test_it_is_that_of_the_study(self, server, study):
         said = get(server, "history")
         assert [moment["results"] for moment in said["moments"]] == [moment.results for moment in study.history()]

@@ -169,8 +169,8 @@ class TestSpread:
         spread = session.spread(["a"])
         assert spread.squares == pytest.approx(sum(squares.values()))
         assert spread.freedom == 4
-        cubes = sum((value - np.mean(told["a"])) ** 3 for value in told["a"])
-        assert spread.arms == {"a": pytest.approx((len(told["a"]), np.mean(told["a"]), squares["a"], cubes))}
+        skewness = np.mean(((told["a"] - np.mean(told["a"])) / np.std(told["a"])) ** 3)
+        assert spread.arms == {"a": pytest.approx((len(told["a"]), np.mean(told["a"]), squares["a"], skewness))}
 
     def test_equal_results_have_none_whatever_they_round_to(self):
         session = Session(["a"], "us")

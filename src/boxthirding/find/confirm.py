@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from boxthirding._text import counted, writer
 from boxthirding.find.intervals import CONFIDENCE, Interval, Noise, spread_of
 from boxthirding.find.words import arms_in_words
-from boxthirding.session import Spread, Ticket
+from boxthirding.session import Ticket
 from boxthirding.types import Label
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class Confirmation:
 class FreshPulls:
     """Tickets for a few arms, the same number of pulls for each, pull by pull: what a search asks when it confirms."""
 
-    def __init__(self, arms: Sequence[tuple[Label, Any]], first: int, pulls: int, before: Spread) -> None:
+    def __init__(self, arms: Sequence[tuple[Label, Any]], first: int, pulls: int, before: Noise) -> None:
         self._arms, self._first, self._before = arms, first, before  # `before`: of the scores of the search
         self._total = pulls * len(arms)
         self._issued = 0
@@ -111,7 +111,7 @@ class FreshPulls:
         """Return what has come in."""
         labels = [label for label, _ in self._arms]
         scores = {label: [*rewards.values()] for label, rewards in zip(labels, self.rewards, strict=True)}
-        noise = Noise(spread_of(scores, self._before))
+        noise = Noise(spread_of(scores, self._before.spread), self._before.scale)
         differences = self._differences(noise) if paired else {}
         arms = [
             Confirmed(label, *noise.interval(noise.spread.arms[label]), len(scores[label]), differences.get(label), arm)
@@ -126,8 +126,14 @@ class FreshPulls:
             label: [rewards[pull] - best[pull] for pull in rewards if pull in best]
             for (label, _), rewards in zip(self._arms[1:], others, strict=True)
         }
-        low, high = noise.ends if noise.is_few and noise.ends is not None else (0.0, 0.0)
-        less = Noise(spread_of(both), (low - high, high - low) if low < high else ())
+        spread = spread_of(both)
+        if spread.squares == 0 and 0 in (spread.answers or ()):  # an arm agrees with the first: as noisy as scores
+            spread = spread._replace(squares=noise.spread.squares, freedom=noise.spread.freedom)
+        if noise.is_few and noise.ends is not None:
+            least, most = noise.ends
+            less = Noise(spread, (least - most, most - least))
+        else:
+            less = Noise(spread._replace(answers=None))
         return {label: less.interval(scores) for label, scores in less.spread.arms.items()}
 
     def _ticket(self, number: int) -> Ticket:

@@ -19,7 +19,6 @@ _ENOUGH: Final = 5  # repeats, which are scores beyond the first of their arm; w
 _REPEATS: Final = 4  # for each different score, with which a few of them are taken for all that there can be
 _PRIOR: Final = 4  # scores that the variance within all arms counts for, beside those of an arm
 _SYMMETRIC: Final = 1e-6  # skewness, below which scores are symmetric
-_ROUNDING: Final = 1e-24  # of a mean's square: what equal scores seem to differ by
 _PRECISE: Final = 1e-14  # of the incomplete beta function
 
 
@@ -45,6 +44,7 @@ class Noise:
 
     def __init__(self, spread: Spread, scale: Sequence[float] = ()) -> None:
         self.spread = spread
+        self.scale = scale
         self.ends: tuple[float, float] | None = None
         """The lowest and the highest score that there can be, where they are known."""
         self.is_few = False
@@ -93,11 +93,11 @@ class Noise:
         Scores that are not in the spread, because others told them, are taken to vary as much as on a scale they can,
         and otherwise as those that are.
         """
-        count, _, squares, cubes = self.spread.arms.get(arm.label, Moments(0, 0.0, 0.0, 0.0))
+        count, _, squares, skewness = self.spread.arms.get(arm.label, Moments(0, 0.0, 0.0, 0.0))
         if count < arm.pulls:
             within = math.inf if self.is_few else self.spread.squares / self.spread.freedom
             squares += (arm.pulls - count) * within
-        _, low, high = self.interval(Moments(arm.pulls, arm.mean, squares, cubes))
+        _, low, high = self.interval(Moments(arm.pulls, arm.mean, squares, skewness))
         return arm.mean if low is None else low, arm.mean if high is None else high
 
     def is_ahead(self, arm: Recommendation, other: Recommendation, sign: int) -> bool:
@@ -121,12 +121,15 @@ def spread_of(scores: Mapping[Label, Sequence[float]], others: Spread | None = N
 
 
 def _moments(values: Sequence[float]) -> Moments:
-    count = len(values)
-    mean = math.fsum(values) / max(1, count)
-    squares = math.fsum((value - mean) ** 2 for value in values)
-    if squares <= _ROUNDING * count * mean * mean:
-        squares = 0.0
-    return Moments(count, mean, squares, math.fsum((value - mean) ** 3 for value in values))
+    if not values:
+        return Moments(0, 0.0, 0.0, 0.0)
+    count, first = len(values), values[0]
+    less = math.fsum(value - first for value in values) / count  # 0 for equal scores
+    apart = [value - first - less for value in values]
+    squares = math.fsum(value**2 for value in apart)
+    deviation = math.sqrt(squares / count)
+    skewness = math.fsum((value / deviation) ** 3 for value in apart) / count if deviation else 0.0
+    return Moments(count, first + less, squares, skewness)
 
 
 def _on_scale(scores: Moments, least: float, most: float) -> tuple[float, float]:
@@ -159,11 +162,10 @@ def _on_line(scores: Moments, spread: Spread) -> tuple[float, float]:
     An arm's variance is its own, or that with four scores more which vary as those of all arms do, if that is larger:
     pulls that happen to agree do not mean that there is no noise.
     """
-    count, mean, squares, cubes = scores
+    count, mean, squares, skewness = scores
     own = count - 1
     within = spread.squares / spread.freedom
     variance = max(squares / own if own else 0.0, (squares + _PRIOR * within) / (own + _PRIOR))
-    skewness = cubes / count / (squares / count) ** 1.5 if squares else 0.0
     reach = student(min(spread.freedom, own + _PRIOR)) / math.sqrt(count)
     low, high = (_unskewed(end - skewness / (6 * count), skewness) for end in (reach, -reach))
     return mean - math.sqrt(variance) * low, mean - math.sqrt(variance) * high

@@ -219,7 +219,15 @@ class Found:
         spread = getattr(self.session, "spread", None)  # sessions and studies have it, an AskTell need not
         if spread is None:
             return Noise(spread_of(self._scores))
-        return Noise(spread(arm.label for arm in self.session.top(1 + RUNNERS_UP)))
+        return Noise(spread(arm.label for arm in self.session.top(1 + RUNNERS_UP)), self._scale())
+
+    def _scale(self) -> list[float]:
+        """Return the rewards of the study's scale; none, if there is no study or it has no scale."""
+        if not hasattr(self.session, "details"):
+            return []
+        from boxthirding.study.scale import scale_of  # noqa: PLC0415  # where there is a study, it is loaded
+
+        return [*scale_of(self.session.details).values()]
 
     def account(self, repeat: str = REPEAT) -> list[str]:
         """Return what was spent, what is left and why it stopped, in a line or two.
@@ -267,7 +275,7 @@ class Found:
         if not best:
             raise InvalidInput("there is nothing to confirm: no evaluation gave a result")
         first = max(max(arm.pulls, self._handed.get(arm.label, 0)) for arm in best)
-        fresh = FreshPulls([(arm.label, self.arm(arm.label)) for arm in best], first, pulls, self._noise_now().spread)
+        fresh = FreshPulls([(arm.label, self.arm(arm.label)) for arm in best], first, pulls, self._noise_now())
         if self._is_shown:
             reporter = Reporter(progress=True)
             evaluations = counted(pulls * len(best), "evaluation")

@@ -29,40 +29,47 @@ def names(labels: Iterable[Label]) -> dict[Label, str]:
     >>> [*names([2, 70 * "long " + "story", 70 * "long " + "tale"]).values()]
     ['2', "'long long long long long lo…story'", "'long long long long long lo…tale'"]
     """
-    written = {label: repr(label) for label in labels}
-    quotes = {label: text[0] if isinstance(label, str) else "" for label, text in written.items()}
-    plain = {label: text[1:-1] if quotes[label] else text for label, text in written.items()}
-    short = apart(plain.values(), _LONGEST - 2)
-    return {label: f"{quotes[label]}{short[plain[label]]}{quotes[label]}" for label in written}
+    texts = {label: repr(label) for label in labels}
+    short = _values(texts.values(), _LONGEST)
+    return {label: short[text] for label, text in texts.items()}
 
 
 def arms_in_words(arms: Iterable[tuple[Label, Any]]) -> list[str]:
-    """Return arms that are shown together, on one line each."""
+    """Return arms that are shown together, on one line each: long values are shortened, but can be told apart.
+
+    >>> arms_in_words([(17, {"rate": 0.1, "depth": 3}), ("a", {"name": "a", "price": 2}), ("b", "b")])
+    ['rate=0.1, depth=3 (arm 17)', "'a': price=2", "'b'"]
+    >>> prompts = [
+    ...     "You are a helpful assistant of a shop. Be brief.",
+    ...     "You are a helpful assistant of a shop. Be kind.",
+    ... ]
+    >>> arms_in_words((number, {"prompt": prompt}) for number, prompt in enumerate(prompts))
+    ["prompt='…brief.' (arm 0)", "prompt='…kind.' (arm 1)"]
+    """
     arms = [*arms]
     name = names(label for label, _ in arms)
-    return [arm_in_words(label, arm, name[label]) for label, arm in arms]
+    shown = [_shown(label, arm) for label, arm in arms]
+    written: dict[str, list[str]] = {}
+    for values in shown:
+        for key, text in values.items():
+            written.setdefault(key, []).append(text)
+    short = {key: _values(texts, _VALUE if key else _LONGEST_ARM) for key, texts in written.items()}
+    lines = []
+    for (label, _), values in zip(arms, shown, strict=True):
+        text = _listed([f"{key}{short[key][text]}" for key, text in values.items()], _LONGEST_ARM)
+        is_number = isinstance(label, int)
+        lines.append((f"{text} (arm {label})" if is_number else f"{name[label]}: {text}") if values else name[label])
+    return lines
 
 
-def arm_in_words(label: Label, arm: Any, name: str | None = None) -> str:
-    """Return an arm on one line; `name` is what it is called among others.
-
-    >>> (
-    ...     arm_in_words(17, {"rate": 0.1, "depth": 3}),
-    ...     arm_in_words("a", {"name": "a", "price": 2}),
-    ...     arm_in_words("a", "a"),
-    ... )
-    ('rate=0.1, depth=3 (arm 17)', "'a': price=2", "'a'")
-    """
-    name = named(label) if name is None else name
+def _shown(label: Label, arm: Any) -> dict[str, str]:
+    """Return what is shown of an arm beside its label: its values, by what is written before them."""
     if is_label(arm, label):
-        return name
-    if isinstance(arm, Mapping):
-        is_named = isinstance(label, str)  # a number may be equal to a value by chance
-        shown = (item for item in arm.items() if not (is_named and is_label(item[1], label)))
-        text = _listed([f"{visible(key)}={_short(value, _VALUE)}" for key, value in shown], _LONGEST_ARM)
-    else:
-        text = _short(arm, _LONGEST_ARM)
-    return f"{text} (arm {label})" if isinstance(label, int) else f"{name}: {text}"
+        return {}
+    if not isinstance(arm, Mapping):
+        return {"": _line(arm)}
+    is_named = isinstance(label, str)  # a number may be equal to a value by chance
+    return {f"{visible(key)}=": _line(value) for key, value in arm.items() if not (is_named and is_label(value, label))}
 
 
 def is_label(value: Any, label: Label) -> bool:
@@ -70,18 +77,16 @@ def is_label(value: Any, label: Label) -> bool:
     return value is label or (type(value) is type(label) and value == label)
 
 
-def _short(value: Any, longest: int) -> str:
-    return _cut(visible(" ".join(repr(value).split())), longest)
+def _line(value: Any) -> str:
+    return visible(" ".join(repr(value).split()))
 
 
-def _cut(text: str, longest: int) -> str:
-    """Return what Python writes for a value in at most so many letters; a text keeps its closing quotation mark.
-
-    >>> print(_cut("'a long story'", 9), _cut("[1, 2, 3, 4]", 9), _cut("'short'", 9))
-    'a long…' [1, 2, 3… 'short'
-    """
-    is_quoted = len(text) > longest and text[0] in "'\"" and text[-1] == text[0]
-    return cut(text[:-1], longest - 1) + text[-1] if is_quoted else cut(text, longest)
+def _values(texts: Iterable[str], longest: int) -> dict[str, str]:
+    """Return what Python writes for values that are shown together, shortened; texts keep their quotation marks."""
+    quotes = {text: text[0] if text[:1] in ("'", '"') and text[-1] == text[0] else "" for text in texts}
+    plain = {text: text[1:-1] if quote else text for text, quote in quotes.items()}
+    short = apart(plain.values(), longest - 2)
+    return {text: f"{quote}{short[plain[text]]}{quote}" for text, quote in quotes.items()}
 
 
 def _listed(parts: list[str], longest: int) -> str:

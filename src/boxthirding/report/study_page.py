@@ -114,7 +114,7 @@ def study_page(study: Study, picture: Picture = lambda _: None) -> str:
             _part("How it got there", _climbed(study, best))
             if study.has_boxes
             else _part("The ladder", _ladder(study, arms, _writer(view, noise))),
-            _part("The curves", _curves(history, collected)),
+            _part("The curves", _curves(view.pulls, history, collected)),
         ]
     parts.append(_part("How it was collected", _table(_facts(view, collected, about, arms))))
     if best is not None:
@@ -245,6 +245,7 @@ def _climbed(study: Study, best: Recommendation) -> str:
 def _ladder(study: Study, arms: _Arms, written: Callable[[float], str]) -> str:
     """Return how many arms have how many ratings, those with the most on top, and the best of them."""
     ladder = study.ladder(count=1)
+    texts = apart((arms.text(arm.label) for rung in ladder for arm in rung.arms), _LONGEST)
     rows = []
     for rung in reversed(ladder):
         for arm in rung.arms:
@@ -254,7 +255,7 @@ def _ladder(study: Study, arms: _Arms, written: Callable[[float], str]) -> str:
                 said += f"; {rung.keep_up:,} of these arms {'keeps' if rung.keep_up == 1 else 'keep'} up"
             rows.append(
                 f'<tr{" class=first" if arm.standing == "leads" else ""}><td class="n">{rated}</td>'
-                f'<td class="n">{rung.size:,}</td><td>{_kept(cut(arms.text(arm.label), _LONGEST))} '
+                f'<td class="n">{rung.size:,}</td><td>{_kept(texts[arms.text(arm.label)])} '
                 f'<span class="soft">{said}</span></td></tr>'
             )
     head = '<th scope="col" class=n>ratings</th><th scope="col" class=n>arms</th><th scope="col">the best of them</th>'
@@ -262,15 +263,15 @@ def _ladder(study: Study, arms: _Arms, written: Callable[[float], str]) -> str:
     return f"<p>{_LADDER if ladder[0].keep_up is None else _CHASE}</p>{table}"
 
 
-def _curves(history: Sequence[Moment], collected: _Collected) -> str:
+def _curves(pulls: int, history: Sequence[Moment], collected: _Collected) -> str:
     now = history[-1]
-    across = "ratings" if now.results == view.pulls else "ratings, with those that do not count"
+    across = "ratings" if now.results == pulls else "ratings, with those that do not count"
     tried: list[tuple[float, float]] = [(0, 0), *((moment.results, moment.tried) for moment in history)]
     figures = [
         ("The mean of the answer", answer_curve(points(history), _UNIT)),
         (
             "Arms tried",
-            line(tried, f"{counted(now.tried, 'arm')} tried with {counted(view.pulls, 'rating')}", across),
+            line(tried, f"{counted(now.tried, 'arm')} tried with {counted(pulls, 'rating')}", across),
         ),
     ]
     start, minutes, counts = collected.pace.bars()

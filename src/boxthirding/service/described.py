@@ -92,7 +92,8 @@ _CARD: Final = {
     "mean": 0.75,
     "pulls": 12,
 }
-_ANSWER: Final = {**_CARD, "level": Maybe(3), "low": Maybe(0.5), "high": Maybe(1.0), "close": True}
+_NAMED_CARD: Final = {**_CARD, "name": "Wrong floor."}
+_ANSWER: Final = {**_NAMED_CARD, "level": Maybe(3), "low": Maybe(0.5), "high": Maybe(1.0), "close": True}
 _GLANCE: Final = {"pulls": 120, "spent": 118, "open": 3, "held": 2, "recommendation": Maybe(_BEST)}
 _VIEW: Final = {
     "version": 1,
@@ -367,14 +368,14 @@ REPLIES: Final[dict[tuple[str, str], tuple[str, Any]]] = {
                     "upper": True,
                     "open": True,
                     "pulls": Maybe([6, 9]),
-                    "boxes": [{"deferment": 0, "size": 1, "arms": [_CARD], "rest": ["'Going down?'"]}],
+                    "boxes": [{"deferment": 0, "size": 1, "arms": [_NAMED_CARD], "rest": ["'Going down?'"]}],
                     "pile": 12,
                 }
             ],
-            "ladder": [{**_RUNG, "arms": [{**_CARD, "standing": "leads"}]}],
+            "ladder": [{**_RUNG, "arms": [{**_NAMED_CARD, "standing": "leads"}]}],
         },
     ),
-    ("get", f"{_ONE}/box"): ("A page of its arms.", {"size": 12, "first": 0, "arms": [_CARD]}),
+    ("get", f"{_ONE}/box"): ("A page of its arms.", {"size": 12, "first": 0, "arms": [_NAMED_CARD]}),
     ("get", f"{_ONE}/answer"): (
         "The answer, and the next five.",
         {

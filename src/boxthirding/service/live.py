@@ -1,11 +1,11 @@
 """What the page of a study shows as it happens: boxes or ladder, answer, curves. Each is bounded in size."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any, Final, NamedTuple
 
-from boxthirding._text import cut
+from boxthirding._text import apart
 from boxthirding.find.belief import belief
 from boxthirding.find.intervals import Noise
 from boxthirding.find.summary import in_the_race
@@ -34,6 +34,7 @@ NEXT: Final = 5
 _LOOKED_AT: Final = 24  # arms of a box; of those that are not shown the page knows where they are
 _CARDS: Final = 240  # arms of the boxes, in all
 _KEY: Final = 80  # letters of an arm's key; a longer one is its digest
+_NAME: Final = 60  # letters of an arm where there is little room
 
 
 class Card(NamedTuple):
@@ -75,7 +76,7 @@ def grid(one: Served, opened: frozenset[int] = frozenset()) -> dict[str, Any]:
             "ladder": [_rung(rung, looks, short) for rung in reversed(ladder)],
         }
 
-    return fitted(made)
+    return fitted(lambda short: looks.told_apart(made(short)))
 
 
 def box(one: Served, level: int, deferment: int | None, first: int, count: int) -> dict[str, Any]:
@@ -97,7 +98,7 @@ def _page(one: Served, here: Box | Rung | None, first: int) -> dict[str, Any]:
         size = 0 if here is None else here.size
         return {"size": size, "first": first, "arms": [looks.card(Card.of(arm), short) for arm in arms]}
 
-    return fitted(made)
+    return fitted(lambda short: looks.told_apart(made(short)))
 
 
 def answer(one: Served, now: float) -> dict[str, Any]:
@@ -134,7 +135,7 @@ def answer(one: Served, now: float) -> dict[str, Any]:
             "screening": None if chance is None else {**asdict(chance), **_chance(chance)},
         }
 
-    return fitted(made)
+    return fitted(lambda short: looks.told_apart(made(short)))
 
 
 def curves(one: Served) -> dict[str, Any]:
@@ -148,10 +149,11 @@ def curves(one: Served) -> dict[str, Any]:
         moments = [*moments[:-1:step], moments[-1]]
     bars, times = pace.bars(), pace.times()
     names = {moment.label: looks.of(moment.label)["text"] for moment in moments}
+    shorter = apart(names.values(), _NAME)
 
     def made(short: Cut) -> dict[str, Any]:
         rows = [
-            {**moment._asdict(), "label": key_of(moment.label), "text": short(cut(names[moment.label], 80))}
+            {**moment._asdict(), "label": key_of(moment.label), "text": short(shorter[names[moment.label]])}
             for moment in moments
         ]
         return {
@@ -189,6 +191,25 @@ class Looks:
         look = self.of(card.label)
         text, picture = short(look["text"]), look["picture"]
         return {"key": key_of(card.label), "text": text, "picture": picture, "mean": card.mean, "pulls": card.pulls}
+
+    def told_apart(self, reply: dict[str, Any]) -> dict[str, Any]:
+        """Give each arm of a reply a name for where there is little room, which tells it from the other arms."""
+        whole = {key_of(label): look["text"] for label, look in self._known.items()}
+        cards = [*_cards(reply)]
+        names = apart((whole[card["key"]] for card in cards), _NAME)
+        for card in cards:
+            card["name"] = names[whole[card["key"]]]
+        return reply
+
+
+def _cards(part: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(part, list):
+        for one in part:
+            yield from _cards(one)
+    elif isinstance(part, dict) and "key" in part:
+        yield part
+    elif isinstance(part, dict):
+        yield from _cards([*part.values()])
 
 
 def _chance(screening: Screening) -> dict[str, str]:

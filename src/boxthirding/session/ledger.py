@@ -16,7 +16,6 @@ _ARM, _, _HOLDER, _, _, _REWARD = _COLUMNS = range(6)  # arm, pull, holder, tick
 _REWARD_ALONE: Final = Struct("=d")
 _ROOM: Final = 64 * _SIZE
 _TINY: Final = 1e4  # times smaller than a number whose digits hide it
-_ROUNDING: Final = 1e-24  # of a mean's square: what equal rewards seem to differ by
 
 
 class Sums(NamedTuple):
@@ -195,14 +194,20 @@ class Ledger:
         """
         rows = self.counting()
         of, values = self._column(_ARM)[rows], self._rewards[rows]
-        counts = np.bincount(of, minlength=len(self.counts))
-        means = np.bincount(of, values, minlength=len(self.counts)) / np.maximum(counts, 1)
-        apart = values - means[of]
-        squares = np.bincount(of, apart**2, minlength=len(self.counts))
-        squares[squares <= _ROUNDING * counts * means**2] = 0.0
-        cubes = np.bincount(of, apart * apart * apart, minlength=len(self.counts))
+        size = len(self.counts)
+        counts = np.bincount(of, minlength=size)
+        first = np.zeros(size)
+        first[of[::-1]] = values[::-1]
+        less = values - first[of]  # 0 for equal rewards, and large means take no digits from small differences
+        means = np.bincount(of, less, minlength=size) / np.maximum(counts, 1)
+        apart = less - means[of]
+        squares = np.bincount(of, apart**2, minlength=size)
+        deviations = np.sqrt(squares / np.maximum(counts, 1))
+        deviations[deviations == 0] = np.inf
+        skewness = np.bincount(of, (apart / deviations[of]) ** 3, minlength=size) / np.maximum(counts, 1)
+        means += first
         own = {
-            arm: Moments(int(counts[arm]), float(means[arm]), float(squares[arm]), float(cubes[arm])) for arm in arms
+            arm: Moments(int(counts[arm]), float(means[arm]), float(squares[arm]), float(skewness[arm])) for arm in arms
         }
         freedom = int(counts.sum() - np.count_nonzero(counts))
         return float(squares.sum()), freedom, _few(values), own

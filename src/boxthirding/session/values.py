@@ -196,14 +196,14 @@ class Screening:
 
 
 class Moments(NamedTuple):
-    """The results of one arm, as sums."""
+    """The results of one arm in four numbers."""
 
     pulls: int
     mean: float
     squares: float
     """The sum of the squared distances from the mean."""
-    cubes: float
-    """The sum of the cubed distances from the mean."""
+    skewness: float
+    """The mean cubed distance from the mean, in deviations; 0 if results do not differ."""
 
 
 FEW_ANSWERS: Final = 5

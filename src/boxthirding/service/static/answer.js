@@ -116,7 +116,7 @@ function row(arm, isAnswer, { range, written, hasIntervals, hasLevels }) {
 /** An arm as raters see it. */
 function face(arm, kind) {
   const picture = arm.picture === null ? null : element("img", { src: `${API}/pictures/${arm.picture}`, alt: "", loading: "lazy" });
-  return element("div", { class: `look ${kind}${arm.text.length > LONG ? " long" : ""}` }, picture, element("div", { class: "text" }, arm.text));
+  return element("div", { class: `look ${kind}${arm.text.length > LONG ? " long" : ""}` }, picture, element("div", { class: "text", title: kind === "small" ? arm.text : null }, kind === "small" ? arm.name : arm.text));
 }
 
 function fact(name, value) {

@@ -241,7 +241,7 @@ export function start(section, study) {
     one.told = `mean ${written(arm.mean)}, ${counted(arm.pulls, "rating")}${one.isAnswer ? ", the answer now" : keepsUp ? ", keeps up with the leader" : ""}`;
     one.setAttribute("aria-label", `${arm.text}: ${one.told}`);
     one.querySelector(".value").textContent = (one.isAnswer ? "★ " : keepsUp ? "▲ " : "") + written(arm.mean);
-    one.lastChild.textContent = arm.text;
+    one.lastChild.textContent = arm.name;
     const { paint: background, ink } = paint(arm.mean);
     one.style.background = background;
     one.style.color = ink;
@@ -332,12 +332,12 @@ function face(arm) {
   return element("span", { class: "face" }, thumb(arm), arm.text);
 }
 
-/** Where each arm of the open levels stands, by its key; `text` is that of an arm with a card. */
+/** Where each arm of the open levels stands, by its key; `name` is that of an arm with a card. */
 function places(grid) {
   const found = new Map();
   for (const { level, boxes } of grid.levels) {
     for (const { deferment, arms, rest } of boxes) {
-      for (const { key, text } of arms) found.set(key, { level, deferment, text });
+      for (const { key, name } of arms) found.set(key, { level, deferment, name });
       for (const key of rest) found.set(key, { level, deferment });
     }
   }
@@ -353,17 +353,17 @@ function changes(before, after) {
   const found = [];
   for (const [key, now] of is) {
     const then = was.get(key);
-    const text = now.text ?? then?.text;
-    if (text === undefined) continue;
+    const name = now.name ?? then?.name;
+    if (name === undefined) continue;
     if (then === undefined) {
-      if (wasOpen.has(now.level) || !wasThere.has(now.level)) found.push({ key, kind: "lifted", ...now, text });
-    } else if (now.level > then.level) found.push({ key, kind: "lifted", ...now, text });
-    else if (now.level === then.level && now.deferment > then.deferment) found.push({ key, kind: "shifted", ...now, text });
+      if (wasOpen.has(now.level) || !wasThere.has(now.level)) found.push({ key, kind: "lifted", ...now, name });
+    } else if (now.level > then.level) found.push({ key, kind: "lifted", ...now, name });
+    else if (now.level === then.level && now.deferment > then.deferment) found.push({ key, kind: "shifted", ...now, name });
   }
   const isAllKnown = after.levels.every(({ open, boxes }) => !open || boxes.every(({ size, arms, rest }) => size === arms.length + rest.length));
   if (isAllKnown) {
     for (const [key, then] of was) {
-      if (!is.has(key) && then.text !== undefined && isOpen.has(then.level)) found.push({ key, kind: "dropped", ...then });
+      if (!is.has(key) && then.name !== undefined && isOpen.has(then.level)) found.push({ key, kind: "dropped", ...then });
     }
   }
   return found;
@@ -374,19 +374,18 @@ function climbs(before, after) {
   const was = new Map(before.ladder.flatMap((rung) => rung.arms.map(({ key }) => [key, rung.fewest])));
   const found = [];
   for (const rung of after.ladder) {
-    for (const { key, text } of rung.arms) {
-      if (key === after.answer && before.answer !== null && key !== before.answer) found.push({ key, kind: "leads", text });
-      else if (was.get(key) < rung.fewest) found.push({ key, kind: "climbed", text, rated: ratings([rung.fewest, rung.most]) });
+    for (const { key, name } of rung.arms) {
+      if (key === after.answer && before.answer !== null && key !== before.answer) found.push({ key, kind: "leads", name });
+      else if (was.get(key) < rung.fewest) found.push({ key, kind: "climbed", name, rated: ratings([rung.fewest, rung.most]) });
     }
   }
   return found;
 }
 
-function inWords({ kind, text, level, rated }) {
-  const name = `“${text.length > 50 ? `${text.slice(0, 49)}…` : text}”`;
-  if (kind === "leads") return `${name} leads now`;
-  if (kind === "climbed") return `${name} has climbed to ${rated}`;
-  if (kind === "lifted") return `${name} was lifted to level ${count(level)}`;
-  if (kind === "shifted") return `${name} waits at level ${count(level)}`;
-  return `${name} was dropped at level ${count(level)}`;
+function inWords({ kind, name, level, rated }) {
+  if (kind === "leads") return `“${name}” leads now`;
+  if (kind === "climbed") return `“${name}” has climbed to ${rated}`;
+  if (kind === "lifted") return `“${name}” was lifted to level ${count(level)}`;
+  if (kind === "shifted") return `“${name}” waits at level ${count(level)}`;
+  return `“${name}” was dropped at level ${count(level)}`;
 }
