@@ -33,7 +33,7 @@ def contest(tmp_path_factory):
     with Process(tmp_path_factory.mktemp("locale") / "server.db") as server:
         about = {"question": "How funny is it?", "scale": SCALE + OTHERS, "sitting": 1_500}
         arms = ["".join(random.Random(number).sample(LETTERS, 14)) for number in range(ARMS)]
-        server.call("POST", "/studies", {"name": "captions", "arms": arms, "about": about})
+        server.call("POST", "/studies", {"name": "captions", "arms": arms, "about": about, "policy": "b3"})
         link = server.call("POST", "/studies/captions/links", {"name": "the office"})["url"]
         draw, winner = random.Random(5), None
         for _ in range(11):

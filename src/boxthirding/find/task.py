@@ -16,7 +16,6 @@ from boxthirding.errors import BoxThirdingError, InvalidInput
 from boxthirding.find.retry import Retry, call
 from boxthirding.session import AskTell, Ticket
 from boxthirding.session.labels import rows_of
-from boxthirding.study.payloads import kept
 from boxthirding.types import Ints, Label
 
 _SHOWN = 80  # characters of a value that an error repeats
@@ -82,6 +81,8 @@ class Examples:
         if not hasattr(study, "pair") or (is_new and type(self._examples) not in (list, tuple)):
             return self
         if self._kept is None:
+            from boxthirding.study.payloads import kept  # noqa: PLC0415  # loaded when it is needed
+
             self._kept = [kept(example) for example in self._given()]
         places = study.pair(self._kept, self._order.tolist() if self._kept else (), force=force)
         other = copy(self)
