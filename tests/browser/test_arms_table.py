@@ -15,7 +15,9 @@ def contest(tmp_path_factory):
     """Return a server with a study of 60 arms that is under way."""
     with Process(tmp_path_factory.mktemp("table") / "server.db") as server:
         arms = [f"Caption {number:02}" for number in range(60)]
-        server.call("POST", "/studies", {"name": "captions", "arms": arms, "about": {"scale": QUARTERS}})
+        server.call(
+            "POST", "/studies", {"name": "captions", "arms": arms, "about": {"scale": QUARTERS}, "policy": "b3"}
+        )
         for number in range(6):
             asked = server.call("POST", "/studies/captions/tickets", {"holder": "program", "n": 40})["tickets"]
             results = [{"ticket": one["id"], "reward": (int(one["label"][-2:]) + number) % 5 / 4} for one in asked]

@@ -60,7 +60,7 @@ def server(tmp_path_factory):
 @pytest.fixture(scope="module")
 def rated(server):
     """Return a study that has come some way, and is left as it is."""
-    contest = Contest(server, "rated", arms=300)
+    contest = Contest(server, "rated", arms=300, policy="b3")
     contest.tell(1000)
     return contest
 
@@ -117,7 +117,7 @@ def sizes(page):
 
 class TestBoxes:
     def test_the_grid_moves_when_a_rating_arrives(self, server, visit):
-        contest = Contest(server, "moving", arms=300)
+        contest = Contest(server, "moving", arms=300, policy="b3")
         contest.tell(80)
         page = visit(contest)
         page.locator(".arm").first.wait_for()
@@ -135,7 +135,7 @@ class TestBoxes:
         assert page.wrong == []
 
     def test_nothing_travels_where_less_motion_is_wanted(self, server, visit):
-        contest = Contest(server, "calm", arms=300)
+        contest = Contest(server, "calm", arms=300, policy="b3")
         contest.tell(80)
         page = visit(contest, reduced_motion="reduce")
         page.locator(".arm").first.wait_for()
@@ -199,10 +199,10 @@ class TestBoxes:
         assert page.locator(".arm[tabindex='0']").count() == 1
 
     def test_the_focus_and_what_an_arm_says_stay_as_ratings_come_in(self, server, visit):
-        contest = Contest(server, "focused", arms=300)
+        contest = Contest(server, "focused", arms=300, policy="b3")
         contest.tell(200)
         page = visit(contest)
-        page.locator(".final .arm").first.focus()
+        page.locator(".arm").first.focus()
         place = page.evaluate("document.activeElement.dataset.place")
         tip = page.get_by_role("tooltip")
         for _ in range(3):
@@ -212,10 +212,10 @@ class TestBoxes:
             said = arm.get_attribute("aria-label").removesuffix(", the answer now").rsplit(", ", 1)[1]
             expect(tip).to_contain_text(said)
 
-    @pytest.mark.parametrize("which", [".more", ".pile:enabled", "[data-level]"])
+    @pytest.mark.parametrize("which", [".pile:enabled", "[data-level]"])
     def test_a_button_that_is_held_down_while_a_rating_arrives_acts(self, server, visit, which):
-        contest = Contest(server, f"held-{which[1:5]}", arms=300)
-        contest.tell(600)
+        contest = Contest(server, f"held-{which[1:5]}", arms=300, policy="b3:reuse=topup")
+        contest.tell(1000)
         page = visit(contest)
         button = page.locator(f"#boxes {which}").last
         press(page, button)
@@ -228,7 +228,7 @@ class TestBoxes:
             page.locator("dialog .members li").first.wait_for()
 
     def test_a_level_that_was_opened_stays_where_it_is_on_the_screen(self, server, visit):
-        contest = Contest(server, "opened", arms=300)
+        contest = Contest(server, "opened", arms=300, policy="b3")
         contest.tell(600)
         page = visit(contest, viewport={"width": 360, "height": 740}, reduced_motion="reduce")
         button = page.locator("[data-level='0']")
@@ -241,7 +241,7 @@ class TestBoxes:
             assert button.bounding_box()["y"] == pytest.approx(top, abs=40)
 
     def test_withdrawn_arms_neither_wait_nor_count_as_tried(self, server, visit):
-        contest = Contest(server, "withdrawn", arms=6)
+        contest = Contest(server, "withdrawn", arms=6, policy="b3")
         contest.tell(3)
         for arm in contest.get("/arms?brief=true")["arms"][:2]:
             server.call("DELETE", f"{contest.path}/arm?key={urllib.parse.quote(arm['key'])}")

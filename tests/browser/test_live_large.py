@@ -24,12 +24,9 @@ def test_a_large_study_opens_and_no_reply_is_large(browser, tmp_path, monkeypatc
         page.on("requestfinished", lambda one: sizes.append(one.sizes()["responseBodySize"]))
         page.goto(f"{server.address}/studies/{large.NAME}")
         page.locator(".board .arm").first.wait_for()
-        for level in page.locator("button.level-name").all():
-            level.click()
-            expect(level).to_have_attribute("aria-expanded", "true")
-        pile = page.locator(".pile").last
-        pile.scroll_into_view_if_needed()
-        pile.click()
+        rung = page.locator(".rung-size:enabled").last
+        rung.scroll_into_view_if_needed()
+        rung.click()
         expect(page.locator("dialog .members li")).to_have_count(50)
         page.locator("#curves svg").first.wait_for()
         assert page.locator(".arm").count() < 300

@@ -26,7 +26,11 @@ def place(tmp_path):
 def server(place):
     with Process(place) as one:
         about = {"question": "How funny?", "scale": SCALE}
-        one.call("POST", "/studies", {"name": "captions", "arms": [f"caption {n}" for n in range(9)], "about": about})
+        one.call(
+            "POST",
+            "/studies",
+            {"name": "captions", "arms": [f"caption {n}" for n in range(9)], "about": about, "policy": "b3"},
+        )
         yield one
 
 
