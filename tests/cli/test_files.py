@@ -194,14 +194,11 @@ def test_means_are_read_however_they_were_saved(text, encoding):
     assert 0 < json.loads(ended.stdout)["regret_mean"] < 0.25  # one pull: now and then of the worse arm
 
 
-def test_scores_to_replay_are_read_in_the_same_way():
+def test_scores_to_simulate_are_read_in_the_same_way():
     write("scores.csv", "arm;1;2\na;0,5;0,25\nb;1,5;\n")
-    options = ["--policy", "us", "--share", "0.5", "--replicates", "2", "--json"]
-    assert json.loads(done("replay", "scores.csv", *options))["policy"] == "us"
-    write("scores.csv", "a;0,5;0,25\nb;1,5;0,75\n")
-    assert json.loads(done("replay", "scores.csv", "--no-header", *options))["policy"] == "us"
-    write("scores.csv", "a,0.5,0.25\nb,1.5,0.75\n")
-    assert "give --no-header" in refused("replay", "scores.csv", *options)
+    options = ["--policy", "us", "--budget", 6, "--replicates", 3, "--json"]
+    row = json.loads(invoke("simulate", "--rewards", "scores:scores.csv", *options).stdout)
+    assert (row["policy"], row["regret_mean"]) == ("us", 0.0)
 
 
 # Plates that come back

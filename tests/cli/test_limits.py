@@ -75,8 +75,7 @@ RUN = ("run", "--command", "echo {arm}", "--budget", "2")
         ("study", "tell", "study.db", LONG),
         ("study", "add", "study.db", LONG),
         ("study", "observe", "study.db", LONG),
-        ("study", "replay", LONG),
-        ("study", "replay", f"{LONG}.parquet"),
+        (*SIMULATE, "--rewards", f"scores:{LONG}"),
     ],
     ids=lambda command: " ".join(command[:2]),
 )

@@ -1,4 +1,4 @@
-"""`boxthirding study show --top|why|results|fail`, columns that arms bring along, and wells, on narrow screens too."""
+"""`boxthirding study show --top|why|results|fail`, and columns that arms bring along, on narrow screens too."""
 
 import csv
 import json
@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from invoking import done, refused, study
+from invoking import done, refused
 
 from boxthirding import open_study
 
@@ -225,45 +225,9 @@ def test_a_column_of_a_name_that_a_plate_has_is_told_apart():
     Path("odd.csv").write_text("arm,reward,well\na,1,x\nb,2,y\n", encoding="utf-8")
     done("ask", "o.db", "--arms", "odd.csv", "-n", 2, "--out", "plate.csv")
     rows = read("plate.csv")
-    assert list(rows[0])[5:] == ["reward (arm)", "well (arm)"]
+    assert list(rows[0])[5:] == ["reward (arm)", "well"]
     assert [row["reward"] for row in rows] == ["", ""]
     assert "0 results told; 2 rows without a reward left open." in done("tell", "o.db", "plate.csv")
-
-
-# Wells
-
-
-@pytest.mark.parametrize(("wells", "last"), [(96, "H12"), (384, "P24")])
-def test_a_plate_has_its_wells(wells, last):
-    Path("many.txt").write_text("\n".join(f"C{number}" for number in range(1000)), encoding="utf-8")
-    done("ask", "s.db", "--arms", "many.txt", "--wells", wells, "--out", "plate.csv")
-    rows = read("plate.csv")
-    assert list(rows[0])[:2] == ["well", "ticket"]
-    names = [row["well"] for row in rows]
-    assert (len(set(names)), names[0], names[1], names[-1]) == (wells, "A1", "A2", last)
-    assert names[12 if wells == 96 else 24] == "B1"
-    assert f"-n is {wells + 1}, but a plate of {wells} has {wells} wells" in refused(
-        "ask", "s.db", "--wells", wells, "-n", wells + 1
-    )
-
-
-def test_a_lost_plate_has_the_same_wells_again():
-    done("ask", "s.db", "--arms", "arms.csv", "-n", 6, "--wells", 96, "--out", "plate.csv")
-    wells = {row["ticket"]: row["well"] for row in read("plate.csv")}
-    with open_study("s.db") as opened:
-        opened.tell(0, 0.5)
-        opened.tell(3, 0.5)
-    done("held", "s.db", "plate.csv", "--wells", 96, "--out", "again.csv")
-    again = {row["ticket"]: row["well"] for row in read("again.csv")}
-    assert again == {ticket: wells[ticket] for ticket in ("1", "2", "4", "5")}
-    Path("plate.csv").unlink()
-    tickets = [
-        json.loads(line)
-        for line in study(
-            "ask", "s.db", "--holder", Path("plate.csv").resolve(), "-n", 4, "--wells", 96, "--json"
-        ).stdout.splitlines()
-    ]
-    assert {str(ticket["ticket"]): ticket["well"] for ticket in tickets} == again
 
 
 # fail

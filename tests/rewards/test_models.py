@@ -57,7 +57,7 @@ def test_other_ways_to_write_a_sigma_lead_to_one_spec():
     [
         (
             "cauchy",
-            "'cauchy', but must be one of gaussian:SIGMA, none, bernoulli, kumaraswamy, votes, table:FILE.csv",
+            "'cauchy', but must be one of gaussian:SIGMA, none, bernoulli, kumaraswamy, votes, table:FILE.csv, scores",
         ),
         ("", "rewards is '', but must be one of gaussian:SIGMA"),
         ("Bernoulli", "rewards is 'Bernoulli', but must be one of"),
@@ -69,8 +69,9 @@ def test_other_ways_to_write_a_sigma_lead_to_one_spec():
         ("gaussian:inf", "gaussian needs its sigma"),
         ("bernoulli:0.5", "bernoulli takes nothing after a colon: write bernoulli"),
         ("none:", "none takes nothing after a colon: write none"),
-        ("table", "a table needs a file: write table:FILE.csv"),
-        ("table:", "a table needs a file"),
+        ("table", "table needs a file: write table:FILE.csv"),
+        ("scores", "scores needs a file: write scores:FILE.csv"),
+        ("table:", "table needs a file"),
     ],
 )
 def test_a_spec_that_names_no_model_is_refused(spec, message):
@@ -225,6 +226,27 @@ def test_a_table_file_that_is_none_is_refused(tmp_path, text, message):
 def test_a_table_file_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(UnreadableData, match=r"missing.csv cannot be read \(No such file or directory\)"):
         parse_rewards(f"table:{tmp_path / 'missing.csv'}")
+
+
+def test_scores_that_are_known_are_drawn_with_equal_chances(tmp_path):
+    path = table_file(tmp_path, "prompt,e1,e2,e3\nbe brief,1,0,0.5\nbe kind,1,,0\n")
+    table = parse_rewards(f"scores:{path}")
+    assert table.instance().means.tolist() == [0.5, 0.5]
+    assert table.values[1].tolist() == [1.0, 0.0, 0.0]
+    assert table.probabilities[1].tolist() == [0.5, 0.5, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("prompt,e1\nbe brief,1\nbe kind,\n", r"row 2 \(line 3\) has no scores, but every arm must have one"),
+        ("prompt,e1\nbe brief,good\n", "e1 is 'good', but must be a finite number"),
+        ("prompt\nbe brief\n", "has no scores, but every arm must have one"),
+    ],
+)
+def test_scores_that_cannot_be_drawn_are_refused(tmp_path, text, message):
+    with pytest.raises(UnreadableData, match=message):
+        parse_rewards(f"scores:{table_file(tmp_path, text)}")
 
 
 def test_models_and_tables_are_frozen():

@@ -258,7 +258,8 @@ def test_the_models_and_policies_here_are_all_there_are():
     from boxthirding.rewards import FORMS
 
     assert {policy.name for policy in POLICIES} == set(KNOWN)
-    assert {model.spec.partition(":")[0] for model in MODELS} == {form.partition(":")[0] for form in FORMS}
+    read = {form.partition(":")[0] for form in FORMS} - {"scores"}  # which are read as a table
+    assert {model.spec.partition(":")[0] for model in MODELS} == read
     assert len(set(itertools.chain(map(name_of, POLICIES)))) == len(POLICIES)
 
 

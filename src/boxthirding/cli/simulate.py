@@ -51,7 +51,7 @@ class _Ended:
     "--rewards",
     required=True,
     metavar="MODEL",
-    help="gaussian:SIGMA, bernoulli, kumaraswamy, none, votes (a contest's answers) or table:FILE.csv.",
+    help="gaussian:SIGMA, bernoulli, kumaraswamy, none, votes (of a contest), table:FILE.csv or scores:FILE.csv.",
 )
 @click.option(
     "--policy",

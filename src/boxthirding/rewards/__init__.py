@@ -20,6 +20,7 @@ from boxthirding.rewards.models import (
     RewardModel,
     Table,
     Votes,
+    from_scores,
     from_table,
     parse_rewards,
 )
@@ -40,6 +41,7 @@ __all__ = [
     "draw",
     "equal",
     "from_csv",
+    "from_scores",
     "from_table",
     "named",
     "parse_rewards",

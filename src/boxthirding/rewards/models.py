@@ -209,13 +209,34 @@ def from_table(path: str | PathLike[str]) -> Table:
         raise UnreadableData(f"{path}: {problem}") from None
 
 
+def from_scores(path: str | PathLike[str]) -> Table:
+    """Read scores from a CSV file: a row for each arm, its label in the first column, a score in each other.
+
+    A pull of an arm is one of the scores in its row, each equally likely. Empty cells are left out.
+    """
+    sheet = read_sheet(path)
+    examples = sheet.columns[1:]
+    laws = [
+        [sheet.number(row, example) for example in examples if sheet.cell(row, example).strip()]
+        for row in range(len(sheet.rows))
+    ]
+    for row, law in enumerate(laws):
+        if not law:
+            raise UnreadableData(f"{sheet.place(row)} has no scores, but every arm must have one: leave the row out")
+    values, probabilities = np.zeros((len(laws), len(examples))), np.zeros((len(laws), len(examples)))
+    for arm, law in enumerate(laws):
+        values[arm, : len(law)], probabilities[arm, : len(law)] = law, 1 / len(law)
+    return Table(values, probabilities, f"scores:{path}")
+
+
 _PLAIN: Final[dict[str, Callable[[], RewardModel]]] = {
     "none": Deterministic,
     "bernoulli": Bernoulli,
     "kumaraswamy": Kumaraswamy,
     "votes": Votes,
 }
-FORMS: Final = ("gaussian:SIGMA", *_PLAIN, "table:FILE.csv")
+_FILES: Final = {"table": from_table, "scores": from_scores}
+FORMS: Final = ("gaussian:SIGMA", *_PLAIN, "table:FILE.csv", "scores:FILE.csv")
 """How a reward model is written."""
 
 
@@ -228,10 +249,10 @@ def parse_rewards(spec: str) -> RewardModel:
     name, colon, argument = spec.partition(":")
     if name == "gaussian":
         return Gaussian(_sigma(argument, spec))
-    if name == "table":
+    if name in _FILES:
         if not argument:
-            raise InvalidInput(f"rewards is {spec!r}, but a table needs a file: write table:FILE.csv")
-        return from_table(argument)
+            raise InvalidInput(f"rewards is {spec!r}, but {name} needs a file: write {name}:FILE.csv")
+        return _FILES[name](argument)
     if name not in _PLAIN:
         raise InvalidInput(f"rewards is {spec!r}, but must be one of {', '.join(FORMS)}")
     if colon:

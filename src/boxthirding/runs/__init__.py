@@ -1,1 +1,1 @@
-"""Programs that score an arm (`runs.programs`), and policies replayed over scores that are known (`runs.replay`)."""
+"""Arms from files, and programs that score an arm."""

@@ -11,7 +11,6 @@ from boxthirding.cli.study.explaining import why
 from boxthirding.cli.study.exporting import export
 from boxthirding.cli.study.listing import list_
 from boxthirding.cli.study.releasing import fail, release
-from boxthirding.cli.study.replaying import replay
 from boxthirding.cli.study.reporting import report
 from boxthirding.cli.study.results import results
 from boxthirding.cli.study.showing import show
@@ -30,6 +29,6 @@ def study() -> None:
 
 for command in (
     *(list_, show, why, results, ask, held, tell, fail, export, release, observe, correct, exclude, include, use),
-    *(add, withdraw, pause, resume, finish, replay, report, copy, delete),
+    *(add, withdraw, pause, resume, finish, report, copy, delete),
 ):
     study.add_command(command)

@@ -19,7 +19,6 @@ from boxthirding.cli.study.opening import (
     of_a_journal,
     opened,
 )
-from boxthirding.cli.study.wells import check_wells, wells_of, wells_option
 from boxthirding.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -29,8 +28,7 @@ if TYPE_CHECKING:
 
 @click.command(epilog="For example: boxthirding study ask screen.db --arms compounds.csv -n 96 --out plate-1.csv")
 @of_a_journal
-@click.option("-n", "--tickets", "number", type=int, metavar="N", help="How many.  [default: 1, or a full plate]")
-@wells_option
+@click.option("-n", "--tickets", "number", type=int, default=1, show_default=True, metavar="N", help="How many.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -68,8 +66,7 @@ def ask(  # noqa: PLR0913  # an argument for each option
     *,
     url: str,
     name: str | None,
-    number: int | None,
-    wells: int | None,
+    number: int,
     out: Path | None,
     arms: Path | None,
     no_header: bool,
@@ -93,8 +90,7 @@ def ask(  # noqa: PLR0913  # an argument for each option
     from boxthirding.runs.inputs import labelled, read_arms
     from boxthirding.storage import open_study
 
-    number = wells or 1 if number is None else whole("-n", number, least=1)
-    check_wells(number, wells)
+    whole("-n", number, least=1)
     _check_out(out, url, as_json=as_json)
     if unseen and holder is None:
         raise InvalidInput("--unseen is given, but not who must not see an arm twice: give --holder NAME")
@@ -121,8 +117,7 @@ def ask(  # noqa: PLR0913  # an argument for each option
             before = study.view().open
             tickets = study.ask(number, unseen=unseen)
             again = max(0, len(tickets) - (study.view().open - before))
-        places = None if wells is None else wells_of(study, study.holder, wells)
-        _hand_out(study, tickets, out, as_json=as_json, url=url, wells=places)
+        _hand_out(study, tickets, out, as_json=as_json, url=url)
         if again:
             say(_handed_out_before(again, len(tickets)), err=True)
         if len(tickets) < number:
@@ -139,9 +134,8 @@ def ask(  # noqa: PLR0913  # an argument for each option
     metavar="FILE.csv",
     help="Where the tickets go, with an empty column reward.  [default: standard output]",
 )
-@wells_option
 @json_option
-def held(*, url: str, name: str | None, holder: str, out: Path | None, wells: int | None, as_json: bool) -> None:
+def held(*, url: str, name: str | None, holder: str, out: Path | None, as_json: bool) -> None:
     """Print the open tickets of HOLDER: those it was given, and has not told.
 
     HOLDER is a worker, a rater, or a plate by its path; `study show` names those who have open tickets.
@@ -155,8 +149,7 @@ def held(*, url: str, name: str | None, holder: str, out: Path | None, wells: in
         if not tickets and not as_json:
             others = ", ".join(study.view().holders) or "none"
             say(f"{who} has no open tickets; holders who have some: {others}", err=True)
-        places = None if wells is None else wells_of(study, who, wells)
-        _hand_out(study, tickets, out, as_json=as_json, url=url, wells=places)
+        _hand_out(study, tickets, out, as_json=as_json, url=url)
 
 
 def _check_out(out: Path | None, url: str, *, as_json: bool) -> None:
@@ -197,7 +190,6 @@ def _hand_out(  # what, where to and how
     *,
     as_json: bool,
     url: str,
-    wells: dict[int, str] | None,
 ) -> None:
     """Print tickets, or write them and say what comes next."""
     from boxthirding.cli.study.plates import plate_of
@@ -205,14 +197,14 @@ def _hand_out(  # what, where to and how
 
     if as_json:
         for ticket in tickets:
-            click.echo(json.dumps(_as_json(ticket, wells)))
+            click.echo(json.dumps(_as_json(ticket)))
     elif tickets and out is None:
-        Output().write(plate_of(study, tickets, wells))
+        Output().write(plate_of(study, tickets))
         sys.stdout.flush()
     elif tickets and out is not None:
         try:
             with whole_file(out) as file:
-                file.write(plate_of(study, tickets, wells))
+                file.write(plate_of(study, tickets))
         except OSError as problem:
             raise Failure(
                 f"{out} could not be written ({problem.strerror or problem}); its tickets are open: "
@@ -232,11 +224,9 @@ def _next_command(study: "Study", out: Path, url: str) -> str:
     return shlex.join(["boxthirding", "study", "tell", without_password(url), file, *named])
 
 
-def _as_json(ticket: "Ticket", wells: dict[int, str] | None) -> dict[str, Any]:
-    """Return a ticket as JSON, with its well, and with the row of its arm where the study has one."""
+def _as_json(ticket: "Ticket") -> dict[str, Any]:
+    """Return a ticket as JSON, with the row of its arm where the study has one."""
     row: dict[str, Any] = {"ticket": ticket.id, "arm": ticket.label, "pull": ticket.pull}
-    if wells is not None:
-        row["well"] = wells[ticket.id]
     return {**row, "row": ticket.payload} if isinstance(ticket.payload, dict) else row
 
 

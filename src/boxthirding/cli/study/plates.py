@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -19,22 +19,21 @@ if TYPE_CHECKING:
     from boxthirding.study import Study
 
 COLUMNS: Final = ("ticket", "arm", "pull", "reward", "study")
-"""Of every plate; those of its arms follow, and wells come first."""
+"""Of every plate; those of its arms follow."""
 
 _MARK = 6  # digits by which studies of one name are told apart
 _HOLDER = 200  # characters that the name of a holder may have
 _DIGITS = 18  # of a ticket at most: no study has handed out more
 
 
-def plate_of(study: "Study", tickets: "Sequence[Ticket]", wells: Mapping[int, str] | None = None) -> str:
-    """Return tickets of a study as CSV, with a column of rewards to be filled in, and their wells if they have any."""
+def plate_of(study: "Study", tickets: "Sequence[Ticket]") -> str:
+    """Return tickets of a study as CSV, with a column of rewards to be filled in."""
     text, mark = io.StringIO(), mark_of(study)
-    columns = Columns([(ticket.label, ticket.payload) for ticket in tickets], (*COLUMNS, "well"))
+    columns = Columns([(ticket.label, ticket.payload) for ticket in tickets], COLUMNS)
     sheet = csv.writer(text, lineterminator="\n")
-    sheet.writerow([*(["well"] if wells else []), *COLUMNS, *columns.headings])
+    sheet.writerow([*COLUMNS, *columns.headings])
     for ticket in tickets:
-        row = [ticket.id, ticket.label, ticket.pull, "", mark, *columns.cells(ticket.label)]
-        sheet.writerow([wells[ticket.id], *row] if wells else row)
+        sheet.writerow([ticket.id, ticket.label, ticket.pull, "", mark, *columns.cells(ticket.label)])
     return text.getvalue()
 
 
