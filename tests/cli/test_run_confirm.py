@@ -52,7 +52,7 @@ def test_arms_are_compared_on_the_same_examples():
     lines = run(*command, "--budget", "8", "--top", "2", "--confirm", "6").stdout.splitlines()
     less = lines.index("On the same examples, less the first arm:")
     assert lines[less + 1] == "  ann: -0.17 (-0.17 to -0.17)"
-    assert lines[less + 2].endswith("of each arm may have been seen in the search: there were no others.")
+    assert lines[less + 2].endswith("of each arm may be on examples of the search: there were no others.")
 
 
 def test_a_failure_while_measuring_again_keeps_the_answer(folder):

@@ -74,7 +74,7 @@ def test_examples_that_were_seen_in_the_search_are_counted():
     assert found.confirm(1, 20).seen == 0
     confirmation = found.confirm(1, 25)
     assert confirmation.seen == 5
-    assert "5 examples of each arm may have been seen in the search" in repr(confirmation)
+    assert "5 pulls of each arm may be on examples of the search" in repr(confirmation)
 
 
 def test_a_failure_is_left_out_or_ends_it():

@@ -130,8 +130,8 @@ class Answer:
             are = "is" if confirmed.failures == 1 else "are"
             lines.append(f"{counted(confirmed.failures, 'run')} failed and {are} left out.")
         if self.paired and confirmed.seen:
-            examples = counted(confirmed.seen, "example")
-            lines.append(f"{examples} of each arm may have been seen in the search: there were no others.")
+            pulls = counted(confirmed.seen, "run")
+            lines.append(f"{pulls} of each arm may be on examples of the search: there were no others.")
         return lines
 
     def _again_as_dict(self, arm: "Confirmed") -> dict[str, Any]:

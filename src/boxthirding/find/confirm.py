@@ -38,7 +38,7 @@ class Confirmation:
     failures: int
     """Evaluations that failed and are left out."""
     seen: int
-    """How many of the examples each arm was measured on may have been seen in the search: there were no others."""
+    """How many pulls of each arm may be on examples that the search has seen: there were no others."""
 
     def to_dataframe(self) -> "pd.DataFrame":
         """Return a pandas DataFrame with a row for each arm.
@@ -76,7 +76,7 @@ class Confirmation:
             )
         if self.seen:
             lines.append(
-                f"  {counted(self.seen, 'example')} of each arm may have been seen in the search: there were no others"
+                f"  {counted(self.seen, 'pull')} of each arm may be on examples of the search: there were no others"
             )
         return "\n".join(lines)
 
