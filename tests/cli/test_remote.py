@@ -77,7 +77,7 @@ def test_it_is_looked_at_as_one_in_a_database_is(server, run, url):
         (["use", "us"], "Policy chase"),
         (["pause"], "Paused"),
         (["resume"], "Resumed."),
-        (["finish"], "Finished for good"),
+        (["finish", "--yes"], "Finished for good"),
     ],
 )
 def test_it_is_changed_as_one_in_a_database_is(run, url, arguments, words):

@@ -246,7 +246,7 @@ def test_a_finished_study_is_left_as_it_is():
     rows = Path("plate.csv").read_text(encoding="utf-8")
     write(rows.replace(",1,,", ",1,0.5,").replace(",0,,", ",0,0.5,"), "plate.csv")
     done("exclude", "run.db", "bob")
-    done("finish", "run.db")
+    done("finish", "run.db", "--yes")
     before = done("export", "run.db")
     write("arm,reward\nC1,1\n")
     for command, *rest in (

@@ -10,9 +10,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from invoking import done, refused, study
 
 from boxthirding import open_study
+from boxthirding.cli.commands import cli
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -351,7 +353,13 @@ def test_a_study_is_paused_resumed_and_finished():
     assert done("pause", "run.db").startswith("Paused: no tickets until it is resumed.\nStudy main: 200 pulls")
     assert done("show", "run.db").startswith("Study main: paused")
     assert done("resume", "run.db").startswith("Resumed.\n")
+    for answer in ("n\n", "\n", ""):
+        asked = CliRunner().invoke(cli, ["study", "finish", "run.db"], input=answer)
+        assert asked.exit_code == 2
+        assert "No more tickets; results of 0 open tickets, corrections and exclusions are refused." in asked.stderr
+        assert "study 'main' was not finished: answer y, or give --yes" in asked.stderr
+    assert done("show", "run.db").startswith("Study main: open")
     said = "Finished for good: no more tickets, and nothing changes the answer.\n"
-    assert done("finish", "run.db").startswith(said)
+    assert done("finish", "run.db", "--yes").startswith(said)
     for arguments in (["resume", "run.db"], ["pause", "run.db"], ["withdraw", "run.db", "C0001"]):
         assert "study 'main' is finished" in refused(*arguments)

@@ -409,7 +409,7 @@ def test_many_bad_rows_are_counted():
 
 def test_no_results_are_taken_when_the_study_is_finished():
     plate()
-    done("finish", "screen.db")
+    done("finish", "screen.db", "--yes")
     for arguments in (["tell", "screen.db", "plate.csv"], ["ask", "screen.db"]):
         assert "is finished for good, so nothing changes its answer" in refused(*arguments)[1]
     assert json.loads(done("show", "screen.db", "--json"))["pulls"] == 0

@@ -258,8 +258,12 @@ def test_long_values_of_arms_are_shown_by_what_tells_them_apart():
 
 
 @pytest.mark.parametrize("direction", ["maximize", "minimize"])
-def test_it_says_why_means_are_not_in_order(direction):
-    sentence = "Best first, and not simply by mean: a mean of few pulls is trusted less."
+@pytest.mark.parametrize(
+    ("policy", "why"),
+    [("chase", "a mean of few pulls is trusted less"), ("b3", "arms of a higher level come first")],
+)
+def test_it_says_why_means_are_not_in_order(direction, policy, why):
+    sentence = f"Best first, and not simply by mean: {why}."
     said = []
     for seed in range(8):
         found = find_best(
@@ -267,7 +271,7 @@ def test_it_says_why_means_are_not_in_order(direction):
             noisy([k / 200 for k in range(200)], 1.0, seed),
             budget=400,
             direction=direction,
-            policy="chase",
+            policy=policy,
             **QUIET,
         )
         means = [arm.mean for arm in found.top(4)]

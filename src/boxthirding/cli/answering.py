@@ -92,7 +92,7 @@ class Answer:
             lines.append(f"{'arm':{width}}  {'mean':>10}  {'pulls':>7}")
             for label, arm in zip(labels, ranked, strict=True):
                 lines.append(f"{label:{width}}  {write(arm.mean):>10}  {arm.pulls:>7,}")
-            order = order_in_words((arm.mean for arm in ranked), found.session.view().direction)
+            order = order_in_words(ranked, found.session.view().direction)
             lines += [order, ""] if order else [""]
         spent, *others = found.account(repeat="--repeat")
         lines += [f"{sentence[0].upper()}{sentence[1:]}." for sentence in (spent, *others)]

@@ -49,7 +49,7 @@ def summary(study: AskTell, view: View, best: Recommendation, noise: Noise) -> S
         f"{told}, 95 % interval {' to '.join(map(write, interval))}" if interval else told,
         *_trust(best, others, in_a_sentence(given), noise, 1 if view.direction == "maximize" else -1),
         tuple((name, write(arm.mean), arm.pulls) for name, arm in zip(arms, (best, *others), strict=True)),
-        order_in_words((arm.mean for arm in (best, *others)), view.direction),
+        order_in_words((best, *others), view.direction),
         in_the_race(study.screening(_GOOD)),
     )
 
@@ -101,7 +101,9 @@ def in_a_sentence(given: Mapping[Label, Any]) -> dict[Label, str]:
 
 
 def _values(values: Sequence[Any]) -> list[str]:
-    """Return values as texts; those of numbers have as many digits as tell them apart."""
+    """Return values as texts that can be told apart, numbers with as many digits as that takes."""
+    if all(isinstance(value, str) for value in values):
+        return [*map(names(values).__getitem__, values)]
     if all(isinstance(value, float) for value in values):
         for digits in range(_DIGITS, _MOST_DIGITS):
             texts = [f"{value:.{digits}g}" for value in values]

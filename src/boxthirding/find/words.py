@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from boxthirding._text import apart, counted, cut, visible
-from boxthirding.session import View
+from boxthirding.session import ArmSummary, Recommendation, View
 from boxthirding.types import Label
 
 _NAMED = 3  # holders, or results, that are named
@@ -98,15 +98,19 @@ def _listed(parts: list[str], longest: int) -> str:
     return cut(text, longest)
 
 
-def order_in_words(means: Iterable[float | None], direction: str, unit: str = "pull") -> str:
+def order_in_words(arms: Iterable[ArmSummary | Recommendation], direction: str, unit: str = "pull") -> str:
     """Say why arms that are listed best first are not in the order of their means; nothing, where they are.
 
-    >>> order_in_words([26_495, 22_694], "minimize"), order_in_words([0.9, 0.8], "maximize")
+    >>> low, high = Recommendation("a", 0.8, 1, None), Recommendation("b", 0.9, 1, None)
+    >>> order_in_words([low, high], "maximize"), order_in_words([high, low], "maximize")
     ('Best first, and not simply by mean: a mean of few pulls is trusted less.', '')
     """
-    known = [mean for mean in means if mean is not None]
-    if known == sorted(known, reverse=direction == "maximize"):
+    arms = [*arms]
+    means = [arm.mean for arm in arms if arm.mean is not None]
+    if means == sorted(means, reverse=direction == "maximize"):
         return ""
+    if any(arm.level is not None for arm in arms):
+        return "Best first, and not simply by mean: arms of a higher level come first."
     return f"Best first, and not simply by mean: a mean of few {unit}s is trusted less."
 
 

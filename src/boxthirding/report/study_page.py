@@ -226,7 +226,7 @@ def _top(view: View, arms: _Arms, noise: Noise) -> str:
     title = f"The best {len(found)} of {counted(view.tried, 'arm')} tried"
     if len(found) == view.tried:
         title = "The only arm tried" if view.tried == 1 else f"All {view.tried} arms tried, the best first"
-    order = order_in_words((arm.mean for arm in view.top), view.direction, _UNIT)
+    order = order_in_words(view.top, view.direction, _UNIT)
     why = f'<p class="soft">{order}</p>' if order else ""
     return _part(title, f'{why}<div class="wide">{table}</div>')
 

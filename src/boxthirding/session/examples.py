@@ -67,7 +67,11 @@ def _matched(known: Sequence[Kept], given: Sequence[Kept]) -> list[int]:
     order = [found.popleft() if (found := places.get(_text(example))) else NONE for example in known]
     other = min((found[0] for found in places.values() if found), default=NONE)
     if other != NONE:
-        problem = f"example {other} is {_shown(given[other])}, which is none of those that the study was made with"
+        known_texts = [*map(_text, known)]
+        often = known_texts.count(_text(given[other]))
+        made = f"the study was made with it {often} times only" if often > 1 else "the study was made with it once"
+        which = f"but {made}" if often else "which is none of those that the study was made with"
+        problem = f"example {other} is {_shown(given[other])}, {which}"
     elif NONE in order:
         missing = _shown(known[order.index(NONE)])
         problem = f"the study was made with {missing}, which is none of the {counted(len(given), 'example')} given"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from boxthirding._checks import is_number, whole
-from boxthirding._text import cut
+from boxthirding._text import counted, cut
 from boxthirding.errors import StudyChanged, StudyDiffers
 from boxthirding.policies.spec import as_policy, written
 from boxthirding.session.core import Core
@@ -118,10 +118,12 @@ def check_same(name: str, state: StudyState, settings: Settings, arms: GivenArms
             ("direction", settings.direction, created.direction),
             ("patience", settings.patience, created.patience),
             ("lease", settings.lease, created.lease),
-            ("examples", settings.examples, created.examples),
         )
         if theirs is not None and theirs != ours and not (what == "lease" and _is_as_float(theirs, ours))
     ]
+    if settings.examples not in (None, created.examples):
+        had = "no examples" if created.examples is None else counted(created.examples, "example")
+        differences.append(f"{had}, not {settings.examples:,}")
     if settings.arms is not None:
         differences += _other_labels(state, arms)
     if differences:

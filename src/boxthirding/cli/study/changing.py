@@ -7,6 +7,7 @@ import click
 from boxthirding._text import counted
 from boxthirding.cli.output import say
 from boxthirding.cli.study.opening import json_option, label_of, no_header_option, of_a_study, reached, report, summary
+from boxthirding.errors import InvalidInput
 
 
 @click.command()
@@ -59,11 +60,17 @@ def resume(*, url: str, name: str | None) -> None:
 
 @click.command()
 @of_a_study
-def finish(*, url: str, name: str | None) -> None:
+@click.option("--yes", is_flag=True, help="Do not ask: for scripts.")
+def finish(*, url: str, name: str | None, yes: bool) -> None:
     """End STUDY for good: no more tickets, and nothing changes the answer.
 
-    Results of open tickets, corrections and exclusions are refused. This cannot be undone.
+    It asks first. Results of open tickets, corrections and exclusions are refused. This cannot be undone.
     """
+    from boxthirding.cli.study.deleting import is_agreed
+
     with reached(url, name) as study:
+        refused = f"results of {counted(study.view().open, 'open ticket')}, corrections and exclusions are refused"
+        if not (yes or is_agreed(f"Finish study {study.name} for good? No more tickets; {refused}. [y/N] ")):
+            raise InvalidInput(f"study {study.name!r} was not finished: answer y, or give --yes")
         study.finish()
         say(f"Finished for good: no more tickets, and nothing changes the answer.\n{summary(study.view())}")

@@ -30,7 +30,7 @@ def delete(*, url: str, name: str | None, yes: bool) -> None:
         there = f"the studies there are {', '.join(map(repr, names))}" if names else "there are none"
         raise UnknownStudy(f"there is no study {wanted!r} here: {there}")
     what = _contents(url, wanted)
-    if not (yes or _is_agreed(f"Delete study {wanted} with {what} for good? [y/N] ")):
+    if not (yes or is_agreed(f"Delete study {wanted} with {what} for good? [y/N] ")):
         raise InvalidInput(f"study {wanted!r} was not deleted: answer y, or give --yes")
     delete_study(url, wanted)
     with closing(shelf(url).records()) as records:
@@ -52,7 +52,7 @@ def _contents(url: str, name: str) -> str:
     return f"{counted(view.pulls, 'pull')} of {counted(view.tried, 'arm')}{still_open}"
 
 
-def _is_agreed(question: str) -> bool:
+def is_agreed(question: str) -> bool:
     """Ask; the end of the input is no answer."""
     click.echo(question, nl=False, err=True)
     answer = sys.stdin.readline() if sys.stdin is not None else ""

@@ -128,7 +128,7 @@ def _print(study: "Study | RemoteStudy", arms: "list[ArmSummary]", columns: Colu
     for row in rows:
         table.add_row(*map(Text, row))
     console.print(table)
-    order = order_in_words((arm.mean for arm in arms), study.view().direction)
+    order = order_in_words(arms, study.view().direction)
     if order:
         console.print(order)
     _print_rest(console, tried - len(arms), left_out)

@@ -126,7 +126,7 @@ def _print_top(view: "View", console: "Console") -> None:
         cells = [write(mean), f"{pulls:,}", *(["" if level is None else str(level)] if has_levels else [])]
         table.add_row(Text(names.short(label)), *cells, style="bold" if place == 0 else None)
     console.print(table)
-    order = order_in_words((arm.mean for arm in top), view.direction)
+    order = order_in_words(top, view.direction)
     if order:
         console.print(order)
     if names.short(top[0].label) != one_line(top[0].label):

@@ -5,5 +5,7 @@ export function orderText(arms, direction) {
   const sign = direction === "minimize" ? -1 : 1;
   const means = arms.filter((arm) => !arm.withdrawn && arm.mean !== null).map((arm) => sign * arm.mean);
   const isByMean = means.every((mean, place) => place === 0 || mean <= means[place - 1]);
-  return isByMean ? "" : "Best first, and not simply by mean: a mean of few ratings is trusted less.";
+  if (isByMean) return "";
+  const why = arms.some((arm) => (arm.level ?? null) !== null) ? "arms of a higher level come first" : "a mean of few ratings is trusted less";
+  return `Best first, and not simply by mean: ${why}.`;
 }
