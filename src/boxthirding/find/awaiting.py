@@ -59,7 +59,7 @@ class Coroutines:
 
 @types.coroutine
 def _breakable(coroutine: Coroutine[Any, Any, Any]) -> Generator[Any, Any, Any]:
-    """Run a coroutine, step by step; one that blocks the loop can be broken off by a second Ctrl-C."""
+    """Run a coroutine step by step, so that a second Ctrl-C can interrupt one that blocks the loop."""
     error: BaseException | None = None
     while True:
         try:

@@ -146,7 +146,7 @@ def find_best(  # noqa: PLR0913  # two that are needed, and an option for each w
     many they are; the second leaves them behind. Either way the best so far is returned.
 
     Deadlines: with `seconds`, one worker is a thread too. What hangs past the deadline, or when Ctrl-C is pressed
-    twice, cannot be killed, but is not waited for, and a thread of ours does not keep the program alive. An iterator of
+    twice, cannot be killed, but is not waited for, and its thread does not keep the program alive. An iterator of
     arms, and a coroutine that blocks the loop, run in the calling thread: the first Ctrl-C breaks off an iterator, the
     second a coroutine, but a deadline is looked at only when they are done.
 
@@ -379,7 +379,7 @@ def _parts(place: object) -> tuple[str, str | None]:
 
 
 def _breakable(arms: Arms) -> Arms:
-    """Let Ctrl-C break off arms that come from an iterator."""
+    """Let Ctrl-C interrupt an iterator of arms."""
     return Breakable(arms) if isinstance(arms, Iterator) else arms
 
 

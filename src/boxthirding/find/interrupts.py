@@ -1,6 +1,7 @@
-"""What Ctrl-C does while a search runs: it ends the search instead of the program.
+"""Ctrl-C ends a search instead of the program.
 
-The first Ctrl-C stops handing out: what is under way is waited for, as it is paid for. The second leaves it behind.
+At the first Ctrl-C nothing new starts, and the search waits for running evaluations, which are paid for. The second
+abandons them.
 """
 
 import math
@@ -14,13 +15,13 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 LEAVE: Final = 2
-"""How often Ctrl-C is pressed to leave evaluations behind that are under way."""
+"""The number of presses of Ctrl-C that abandons running evaluations."""
 
 
 class Interrupts:
-    """While it is entered, Ctrl-C is ours: it ends the search instead of the program, however often it is pressed.
+    """A context in which Ctrl-C ends the search instead of the program, however often it is pressed.
 
-    `notify` is told whether to end at once, and leave behind what is under way. Python raises KeyboardInterrupt
+    `notify` is called with whether to abandon running evaluations. Python raises KeyboardInterrupt
     anywhere, also halfway through a decision; here the search is only told, and the exception is raised only where the
     caller's function or iterator is running. A SIGINT handler of the caller's own stays.
     """
@@ -60,7 +61,7 @@ class Interrupts:
     @staticmethod
     @contextmanager
     def breakable(after: float = 0.0, presses: int = 1) -> Iterator[None]:
-        """Let Ctrl-C break off what runs inside, once it has run for so many seconds, when pressed so often."""
+        """Interrupt the block at the given number of presses of Ctrl-C, once it has run for `after` seconds."""
         if threading.current_thread() is not threading.main_thread():  # where no signal arrives
             yield
             return

@@ -71,7 +71,7 @@ def climbed(ladder: "Sequence[Rung]", console: "Console") -> "Table":
 
 
 def _columns(row: "Sequence[tuple[int, int]]", letters: int) -> int:
-    """Return how wide a rung is with so many letters of each label."""
+    """Return the width of a rung whose labels are cut to a number of letters."""
     return sum(min(letters, label) + standing + 3 for label, standing in row)
 
 
