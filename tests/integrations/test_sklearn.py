@@ -503,7 +503,7 @@ OTHERS = {
     "estimator": ({"estimator": Scored(0.7)}, X, r"estimator .*Scored\(\).*, not .*quality=0.7"),
     "scoring": ({"scoring": "accuracy"}, X, "scoring None, not 'accuracy'"),
     "folds": ({"cv": StratifiedKFold(4, shuffle=True, random_state=5)}, X, "data '4 folds of 120 samples, "),
-    "number of folds": ({"cv": 3}, X, "examples 4, not 3"),
+    "number of folds": ({"cv": 3}, X, "4 examples, not 3"),
     "samples": ({}, X[:40], "data '4 folds of 120 samples, .*, not '4 folds of 40 samples, "),
 }
 
