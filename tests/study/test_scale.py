@@ -1,4 +1,4 @@
-"""A study with a scale takes the rewards on it and no others, whoever tells them; with ratings, its rewards stay."""
+"""A study with a scale accepts the rewards on it and no others; once there are ratings, its rewards stay."""
 
 import pytest
 from keeping import Place

@@ -299,7 +299,7 @@ class RemoteStudy(Plotted):
     def pair(self, examples: Sequence[Mapping[str, Any]], order: Sequence[int], *, force: bool = False) -> list[int]:
         """Return by pull the place of the example that every arm sees; refuse other examples than those known there.
 
-        The parameters are those of `Study.pair`.
+        The parameters are those of `Session.pair`.
         """
         body = {"examples": [*map(dict, examples)], "order": [*order], "force": force}
         order_there: list[int] = self._post("examples", body).value["order"]

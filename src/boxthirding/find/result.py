@@ -145,8 +145,8 @@ class Found:
         count. That takes k · `pulls` evaluations; where the search showed its progress, that is said before the first.
         They are evaluated as in the search, and no study is told. With examples, every arm sees the same ones, those
         first that it has not seen in the search, and is compared with the best one example by example. Ctrl-C waits for
-        what is under way, unless it is pressed twice, and returns what has come in. When an evaluation fails and ends
-        it, the `confirmation` of the `EvaluationFailed` is what has come in.
+        running evaluations and returns the results so far; a second Ctrl-C abandons them. When an evaluation fails and
+        ends it, the `confirmation` of the `EvaluationFailed` has the results so far.
         """
         crew = self._crew()
         crew.refuse_running_loop("found.confirm_async(…)")

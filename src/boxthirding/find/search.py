@@ -195,14 +195,14 @@ class Search:
             self.stopped = reason
 
     def interrupt(self) -> None:
-        """Start nothing more, as Ctrl-C was pressed, and wait for what is under way; may be called at any moment."""
+        """Handle the first Ctrl-C: start nothing more and wait for running evaluations. Safe in a signal handler."""
         if not self._is_interrupted:
             self._is_interrupted = True
             if self._in_flight > 0 and self.stopped is None:
                 self._say_at_once(waiting_for(self._in_flight))
 
     def leave(self) -> None:
-        """Wait for nothing more because Ctrl-C was pressed again; may be called at any moment."""
+        """Handle the second Ctrl-C: abandon running evaluations. Safe in a signal handler."""
         self._is_interrupted = True
         self.stop(INTERRUPTED)
 

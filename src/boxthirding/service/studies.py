@@ -20,7 +20,7 @@ from boxthirding.study import Study
 from boxthirding.study.scale import ABOUT
 
 LATELY: Final = 60.0
-"""Seconds for which one who was heard of counts as at work; tickets are held for longer, by closed browsers too."""
+"""Seconds after its last request for which a holder counts as active; closed browsers hold tickets for longer."""
 
 _FEWEST, _MOST = 2, 11  # answers on a scale
 

@@ -17,7 +17,7 @@ from boxthirding.study import events
 from boxthirding.study.events import Event
 from boxthirding.study.payloads import kept_all
 from boxthirding.study.rules import package, version_of
-from boxthirding.study.scale import check_change, check_reward
+from boxthirding.study.scale import check_change, check_rewards
 from boxthirding.study.state import FINISHED, OPEN, PAUSED, StudyState
 from boxthirding.study.transactions import Decide, Decided
 from boxthirding.types import Label, Policy
@@ -60,7 +60,7 @@ class Decisions:
         state.check_can_write()
         entry = state.core.expected(ticket, holder)
         now = self.now_open(state)  # after the ticket, as one that was told is told, finished or not
-        check_reward(state, reward)
+        check_rewards(state, [reward])
         ticket_id = state.core.tickets.find(ticket) if entry is None else entry.ticket.id
         who = None if entry is not None and holder == entry.holder else holder
         return _happens(state, events.Told(now, ticket_id, reward, who, details))
@@ -70,8 +70,7 @@ class Decisions:
         state.check_can_write()
         ids = state.core.check_all(ticket for ticket, _ in pairs)
         now = self.now_open(state)
-        for _, reward in pairs:
-            check_reward(state, reward)
+        check_rewards(state, (reward for _, reward in pairs))
         told = [events.Told(now, ticket, reward) for ticket, (_, reward) in zip(ids, pairs, strict=True)]
         return _happens(state, *told)
 
@@ -99,8 +98,7 @@ class Decisions:
         state.check_can_write()
         now = self.now_open(state)
         amendments.check_all_known(state.core, rows)
-        for row in rows:
-            check_reward(state, row.reward)
+        check_rewards(state, (row.reward for row in rows))
         return _happens(state, events.Observed(now, tuple([(label, reward, pull) for label, reward, pull in rows])))
 
     def add_known(self, state: StudyState, rows: list[KnownResult]) -> Decided[None]:
@@ -114,7 +112,7 @@ class Decisions:
         now = self.now_open(state)
         amendments.check_can_amend(state.core, "take corrections")
         state.core.tickets.told_row(ticket)
-        check_reward(state, reward)
+        check_rewards(state, [reward])
         return _happens(state, events.Corrected(now, state.core.tickets.find(ticket), reward))
 
     def exclude(self, state: StudyState, holder: str) -> Decided[int]:

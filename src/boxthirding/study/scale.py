@@ -1,6 +1,6 @@
 """The scale of a study: the answers that raters choose from, and the reward that each of them stands for."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from boxthirding.errors import InvalidInput
@@ -18,14 +18,15 @@ def scale_of(details: Mapping[str, Any] | None) -> dict[str, float]:
         return {}
 
 
-def check_reward(state: StudyState, reward: float) -> None:
-    """Raise if the study has a scale and the reward is not on it."""
+def check_rewards(state: StudyState, rewards: Iterable[float]) -> None:
+    """Raise if the study has a scale and a reward is not on it."""
     scale = scale_of(state.details)
-    if scale and reward not in scale.values():
-        raise InvalidInput(
-            f"the reward is {_exact(reward)}, but must be one of the study's scale: {_written(scale)}",
-            advice="give one of these, or make a study of its own for other rewards",
-        )
+    for reward in rewards if scale else ():
+        if reward not in scale.values():
+            raise InvalidInput(
+                f"the reward is {_exact(reward)}, but must be one of the study's scale: {_written(scale)}",
+                advice="give one of these, or make a study of its own for other rewards",
+            )
 
 
 def check_change(state: StudyState, details: Mapping[str, Any] | None) -> None:

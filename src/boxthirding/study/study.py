@@ -313,15 +313,7 @@ class Study(Plotted):
     def pair(self, examples: Sequence[Mapping[str, Any]], order: Sequence[int], *, force: bool = False) -> list[int]:
         """Return by pull the place of the example that every arm sees; refuse other examples than those known here.
 
-        Parameters
-        ----------
-        examples : sequence
-            The examples, as a journal keeps them: {"json": value}, or {"digest": text} for what JSON cannot hold.
-        order : sequence of int
-            Their places by pull; it holds the first time, when they are not known yet.
-        force : bool, default False
-            Let other examples be those of the study from now on.
-
+        The parameters are those of `Session.pair`.
         """
         known = self._transactions.look(lambda state: state.core.example_payloads)
         if known or not examples:

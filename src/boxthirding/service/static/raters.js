@@ -6,7 +6,7 @@ import { ago, count, counted, mean, percent, seconds } from "/static/numbers.js"
 import { follow, pager, table } from "/static/tables.js";
 
 const PAGE = 20;
-const REFRESH = 20_000; // milliseconds between two looks at who is at work, while anyone is
+const REFRESH = 20_000; // milliseconds between refreshes of the active raters, while there are any
 
 export function start(section, study) {
   const summary = element("p", { class: "quiet" });
