@@ -4,7 +4,7 @@ import jsonschema
 import pytest
 from serving import API, SCALE, Server
 
-from boxthirding.service.described import REPLIES
+from boxthirding.service.openapi import REPLIES
 
 ONE = f"{API}/studies/captions"
 

@@ -134,8 +134,8 @@ def run(  # noqa: PLR0913  # an argument for each option
     """
     from boxthirding._checks import whole
     from boxthirding.find import find_best
-    from boxthirding.runs.inputs import labelled, read_arms, read_examples, read_known
-    from boxthirding.runs.programs import Program, Pulls
+    from boxthirding.find.inputs import labelled, read_arms, read_examples, read_known
+    from boxthirding.find.programs import Program, Pulls
 
     if study is None and (name is not None or force):
         option = "--force" if name is None else f"--name is {name}, but"

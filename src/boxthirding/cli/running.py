@@ -9,8 +9,8 @@ from boxthirding.errors import InvalidInput, StudyChanged
 
 if TYPE_CHECKING:
     from boxthirding.client import RemoteStudy
-    from boxthirding.runs.inputs import KnownRow, Row
-    from boxthirding.runs.programs import Program, Pulls
+    from boxthirding.find.inputs import KnownRow, Row
+    from boxthirding.find.programs import Program, Pulls
     from boxthirding.study import Study
     from boxthirding.types import Label
 
@@ -36,7 +36,7 @@ class Plan:
 
     def known_results(self) -> "dict[Label, Any] | None":
         """Return the known results, those with examples by their index."""
-        from boxthirding.runs.inputs import as_known
+        from boxthirding.find.inputs import as_known
 
         return None if self.known is None else as_known(self.known)
 
@@ -80,7 +80,7 @@ class Plan:
         return study
 
     def _in_database(self, url: str, name: str | None, program: "Program", settings: dict[str, Any]) -> "Study":
-        from boxthirding.runs.programs import Pulls
+        from boxthirding.find.programs import Pulls
         from boxthirding.storage import list_studies, open_study
         from boxthirding.storage.opening import NAME
         from boxthirding.study import Settings
@@ -99,7 +99,7 @@ class Plan:
 
     def _order_of(self, study: "Study", *, force: bool) -> "Pulls":
         """Return the examples in the order that a study has or will have; refuse others, without `force`."""
-        from boxthirding.runs.programs import Pulls
+        from boxthirding.find.programs import Pulls
 
         if study.knows_examples:
             with suppress(*([StudyChanged] if force else [])):
@@ -108,14 +108,14 @@ class Plan:
 
     def _paired(self, study: "Study | RemoteStudy", *, force: bool) -> "Pulls":
         """Return the examples in the order that the study has; refuse others than those that it was made with."""
-        from boxthirding.runs.programs import Pulls
+        from boxthirding.find.programs import Pulls
 
         return Pulls(self.examples, study.seed, repeat=self.repeat).paired(study, force=force)
 
     def _check_rows(self, study: "Study | RemoteStudy", program: "Program") -> None:
         """Refuse a study to which arms were added that have no row, if the program needs more than their labels."""
         from boxthirding._checks import MOST
-        from boxthirding.runs.programs import without_rows
+        from boxthirding.find.programs import without_rows
 
         if study.examples is not None and self.examples is None:
             raise InvalidInput(f"study {study.name!r} was made with examples, and none are given: give --examples")

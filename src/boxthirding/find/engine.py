@@ -8,8 +8,8 @@ from queue import Empty, SimpleQueue
 from typing import Any, Final, Self, TypeVar
 
 from boxthirding._checks import whole
-from boxthirding._clusters import as_executor, workers_of
 from boxthirding.errors import InvalidInput
+from boxthirding.executors.dask import as_executor, workers_of
 from boxthirding.find.executors import Futures, Inline, Post, Threads, Workers, is_process_pool
 from boxthirding.find.interrupts import Interrupts
 from boxthirding.find.retry import Errors, exception_classes

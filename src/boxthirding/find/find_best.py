@@ -22,7 +22,7 @@ from boxthirding.find.search import unavailable
 from boxthirding.find.task import Examples, Task
 from boxthirding.policies.spec import as_policy
 from boxthirding.session import AskTell, Known, Session
-from boxthirding.session.known import pairs_of
+from boxthirding.session.known_results import pairs_of
 from boxthirding.session.labels import is_label
 from boxthirding.types import Label, Policy, Progress
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from boxthirding._text import counted, written
 from boxthirding.find.budget import Limits
-from boxthirding.policies.live_state import LiveState
+from boxthirding.policies.rule_runner import LiveState
 from boxthirding.types import NONE, Policy
 
 AT_ONCE: Final = 500

@@ -15,8 +15,8 @@ from typing import Any, Final, Self, cast
 
 import numpy as np
 
-from boxthirding._clusters import as_executor, is_dask
 from boxthirding.errors import ArmWithdrawn, InvalidInput, MissingExtra, StudyChanged, StudyDiffers
+from boxthirding.executors.dask import as_executor, is_dask
 from boxthirding.integrations._cv_results import TIMES, Fit, Fits, Scores, Table
 from boxthirding.integrations._in_flight import Blocks, Futures, Out
 from boxthirding.policies.spec import POLICIES, as_policy

@@ -87,7 +87,7 @@ def ask(  # noqa: PLR0913  # an argument for each option
     """
     from boxthirding._checks import whole
     from boxthirding.cli.study.plates import holder_of
-    from boxthirding.runs.inputs import labelled, read_arms
+    from boxthirding.find.inputs import labelled, read_arms
     from boxthirding.storage import open_study
 
     whole("-n", number, least=1)
