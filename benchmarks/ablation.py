@@ -15,10 +15,10 @@ from types import ModuleType
 
 import numpy as np
 
+from boxthirding.lab import simulate
+from boxthirding.lab.leaderboard.comparing import Ratio, paired
+from boxthirding.lab.leaderboard.suites import Cell, Group, Problem, problems_of, suite_named
 from boxthirding.policies import chase, final, parse_policy
-from boxthirding.report.leaderboard.comparing import Ratio, paired
-from boxthirding.report.leaderboard.suites import Cell, Group, Problem, problems_of, suite_named
-from boxthirding.sim import simulate
 from boxthirding.types import Floats, Policy
 
 Regrets = dict[Cell, Floats]

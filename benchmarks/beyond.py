@@ -17,10 +17,9 @@ import numpy as np
 
 from benchmarks.outliers import Outliers
 from boxthirding.errors import BoxThirdingError
+from boxthirding.lab import Instance, Run, Setting, from_csv, named, parse_rewards, simulate, sweep
+from boxthirding.lab.contests import checked_file
 from boxthirding.policies import parse_policy
-from boxthirding.report.contests import checked_file
-from boxthirding.rewards import Instance, from_csv, named, parse_rewards
-from boxthirding.sim import Run, Setting, simulate, sweep
 
 CONTESTS = ("893", "872", "830")
 QUIET = ("none", "gaussian:0.05")

@@ -15,9 +15,8 @@ from typing import Final
 import numpy as np
 
 from benchmarks.ablation import VARIANTS, policy_of
+from boxthirding.lab import Gaussian, Instance, RewardModel, Table, simulate
 from boxthirding.policies import parse_policy
-from boxthirding.rewards import Gaussian, Instance, RewardModel, Table
-from boxthirding.sim import simulate
 from boxthirding.types import Floats, Policy
 
 SIGMA: Final = 0.3

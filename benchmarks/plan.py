@@ -16,9 +16,8 @@ import numpy as np
 
 from boxthirding import plan
 from boxthirding.errors import BoxThirdingError, InvalidInput
-from boxthirding.report.contests import checked_file
-from boxthirding.rewards import Instance, captions, equal, from_csv, parse_rewards, poly, square
-from boxthirding.sim import Run, simulate
+from boxthirding.lab import Instance, Run, captions, equal, from_csv, parse_rewards, poly, simulate, square
+from boxthirding.lab.contests import checked_file
 
 REWARDS = ("gaussian:0.2", "gaussian:0.5", "bernoulli")
 BUDGETS = (2_000, 10_000)

@@ -13,7 +13,7 @@ import sys
 
 import numpy as np
 
-from boxthirding.rewards import captions
+from boxthirding.lab import captions
 from boxthirding.session import Session
 
 WELLS, BUDGET = 96, 1_920

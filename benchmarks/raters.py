@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from boxthirding.rewards import captions
+from boxthirding.lab import captions
 from boxthirding.session import Session
 
 MEANS = captions().means

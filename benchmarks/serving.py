@@ -222,7 +222,7 @@ def _serve(place: str, port: int, pipe: Any) -> None:
     from fastapi import Request, Response  # noqa: PLC0415
 
     from boxthirding.service.app import create_app  # noqa: PLC0415
-    from boxthirding.service.guard import LINK, needs, rater_of  # noqa: PLC0415
+    from boxthirding.service.authorization import LINK, needs, rater_of  # noqa: PLC0415
     from boxthirding.service.limits import Limits, Rate  # noqa: PLC0415
     from boxthirding.service.problems import reply  # noqa: PLC0415
     from boxthirding.service.routes import rating  # noqa: PLC0415

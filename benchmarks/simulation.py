@@ -7,7 +7,7 @@ import numpy as np
 
 from benchmarks.clock import best_of
 from boxthirding import parse_policy, simulate
-from boxthirding.rewards import Gaussian, captions
+from boxthirding.lab import Gaussian, captions
 
 PULLS = 10_000
 REPLICATES = 1_000

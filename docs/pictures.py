@@ -22,10 +22,9 @@ from rich.console import Console
 from rich.text import Text
 
 import boxthirding as b3
-from boxthirding.report import log_spaced, plot_regret
-from boxthirding.report.leaderboard.suites import SUITES
-from boxthirding.rewards import Gaussian, captions
-from boxthirding.sim import Setting, sweep
+from boxthirding.lab import Gaussian, Setting, captions, sweep
+from boxthirding.lab.leaderboard.suites import SUITES
+from boxthirding.lab.plots import log_spaced, plot_regret
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

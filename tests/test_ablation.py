@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from boxthirding import _compile
-from boxthirding.report.leaderboard.suites import Arms, Group, Part, Suite, problems_of
+from boxthirding.lab.leaderboard.suites import Arms, Group, Part, Suite, problems_of
 
 ROOT = Path(__file__).resolve().parents[1]
 TINY = Suite(

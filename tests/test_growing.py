@@ -6,18 +6,18 @@ from pathlib import Path
 import pytest
 
 import boxthirding
+from boxthirding.lab.paper import levels
+from boxthirding.lab.theory import candidate_sets
+from boxthirding.lab.theory.candidate_sets import candidates_at, finished_runs
 from boxthirding.policies import BoxThirding, BracketingSequentialHalving, Uniform
-from boxthirding.report.reproduction import levels
-from boxthirding.theory import candidate_sets
-from boxthirding.theory.candidate_sets import candidates_at, finished_runs
 
 PACKAGE = Path(boxthirding.__file__).parent
 
 # Live, with compiled drivers, which pass it on, and in the contract, which tests just that.
-LOOPS = {"policies/live_state.py", "sim/chunks.py", "sim/crowd.py", "sim/driver.py"}
+LOOPS = {"policies/rule_runner.py", "lab/chunks.py", "lab/parallel_driver.py", "lab/driver.py"}
 LOOPS |= {"testing/rules.py", "testing/simulations.py"}
 # Rules that pass on what a part of them says, and ask no one again.
-PASSED_ON = {"policies/ash.py", "policies/ebtc.py"}
+PASSED_ON = {"policies/rivals/ash.py", "policies/rivals/ebtc.py"}
 
 
 def test_a_rule_is_asked_again_where_it_is_driven_and_nowhere_else():

@@ -8,7 +8,7 @@ import pytest
 HEAVY = ["numba", "llvmlite", "matplotlib", "rich", "click", "hypothesis", "pytest", "fastapi"]
 
 LATER = ["asyncio", "multiprocessing", "sqlite3"]
-LATER += [f"boxthirding.{name}" for name in ("cli", "planning", "report", "rewards", "sim", "storage", "study")]
+LATER += [f"boxthirding.{name}" for name in ("cli", "lab", "planning", "storage", "study")]
 
 
 def loaded_after(statement):
@@ -42,23 +42,23 @@ def test_studies_and_the_simulator_are_loaded_when_they_are_used(statement):
 
 def test_the_tests_would_notice():
     assert "hypothesis" in loaded_after("import boxthirding, hypothesis")
-    assert "boxthirding.sim" in loaded_after("import boxthirding; boxthirding.simulate")
+    assert "boxthirding.lab" in loaded_after("import boxthirding; boxthirding.simulate")
     assert "boxthirding.storage" in loaded_after("import boxthirding; boxthirding.open_study")
 
 
-@pytest.mark.parametrize("name", ["rewards", "sim", "theory"])
+@pytest.mark.parametrize("name", ["lab"])
 def test_a_part_that_is_loaded_later_needs_no_import_of_its_own(name):
     assert f"boxthirding.{name}" in loaded_after(f"import boxthirding; boxthirding.{name}.__all__")
 
 
 def test_what_is_loaded_later_is_listed_and_comes_with_a_star():
     code = "import boxthirding; assert set(boxthirding.__all__) <= set(dir(boxthirding))"
-    loaded_after(f"{code}; from boxthirding import *; assert simulate.__module__ == 'boxthirding.sim.simulate'")
+    loaded_after(f"{code}; from boxthirding import *; assert simulate.__module__ == 'boxthirding.lab.simulate'")
 
 
 def test_what_the_package_imports_for_itself_is_not_listed():
     code = "import boxthirding; names = {name for name in dir(boxthirding) if not name.startswith('__')}"
-    loaded_after(f"{code}; assert names == {{*boxthirding.__all__, 'rewards', 'sim', 'theory'}}, names")
+    loaded_after(f"{code}; assert names == {{*boxthirding.__all__, 'lab'}}, names")
 
 
 def test_a_name_that_is_not_there_is_an_attribute_error():

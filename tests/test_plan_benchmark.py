@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from boxthirding import plan
-from boxthirding.rewards import Instance
-from boxthirding.sim import simulate
+from boxthirding.lab import Instance, simulate
 
 ROOT = Path(__file__).resolve().parents[1]
 ARMS = Instance("sixty", np.random.default_rng(1).random(60))

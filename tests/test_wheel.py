@@ -17,12 +17,12 @@ PACKAGE = ROOT / "src" / "boxthirding"
 TREE = [".gitignore", "LICENSE", "README.md", "pyproject.toml"]  # with src, all that a wheel is made of
 DATA = [
     "py.typed",
-    "report/numbers.js",
-    "report/study_page.js",
+    "find/numbers.js",
+    "find/report.js",
     "service/static/index.js",
     "service/templates/index.html",
-    "rewards/caption_means_by_rank.csv",
-    "report/reproduction/page.html",
+    "lab/caption_means_by_rank.csv",
+    "lab/paper/page.html",
 ]
 
 # Neither the user's packages nor the .pth files of an editable install: only what PYTHONPATH names.
@@ -139,8 +139,8 @@ def test_make_demo_names_chase_as_the_best_and_draws_its_picture():
 @pytest.mark.parametrize(
     "program",
     [
-        "from boxthirding.rewards import captions; print(captions().n_arms)",
-        'from boxthirding.report.reproduction import page; print(page._resource("page.css"))',
+        "from boxthirding.lab import captions; print(captions().n_arms)",
+        'from boxthirding.lab.paper import page; print(page._resource("page.css"))',
         "import boxthirding; print(*(getattr(boxthirding, name) for name in boxthirding.__all__))",
     ],
 )

@@ -55,10 +55,10 @@ from boxthirding.types import Progress
 
 if TYPE_CHECKING:
     from boxthirding.client import RemoteStudy
+    from boxthirding.lab.runs import Run
+    from boxthirding.lab.simulate import simulate
     from boxthirding.planning.answers import Plan
     from boxthirding.planning.plan import plan
-    from boxthirding.sim.runs import Run
-    from boxthirding.sim.simulate import simulate
     from boxthirding.storage import list_studies, open_study
     from boxthirding.study import Study
 
@@ -136,14 +136,14 @@ __all__ = [
 _LATER = {
     "Plan": "boxthirding.planning",
     "RemoteStudy": "boxthirding.client",
-    "Run": "boxthirding.sim",
+    "Run": "boxthirding.lab",
     "Study": "boxthirding.study",
     "list_studies": "boxthirding.storage",
     "open_study": "boxthirding.storage",
     "plan": "boxthirding.planning",
-    "simulate": "boxthirding.sim",
+    "simulate": "boxthirding.lab",
 }
-_MODULES = frozenset({"rewards", "sim", "theory"})
+_MODULES = frozenset({"lab"})
 
 
 def __getattr__(name: str) -> Any:

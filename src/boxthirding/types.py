@@ -108,7 +108,7 @@ class Policy(Protocol):
         """Return the arms that have a record and are not withdrawn, best first; with k, the k best of them or more."""
 
     def record(self) -> Any:
-        """Return an empty record of the rule's decisions: a `boxthirding.policies.records.Record`."""
+        """Return an empty record of the rule's decisions: a `boxthirding.policies.lineage.Record`."""
 
 
 @dataclass(frozen=True)

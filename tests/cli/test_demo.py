@@ -11,7 +11,7 @@ from rich.console import Console
 
 from boxthirding.cli import demo
 from boxthirding.cli.commands import cli
-from boxthirding.rewards import captions
+from boxthirding.lab import captions
 from boxthirding.session import Session
 
 

@@ -8,10 +8,9 @@ from click.testing import CliRunner
 
 from boxthirding.cli.commands import cli
 from boxthirding.errors import SimulationFailed
-from boxthirding.report import folders
-from boxthirding.report.leaderboard.run import Leaderboard
-from boxthirding.report.leaderboard.suites import SUITES, Arms, Group, Part, Suite
-from boxthirding.sim import Interrupted
+from boxthirding.lab import Interrupted, folders
+from boxthirding.lab.leaderboard.run import Leaderboard
+from boxthirding.lab.leaderboard.suites import SUITES, Arms, Group, Part, Suite
 
 FEW = Arms("captions", 40)
 TINY = Suite(
@@ -58,7 +57,7 @@ def files(out):
 def forbid_simulation(monkeypatch):
     for module in ("lanes", "sweep"):  # the function `sweep` hides its module from an attribute's path
         monkeypatch.setattr(
-            sys.modules[f"boxthirding.sim.{module}"], "run_chunk", lambda _: pytest.fail("something ran")
+            sys.modules[f"boxthirding.lab.{module}"], "run_chunk", lambda _: pytest.fail("something ran")
         )
 
 
@@ -231,5 +230,5 @@ def test_bad_options_are_refused_before_a_folder_is_made(tmp_path, refused):
 
 
 def test_without_matplotlib_the_error_says_what_to_install(tmp_path, refused, monkeypatch):
-    monkeypatch.setattr("boxthirding.report.plots.importlib.util.find_spec", lambda _: None)
+    monkeypatch.setattr("boxthirding.lab.plots.importlib.util.find_spec", lambda _: None)
     assert "pip install 'boxthirding[plot]'" in refused(*SMALL, "--out", tmp_path)

@@ -6,10 +6,10 @@ from contextlib import contextmanager
 import pytest
 from click.testing import CliRunner
 
-from boxthirding import InvalidInput, _memory, open_study
+from boxthirding import InvalidInput, open_study
 from boxthirding.cli.commands import cli
-from boxthirding.rewards import Gaussian, captions
-from boxthirding.sim import Setting, simulate, sweep
+from boxthirding.lab import Gaussian, Setting, captions, simulate, sweep
+from boxthirding.lab import memory_check as _memory
 
 UNPRIVILEGED = 65534
 LONG = "n" * 300  # no file system takes it

@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from boxthirding import sim
+from boxthirding import lab
 from boxthirding.cli.commands import cli
-from boxthirding.rewards import Bernoulli, Gaussian, captions, equal
-from boxthirding.sim import Setting, chunks
+from boxthirding.lab import Bernoulli, Gaussian, Setting, captions, chunks, equal
 
 
 def run(*arguments):
@@ -16,7 +15,7 @@ def run(*arguments):
 
 
 def save(path, *settings):
-    sim.sweep(settings, results=path)
+    lab.sweep(settings, results=path)
     return path
 
 
@@ -27,7 +26,7 @@ def usual(spec, rewards=None, instance=None, **options):
 def drawn(monkeypatch, *arguments):
     """Return what a picture would show."""
     seen = {}
-    monkeypatch.setattr("boxthirding.report.plot_regret", lambda _, runs, **head: seen.update(runs=runs, **head))
+    monkeypatch.setattr("boxthirding.lab.plots.plot_regret", lambda _, runs, **head: seen.update(runs=runs, **head))
     result = run("plot", *arguments)
     assert (result.exit_code, result.output) == (0, "")
     return seen

@@ -7,11 +7,10 @@ from click.testing import CliRunner
 
 from boxthirding.cli.commands import cli
 from boxthirding.errors import SimulationFailed
-from boxthirding.report import folders
-from boxthirding.report.reproduction import run as reproduction
-from boxthirding.report.reproduction.claims import CLAIMS, Verdict
-from boxthirding.report.reproduction.run import Reproduction
-from boxthirding.sim import Interrupted
+from boxthirding.lab import Interrupted, folders
+from boxthirding.lab.paper import run as reproduction
+from boxthirding.lab.paper.claims import CLAIMS, Verdict
+from boxthirding.lab.paper.run import Reproduction
 
 SMALL = ("--replicates", "2")
 
@@ -32,7 +31,7 @@ def whole(tmp_path_factory):
 def forbid_simulation(monkeypatch):
     for module in ("lanes", "sweep"):  # the function `sweep` hides its module from an attribute's path
         monkeypatch.setattr(
-            sys.modules[f"boxthirding.sim.{module}"], "run_chunk", lambda _: pytest.fail("something ran")
+            sys.modules[f"boxthirding.lab.{module}"], "run_chunk", lambda _: pytest.fail("something ran")
         )
 
 
@@ -155,7 +154,7 @@ def test_a_file_for_a_folder_is_refused(tmp_path, refused):
 
 
 def test_a_folder_that_may_not_be_written_is_refused(tmp_path, refused, monkeypatch):
-    monkeypatch.setattr("boxthirding.report.folders.os.access", lambda *_: False)
+    monkeypatch.setattr("boxthirding.lab.folders.os.access", lambda *_: False)
     assert "may not be written: give another folder" in refused("--out", tmp_path / "new")
     assert list(tmp_path.iterdir()) == []
 
@@ -208,5 +207,5 @@ def test_quick_and_a_number_of_replicates_are_refused(tmp_path, refused):
 
 
 def test_without_matplotlib_the_error_says_what_to_install(tmp_path, refused, monkeypatch):
-    monkeypatch.setattr("boxthirding.report.plots.importlib.util.find_spec", lambda _: None)
+    monkeypatch.setattr("boxthirding.lab.plots.importlib.util.find_spec", lambda _: None)
     assert "pip install 'boxthirding[plot]'" in refused("--out", tmp_path)

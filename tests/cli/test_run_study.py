@@ -9,7 +9,7 @@ from invoking import invoke
 from running import GOOD, PYTHON, calls, journal, result, run, started, stop, wait_for, words
 
 import boxthirding
-from boxthirding.runs.programs import Pulls
+from boxthirding.find.programs import Pulls
 
 pytestmark = pytest.mark.usefixtures("programs")
 

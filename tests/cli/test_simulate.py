@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from boxthirding import sim
+from boxthirding import lab
 from boxthirding.cli.commands import cli
 from boxthirding.cli.watching import View
+from boxthirding.lab import NAMES, Gaussian, named
 from boxthirding.policies import Uniform
-from boxthirding.rewards import NAMES, Gaussian, named
 
 KEYS = [
     "policy",
@@ -50,7 +50,7 @@ def timeless(table):
 
 
 def test_without_a_results_file_no_fingerprint_of_the_code_is_taken(monkeypatch):
-    monkeypatch.delattr("boxthirding.sim.settings.digest_of_code")
+    monkeypatch.delattr("boxthirding.lab.settings.digest_of_code")
     assert len(rows(*USUAL)) == 1
 
 
@@ -68,7 +68,7 @@ def test_json_has_a_line_with_these_keys_for_every_policy_and_checkpoint_and_the
 
 
 def test_rows_are_the_library_s_own():
-    library = sim.simulate(named("captions", 50), Gaussian(0.25), Uniform(), budget=100, replicates=20, seed=3)
+    library = lab.simulate(named("captions", 50), Gaussian(0.25), Uniform(), budget=100, replicates=20, seed=3)
     expected = [{"policy": "us", **row} for row in library.rows()]
     assert timeless(rows(*USUAL, "--seed", "3")) == timeless(expected)
 
@@ -179,7 +179,7 @@ def test_a_plot_is_written_and_adds_no_rows(tmp_path, name, magic):
 
 def test_a_plot_is_read_at_log_spaced_checkpoints(tmp_path, monkeypatch):
     drawn = {}
-    monkeypatch.setattr("boxthirding.report.plot_regret", lambda _, runs, **__: drawn.update(runs))
+    monkeypatch.setattr("boxthirding.lab.plots.plot_regret", lambda _, runs, **__: drawn.update(runs))
     rows(*USUAL, "--plot", str(tmp_path / "regret.png"))
     assert list(drawn) == ["us"]
     assert 30 <= len(drawn["us"].checkpoints) <= 60
@@ -344,13 +344,13 @@ def test_bad_input_is_refused_in_one_line_and_nothing_is_written(folder, case, a
 
 
 def test_nothing_runs_when_the_last_policy_is_wrong(folder, monkeypatch):
-    monkeypatch.setattr(sim, "sweep", lambda *_, **__: pytest.fail("something ran"))
+    monkeypatch.setattr(lab, "sweep", lambda *_, **__: pytest.fail("something ran"))
     refused(folder, [*USUAL, "--policy", "b3:growth=3", "--plot", "p.png"], ["growth is 3"])
 
 
 @pytest.mark.parametrize("as_json", [[], ["--json"]], ids=["table", "json"])
 def test_nothing_runs_when_a_policy_cannot_run_on_so_many_arms(folder, monkeypatch, as_json):
-    monkeypatch.setattr(sim, "sweep", lambda *_, **__: pytest.fail("something ran"))
+    monkeypatch.setattr(lab, "sweep", lambda *_, **__: pytest.fail("something ran"))
     arguments = ["--instance", "captions", *NOISE, "--policy", "b3", "--policy", "sr", "--budget", "10"]
     refused(folder, [*arguments, *as_json], ["budget is 10", "5513 arms", "b3 or sh"])
 
@@ -360,14 +360,14 @@ def test_a_policy_given_twice_is_refused(folder):
 
 
 def test_a_plot_without_matplotlib_is_refused_before_anything_runs(folder, monkeypatch):
-    monkeypatch.setattr(sim, "sweep", lambda *_, **__: pytest.fail("something ran"))
-    monkeypatch.setattr("boxthirding.report.plots.importlib.util.find_spec", lambda _: None)
+    monkeypatch.setattr(lab, "sweep", lambda *_, **__: pytest.fail("something ran"))
+    monkeypatch.setattr("boxthirding.lab.plots.importlib.util.find_spec", lambda _: None)
     refused(folder, [*USUAL, "--plot", "p.png"], ["needs matplotlib", "pip install 'boxthirding[plot]'"])
 
 
 def test_a_plot_that_may_not_be_written_is_refused_before_anything_runs(folder, monkeypatch):
-    monkeypatch.setattr(sim, "sweep", lambda *_, **__: pytest.fail("something ran"))
-    monkeypatch.setattr("boxthirding.report.plots.os.access", lambda *_: False)
+    monkeypatch.setattr(lab, "sweep", lambda *_, **__: pytest.fail("something ran"))
+    monkeypatch.setattr("boxthirding.lab.plots.os.access", lambda *_: False)
     refused(folder, [*USUAL, "--plot", "p.png"], ["'p.png'", "may be written"])
 
 
@@ -434,7 +434,7 @@ def test_ctrl_c_outside_any_run_has_the_same_exit_code(monkeypatch):
     def stop(_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("boxthirding.rewards.parse_rewards", stop)
+    monkeypatch.setattr("boxthirding.lab.parse_rewards", stop)
     result = run(*USUAL)
     assert (result.exit_code, result.stdout, result.stderr) == (130, "", "Interrupted.\n")
 

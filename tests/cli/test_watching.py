@@ -4,8 +4,7 @@ import re
 
 from boxthirding import _progress
 from boxthirding.cli.watching import watched
-from boxthirding.rewards import Gaussian, captions
-from boxthirding.sim import Setting, sweep
+from boxthirding.lab import Gaussian, Setting, captions, sweep
 
 SETTINGS = [Setting(captions(40), Gaussian(0.3), spec, 60, replicates=200) for spec in ("us", "b3")]
 

@@ -25,12 +25,10 @@ PUBLIC = (
     ".find",
     ".planning",
     ".policies",
-    ".report",
-    ".rewards",
+    ".lab",
     ".session",
-    ".sim",
     ".testing",
-    ".theory",
+    ".lab.theory",
 )
 LONG = {"docs/howto/plan.md", "docs/howto/reproduce.md"}  # a quarter of a minute each
 

@@ -3,9 +3,8 @@
 from pathlib import Path
 
 from boxthirding import parse_policy
-from boxthirding.rewards import Bernoulli, Gaussian, captions
+from boxthirding.lab import Bernoulli, Gaussian, captions, simulate
 from boxthirding.session import Session
-from boxthirding.sim import simulate
 
 FILE = Path(__file__).with_name("traces.json")
 

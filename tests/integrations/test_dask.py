@@ -1,4 +1,4 @@
-"""A real Dask cluster of two processes: `find_best` and `sim.sweep` with its client as their executor."""
+"""A real Dask cluster of two processes: `find_best` and `lab.sweep` with its client as their executor."""
 
 import asyncio
 import os
@@ -18,11 +18,12 @@ from scipy.stats import uniform
 from sklearn.datasets import make_classification
 from sklearn.tree import DecisionTreeClassifier
 
-from boxthirding import _clusters, open_study, sim
+from boxthirding import lab, open_study
 from boxthirding.errors import EvaluationFailed, InvalidInput
+from boxthirding.executors import dask as _clusters
 from boxthirding.find import Retry, find_best
 from boxthirding.integrations.sklearn import BoxThirdingSearchCV
-from boxthirding.rewards import Gaussian, poly
+from boxthirding.lab import Gaussian, poly
 
 QUIET = {"progress": False}
 
@@ -214,9 +215,9 @@ def test_a_search_of_scikit_learn_fits_on_the_cluster_without_waiting_for_rounds
 
 def test_a_sweep_runs_on_the_cluster_with_the_same_results(client):
     settings = [
-        sim.Setting(poly(50), Gaussian(0.3), policy, budget=200, replicates=40, seed=1) for policy in ("us", "b3")
+        lab.Setting(poly(50), Gaussian(0.3), policy, budget=200, replicates=40, seed=1) for policy in ("us", "b3")
     ]
-    far, near = sim.sweep(settings, executor=client), sim.sweep(settings, threads=1)
+    far, near = lab.sweep(settings, executor=client), lab.sweep(settings, threads=1)
     for one, other in zip(far, near, strict=True):
         assert (one.recommended == other.recommended).all()
 
@@ -242,7 +243,7 @@ def test_a_client_that_is_closed_is_refused(as_given):
         with pytest.raises(InvalidInput, match=r"the Dask client is closed, but must be connected: make a new one"):
             find_best(20, score, budget=40, executor=given, **QUIET)
         with pytest.raises(InvalidInput, match="the Dask client is closed"):
-            sim.sweep([sim.Setting(poly(50), Gaussian(0.3), "us", budget=100, replicates=4, seed=1)], executor=given)
+            lab.sweep([lab.Setting(poly(50), Gaussian(0.3), "us", budget=100, replicates=4, seed=1)], executor=given)
 
 
 def test_a_client_that_is_asynchronous_is_refused():

@@ -5,10 +5,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from boxthirding.lab import Bernoulli, Gaussian
 from boxthirding.planning.beliefs import Belief, guessed, learned
 from boxthirding.planning.pilots import read_pilot
 from boxthirding.planning.shapes import PLAUSIBLE, Shape, bent
-from boxthirding.rewards import Bernoulli, Gaussian
 
 
 def pilot(deviation, noise, arms, each, skew=0.0, seed=0):

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from boxthirding import _compile
+from boxthirding.lab import simulate
 from boxthirding.planning.beliefs import Belief, guessed
 from boxthirding.planning.outcomes import Effort, simulated
 from boxthirding.planning.shapes import Shape
-from boxthirding.sim import simulate
 
 BELIEF = Belief(0.0, 1.0, Shape(0.5), 2.0)
 STOPS = [1, 20, 150, 900]

@@ -10,11 +10,10 @@ import pytest
 import boxthirding
 from boxthirding import plan
 from boxthirding.errors import InvalidInput
+from boxthirding.lab import Gaussian, Instance, simulate
 from boxthirding.planning import default_budgets, outcomes
 from boxthirding.planning.plan import RATIOS
 from boxthirding.planning.shapes import ONE_IN_TEN
-from boxthirding.rewards import Gaussian, Instance
-from boxthirding.sim import simulate
 
 CONTRACT = [
     "budget",

@@ -19,12 +19,10 @@ from boxthirding.policies import (
     boxes,
     final,
     parse_policy,
-    prose,
-    subsets,
-    uniform,
 )
-from boxthirding.policies.live_state import LiveState
 from boxthirding.policies.noise import sigma
+from boxthirding.policies.rivals import prose, subsets, uniform
+from boxthirding.policies.rule_runner import LiveState
 from boxthirding.types import NONE, WAIT
 
 EXAMPLES = settings(max_examples=60, derandomize=True, deadline=None)

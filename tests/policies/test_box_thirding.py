@@ -15,7 +15,7 @@ from reference_stream import Stream
 from boxthirding.errors import InvalidInput
 from boxthirding.policies import BoxThirding
 from boxthirding.policies.box_thirding import BASE, FULL, PILE, SEEN, TOP, WIDTH
-from boxthirding.streams import TIES, spawn
+from boxthirding.rng import TIES, spawn
 from boxthirding.types import GROW, NONE, WAIT
 
 EXAMPLES = settings(max_examples=150, derandomize=True, deadline=None)

@@ -36,7 +36,7 @@ from boxthirding.policies.box_thirding import (
     WIDTH,
     WITHDRAWN,
 )
-from boxthirding.streams import TIES, spawn
+from boxthirding.rng import TIES, spawn
 from boxthirding.types import N_ARMS, NONE
 
 

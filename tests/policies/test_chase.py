@@ -15,10 +15,10 @@ from reference_stream import Stream
 from trees import in_order
 
 from boxthirding.errors import InvalidInput
+from boxthirding.lab import captions
 from boxthirding.policies import Chase
 from boxthirding.policies.boxes import SEEN
 from boxthirding.policies.final import ALL_MET, CENTRE, CREDIT, OUT, RATIO, SIGMA, TOLD
-from boxthirding.rewards import captions
 from boxthirding.session import Session
 from boxthirding.testing import PolicyContract
 

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from boxthirding import _compile
+from boxthirding.lab import Gaussian, Instance, captions, simulate
 from boxthirding.policies import BoxThirding, Chase
-from boxthirding.rewards import Gaussian, Instance, captions
-from boxthirding.sim import simulate
 
 pytestmark = pytest.mark.skipif(not _compile.available(), reason="numba is not installed")
 

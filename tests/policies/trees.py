@@ -1,6 +1,6 @@
 """A treap worked out again from scratch."""
 
-from boxthirding.policies.treap import precedes, priority
+from boxthirding.policies.structures.treap import precedes, priority
 from boxthirding.types import NONE
 
 

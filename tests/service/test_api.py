@@ -14,7 +14,7 @@ from serving import API, SCALE, Server
 
 from boxthirding import open_study
 from boxthirding.errors import StudyUnavailable
-from boxthirding.rewards import from_csv
+from boxthirding.lab import from_csv
 
 ONE = f"{API}/studies/captions"
 

@@ -3,7 +3,7 @@
 import pytest
 
 from boxthirding.errors import InvalidInput
-from boxthirding.session.saved import save
+from boxthirding.session.serialization import save
 
 
 def all_of(session):

@@ -10,7 +10,7 @@ from asking import pull, refused
 from boxthirding import Session
 from boxthirding.errors import InvalidInput
 from boxthirding.session import amendments
-from boxthirding.session.known import KnownResult
+from boxthirding.session.known_results import KnownResult
 
 POLICIES = ["b3", "b3:reuse=pool", "b3:reuse=topup", "chase", "us", "prose:sigma=0.5", "asha", "dsh", "bsh"]
 

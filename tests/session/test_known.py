@@ -6,7 +6,7 @@ from asking import pull, refused
 
 from boxthirding import Session
 from boxthirding.errors import CannotAmend, UnknownLabel
-from boxthirding.session.known import listed
+from boxthirding.session.known_results import listed
 
 OVER_ALL = ["chase", "us", "prose:sigma=0.5"]
 AMENDED = [*OVER_ALL, "b3", "b3:reuse=pool", "b3:reuse=topup", "asha"]

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from boxthirding.errors import InvalidInput
+from boxthirding.rng import ORDER, spawn
 from boxthirding.session.labels import Labels
-from boxthirding.streams import ORDER, spawn
 
 
 def labels_of(arms, seed=0):
@@ -100,7 +100,7 @@ def test_ten_million_arms_hold_a_few_entries_only():
 def test_the_order_is_that_of_the_simulator():
     import numpy as np
 
-    from boxthirding.sim import driver
+    from boxthirding.lab import driver
 
     stream = spawn(3, 0, 1)[0, ORDER]
     order, at = np.arange(50), np.zeros(driver.POSITIONS, np.int64)

@@ -8,7 +8,7 @@ from sums import check_sums
 from boxthirding import parse_policy
 from boxthirding.session import Session
 from boxthirding.session.core import Core
-from boxthirding.session.saved import load, save
+from boxthirding.session.serialization import load, save
 from boxthirding.testing.plans import for_plans
 from boxthirding.testing.sessions import check_session
 

@@ -5,7 +5,7 @@ from asking import pull, refused
 
 from boxthirding import Session, parse_policy
 from boxthirding.errors import CannotAmend, InvalidInput
-from boxthirding.session import take_over
+from boxthirding.session import policy_switch as take_over
 
 AMENDED = ["b3", "b3:reuse=pool", "b3:reuse=topup", "chase", "us", "prose:sigma=0.5", "asha"]
 CANNOT = ["sh:budget=50", "sr:budget=50", "dsh", "bsh", "bucb:sigma=0.5", "ucbe:budget=50"]

@@ -6,7 +6,7 @@ import pytest
 from asking import pull
 
 from boxthirding import Session
-from boxthirding.session import extra
+from boxthirding.session import unscheduled as extra
 
 AMENDED = ["b3", "b3:reuse=pool", "b3:reuse=topup", "chase", "us", "prose:sigma=0.5", "asha"]
 OTHERS = ["dsh", "bsh", "bucb:sigma=0.5"]

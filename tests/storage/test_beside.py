@@ -69,7 +69,7 @@ def test_a_file_that_is_collected_as_garbage_waits_for_no_lock(tmp_path, monkeyp
         file = sqlite_file.SqliteFile(path, timeout=1.0)
         is_there, waits = weakref.ref(file), []
         with study._transactions.journal.writing():
-            monkeypatch.setattr("boxthirding.storage.locks.time.sleep", waits.append)
+            monkeypatch.setattr("boxthirding.storage.sqlite_locks.time.sleep", waits.append)
             del file
             assert (is_there(), waits) == (None, [])
         study.tell(study.ask()[0], 0.5)

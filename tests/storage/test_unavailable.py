@@ -93,7 +93,7 @@ class TestServer:
     def test_a_lock_that_is_not_let_go_of(self, database, monkeypatch):
         import psycopg
 
-        from boxthirding.storage import postgres_line
+        from boxthirding.storage import postgres_connection as postgres_line
 
         monkeypatch.setattr(postgres_line, "PATIENCE", 1)
         with open_study(database, "s", arms=500) as study, psycopg.connect(database) as connection:
@@ -132,7 +132,7 @@ class TestServer:
         """One waits for the lock while another writes, and then must see what was written."""
         import psycopg
 
-        from boxthirding.storage.postgres_line import key_of
+        from boxthirding.storage.postgres_connection import key_of
 
         url = f"{database}&options=-c%20default_transaction_isolation%3Drepeatable%5C%20read"
         with open_study(url, "s", arms=3) as study, psycopg.connect(database, autocommit=True) as connection:
@@ -152,7 +152,7 @@ class TestServer:
     def test_a_server_that_goes_down_and_comes_up_again_is_waited_for(self, server, database, monkeypatch):
         import psycopg
 
-        from boxthirding.storage import postgres_line
+        from boxthirding.storage import postgres_connection as postgres_line
 
         is_refused, sleep = threading.Event(), time.sleep
         open_study(database, "s", arms=500, seed=2).close()
@@ -217,7 +217,7 @@ class TestServer:
 
 def open_now(url):
     """Open a study without patience."""
-    from boxthirding.storage import postgres_line
+    from boxthirding.storage import postgres_connection as postgres_line
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(postgres_line, "PATIENCE", 0)

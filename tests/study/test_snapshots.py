@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as hnp
 from keeping import Place, play, reward, rewritten
 
 from boxthirding.errors import JournalBroken
-from boxthirding.session.saved import Saved
+from boxthirding.session.serialization import Saved
 from boxthirding.study import transactions
 from boxthirding.study.snapshot import Unusable, pack, unpack
 

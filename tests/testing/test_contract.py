@@ -14,9 +14,10 @@ import pytest
 import boxthirding
 from boxthirding import _compile
 from boxthirding.errors import MissingExtra
-from boxthirding.policies import POLICIES, BoxThirding, SequentialHalving, Uniform, box_thirding, uniform
-from boxthirding.policies.uniform import recommend
-from boxthirding.streams import advance
+from boxthirding.policies import POLICIES, BoxThirding, SequentialHalving, Uniform, box_thirding
+from boxthirding.policies.rivals import uniform
+from boxthirding.policies.rivals.uniform import recommend
+from boxthirding.rng import advance
 from boxthirding.testing import ContractBroken, PolicyContract
 from boxthirding.types import NONE, Rule
 

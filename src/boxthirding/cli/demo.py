@@ -137,9 +137,8 @@ def demo(ctx: click.Context, *, out: Path | None, seed: int, fast: bool, no_anim
 @contextmanager
 def _compiled_meanwhile(console: "Console") -> Iterator[None]:
     """Compile what the comparison runs while the session is shown, and wait for what is left of that."""
-    from boxthirding.report.ahead import compiled_beside
-    from boxthirding.rewards import Gaussian, captions
-    from boxthirding.sim import Setting
+    from boxthirding.lab import Gaussian, Setting, captions
+    from boxthirding.lab.precompile import compiled_beside
 
     settings = [Setting(captions(), Gaussian(NOISE), spec, budget=1_000, replicates=1) for spec in _COMPARED]
     with compiled_beside(settings) as left:
@@ -166,7 +165,7 @@ def _called(name: str, path: Path) -> str:
 
 def _plot_file(out: Path | None) -> Path | None:
     """Return where to draw, refusing a bad place before anything runs; nowhere, if an extra is missing for that."""
-    from boxthirding.report import check_plot_file
+    from boxthirding.lab.plots import check_plot_file
 
     plot = _DEFAULT_OUT if out is None else out
     try:
@@ -187,8 +186,8 @@ def _session(budget: int, seed: int, *, animated: bool) -> Iterator[_Scene]:
     """
     import numpy as np
 
-    from boxthirding.report import log_spaced
-    from boxthirding.rewards import captions
+    from boxthirding.lab import captions
+    from boxthirding.lab.plots import log_spaced
     from boxthirding.session import Session
 
     means = captions().means
@@ -214,7 +213,7 @@ def _show(console: "Console", scenes: Iterable[_Scene], *, animated: bool) -> No
     """Draw the scenes over each other, or below each other."""
     from rich.live import Live
 
-    from boxthirding.rewards import captions
+    from boxthirding.lab import captions
 
     means = captions().means
     if not animated:

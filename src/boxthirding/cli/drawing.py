@@ -8,7 +8,7 @@ from boxthirding._text import counted, visible
 from boxthirding.cli.output import Failure
 
 if TYPE_CHECKING:
-    from boxthirding.sim import Description, Run
+    from boxthirding.lab import Description, Run
 
 _TOLD: Final = ("replicates", "seed", "workers")
 """What a subtitle tells where it is common to all, and a label where it is not."""
@@ -33,7 +33,7 @@ def subtitle(one: "Description", without: Collection[str] = ()) -> str:
 
 def draw(plot: Path, runs: Iterable[tuple["Description", "Run"]]) -> None:
     """Write the picture of regret against pulls on one problem; what else differs stands beside the policy."""
-    from boxthirding.report import plot_regret
+    from boxthirding.lab.plots import plot_regret
 
     begun = [(one, run) for one, run in runs if run.replicates]
     drawn = [one for one, _ in begun]

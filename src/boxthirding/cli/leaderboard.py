@@ -12,8 +12,8 @@ from boxthirding.cli.reporting import out_option, refuse_both, simulated, writin
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from boxthirding.report.leaderboard.board import Board, Score
-    from boxthirding.report.leaderboard.run import Leaderboard
+    from boxthirding.lab.leaderboard.board import Board, Score
+    from boxthirding.lab.leaderboard.run import Leaderboard
 
 _DEFAULT_OUT: Final = Path("leaderboard")
 
@@ -56,7 +56,7 @@ def leaderboard(
     It writes the standings as Markdown, JSON and a picture: regret relative to the best in each cell, with paired
     intervals. If it is stopped half way, the same command resumes it.
     """
-    from boxthirding.report.leaderboard.run import Leaderboard
+    from boxthirding.lab.leaderboard.run import Leaderboard
 
     refuse_both(quick=quick, replicates=replicates)
     asked = Leaderboard.asked(
@@ -72,8 +72,8 @@ def _report(asked: "Leaderboard", board: "Board") -> None:
     """Print the standings, and where to read more."""
     from rich.console import Console
 
-    from boxthirding.report.leaderboard.entrants import marks_used
-    from boxthirding.report.leaderboard.facts import IN_WORDS
+    from boxthirding.lab.leaderboard.entrants import marks_used
+    from boxthirding.lab.leaderboard.facts import IN_WORDS
 
     facts = asked.facts
     console = Console(highlight=False, markup=False)
@@ -99,7 +99,7 @@ def _table(board: "Board", width: int) -> "Table":
     from rich import box
     from rich.table import Table
 
-    from boxthirding.report.leaderboard.facts import group_name
+    from boxthirding.lab.leaderboard.facts import group_name
 
     heads = ["told", *(group_name(group).replace(" ", "\n").replace("-", "-\n") for group in board.groups)]
     rows = [
@@ -135,8 +135,8 @@ def _broken(spec: str, room: int) -> str:
 
 def _in_short(score: "Score | None") -> str:
     """Write a score into few columns, as 1.04±.02, with a mark where some cells are missing."""
-    from boxthirding.report.leaderboard.facts import LEVEL
-    from boxthirding.report.leaderboard.markdown import CANNOT_RUN, number
+    from boxthirding.lab.leaderboard.facts import LEVEL
+    from boxthirding.lab.leaderboard.markdown import CANNOT_RUN, number
 
     if score is None:
         return CANNOT_RUN + " "

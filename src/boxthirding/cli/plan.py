@@ -67,9 +67,10 @@ def plan(  # noqa: PLR0913  # an argument for each option
     that is planned is that of chase, simulated under everything that fits what is known.
     """
     from boxthirding.cli.watching import watched
+    from boxthirding.lab.plots import check_plot_file
     from boxthirding.planning import default_budgets
     from boxthirding.planning import plan as planned
-    from boxthirding.report import check_plot_file, plot_plan
+    from boxthirding.planning.figure import plot_plan
 
     if plot is not None:
         check_plot_file(plot)
@@ -108,7 +109,7 @@ def plan(  # noqa: PLR0913  # an argument for each option
 
 def _counted(arms: str, *, header: bool) -> int:
     """Return the number that is given, or that of the arms in a file."""
-    from boxthirding.runs.inputs import read_arms
+    from boxthirding.find.inputs import read_arms
 
     try:
         return int(arms)

@@ -8,7 +8,7 @@ import click
 from boxthirding.cli.drawing import draw
 
 if TYPE_CHECKING:
-    from boxthirding.sim import Description, Run
+    from boxthirding.lab import Description, Run
 
     Runs = list[tuple[Description, Run]]
 
@@ -46,8 +46,8 @@ def plot(*, results: Path, out: Path, specs: tuple[str, ...], **chosen: str | in
     is run. What is not complete yet is drawn as far as it is.
     """
     from boxthirding.errors import InvalidInput
-    from boxthirding.report import check_plot_file
-    from boxthirding.sim import load
+    from boxthirding.lab import load
+    from boxthirding.lab.plots import check_plot_file
 
     check_plot_file(out)
     saved = load(results)

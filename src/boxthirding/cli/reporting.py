@@ -12,7 +12,7 @@ from boxthirding.cli.simulate import INTERRUPTED
 from boxthirding.errors import InvalidInput, SimulationFailed
 
 if TYPE_CHECKING:
-    from boxthirding.sim import Run, Setting
+    from boxthirding.lab import Run, Setting
     from boxthirding.types import Progress
 
 
@@ -52,7 +52,7 @@ def simulated(ctx: click.Context, report: Report) -> "Sequence[Run]":
     """Simulate under a progress bar; stopped by Ctrl-C, say how far it came and leave."""
     from boxthirding import _compile
     from boxthirding.cli.watching import watched
-    from boxthirding.sim import Interrupted
+    from boxthirding.lab import Interrupted
 
     if not _compile.available():
         say("Note: without Numba this takes hours: pip install 'boxthirding[sim]'", err=True)

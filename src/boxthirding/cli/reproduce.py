@@ -13,7 +13,7 @@ from boxthirding.cli.reporting import out_option, refuse_both, simulated, writin
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from boxthirding.report.reproduction.run import Outcome
+    from boxthirding.lab.paper.run import Outcome
 
 _DEFAULT_OUT: Final = Path("reproduction")
 
@@ -40,7 +40,7 @@ def reproduce(ctx: click.Context, *, out: Path, quick: bool, data: Path | None, 
     It writes a page, index.html, with every figure, both tables and every claim; the figures also as PNG, SVG and CSV.
     If it is stopped half way, the same command resumes it.
     """
-    from boxthirding.report.reproduction.run import Reproduction
+    from boxthirding.lab.paper.run import Reproduction
 
     refuse_both(quick=quick, replicates=replicates)
     planned = Reproduction.planned(out, quick=quick, data=data, replicates=replicates)
@@ -65,7 +65,7 @@ def _telling() -> "Iterator[Callable[[str], None]]":
 
 def _report(outcome: "Outcome") -> None:
     """Print what came out, and where to read it."""
-    from boxthirding.report.reproduction.claims import Verdict
+    from boxthirding.lab.paper.claims import Verdict
 
     width = max(len(verdict.value) for verdict in Verdict)
     for claim, finding in outcome.findings:

@@ -16,8 +16,7 @@ from boxthirding.errors import InvalidInput, SimulationFailed
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from boxthirding.rewards import Instance, RewardModel
-    from boxthirding.sim import Description, Run, Setting
+    from boxthirding.lab import Description, Instance, RewardModel, Run, Setting
 
 INTERRUPTED: Final = 130
 """The exit code of a program that SIGINT ended."""
@@ -105,10 +104,9 @@ def simulate(  # noqa: PLR0913  # an argument for each option
     """
     from boxthirding import _compile
     from boxthirding._checks import whole
-    from boxthirding.report import check_plot_file, log_spaced
-    from boxthirding.rewards import parse_rewards
-    from boxthirding.sim import Setting
-    from boxthirding.sim.simulate import checked_checkpoints
+    from boxthirding.lab import Setting, parse_rewards
+    from boxthirding.lab.plots import check_plot_file, log_spaced
+    from boxthirding.lab.simulate import checked_checkpoints
 
     model = parse_rewards(rewards)
     chosen = _chosen(instance, arms, means, top, model, header=not no_header)
@@ -143,7 +141,7 @@ def _chosen(  # an argument for each option
     header: bool,
 ) -> "Instance":
     """Return the arms that the options name."""
-    from boxthirding.rewards import Table, from_csv, named
+    from boxthirding.lab import Table, from_csv, named
 
     if instance is not None and means is not None:
         raise InvalidInput(f"--instance is {instance} and --means is {means}, but only one can be: leave one out")
@@ -175,7 +173,7 @@ def _run(
     show: "Callable[[Description, Run], None]",
 ) -> _Ended:
     """Run one policy after the other; `show` each when it is complete, and in the end those that are not."""
-    from boxthirding import sim
+    from boxthirding import lab
     from boxthirding.cli.watching import watched
 
     shown: set[Setting] = set()
@@ -186,9 +184,9 @@ def _run(
 
     try:
         with watched(complete) as view:
-            runs = sim.sweep(settings, results=results, threads=threads, progress=view, watcher=view)
+            runs = lab.sweep(settings, results=results, threads=threads, progress=view, watcher=view)
             ended = _Ended([])
-    except sim.Interrupted as stop:
+    except lab.Interrupted as stop:
         ended, runs = _Ended([], interrupted=True), stop.runs
     except SimulationFailed as failure:
         ended, runs = _Ended([], failure=failure), failure.runs

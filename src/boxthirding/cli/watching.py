@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from boxthirding._progress import Line, is_compiling, left_in_words
-from boxthirding.sim import Run, Setting, Watcher
+from boxthirding.lab import Run, Setting, Watcher
 from boxthirding.types import Progress
 
 if TYPE_CHECKING:

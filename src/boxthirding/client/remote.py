@@ -16,8 +16,8 @@ import numpy as np
 from boxthirding._checks import as_reward, whole
 from boxthirding.client import values
 from boxthirding.client.addresses import NAME, key_for, parsed
-from boxthirding.client.beating import Heart
 from boxthirding.client.connection import Connection, Reply, as_error
+from boxthirding.client.heartbeat import Heart
 from boxthirding.errors import AlreadyTold, BoxThirdingError, InvalidInput, StudyUnavailable, UnknownTicket
 from boxthirding.policies.spec import as_policy, parse_policy, written
 from boxthirding.session import (
@@ -34,7 +34,7 @@ from boxthirding.session import (
     Ticket,
     View,
 )
-from boxthirding.session.known import check_details
+from boxthirding.session.known_results import check_details
 from boxthirding.session.protocol import Plotted
 from boxthirding.session.tickets import WORKER, check_holder
 from boxthirding.session.values import in_brief

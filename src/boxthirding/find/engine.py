@@ -3,19 +3,18 @@
 import pickle
 from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, TypeVar
 
 from boxthirding._checks import whole
-from boxthirding._clusters import as_executor, workers_of
 from boxthirding.errors import InvalidInput
+from boxthirding.executors.dask import as_executor, workers_of
 from boxthirding.find.executors import Futures, Inline, Post, Threads, Workers, is_process_pool
 from boxthirding.find.interrupts import Interrupts
 from boxthirding.find.retry import Errors, exception_classes
 from boxthirding.find.search import Search
 from boxthirding.find.task import Outcome, Task, shown
-from boxthirding.session import AskTell
 
 ON_ERROR: Final = ("raise", "withdraw")
 
@@ -33,10 +32,6 @@ class Engine:
     executor: Executor | None = None
     on_error: str = "raise"
     catch: tuple[type[Exception], ...] = ()
-
-    def paired(self, study: AskTell, *, is_new: bool) -> Self:
-        """Return the same engine, with its examples in the order that a study has; refuse others than the study's."""
-        return replace(self, task=self.task.paired(study, is_new=is_new))
 
     def carry_out(self, search: Search, conclude: Callable[[], Result]) -> Result:
         """Run a search to its end and return what `conclude` makes of it; Ctrl-C is held off until then."""

@@ -205,7 +205,7 @@ class Found:
         return "\n".join([*lines, *(f"  {_sentence(line)}" for line in self._account(view))])
 
     def _repr_html_(self) -> str:
-        from boxthirding.find.page import nothing, page  # noqa: PLC0415  # only notebooks show it
+        from boxthirding.find.notebook import nothing, page  # noqa: PLC0415  # only notebooks show it
 
         view, best = self.session.view(), self.recommendation
         account = self._account(view)

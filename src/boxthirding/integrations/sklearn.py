@@ -15,14 +15,13 @@ from typing import Any, Final, Self, cast
 
 import numpy as np
 
-from boxthirding._clusters import as_executor, is_dask
 from boxthirding.errors import ArmWithdrawn, InvalidInput, MissingExtra, StudyChanged, StudyDiffers
+from boxthirding.executors.dask import as_executor, is_dask
+from boxthirding.find.opening import open_place, place_and_name
 from boxthirding.integrations._cv_results import TIMES, Fit, Fits, Scores, Table
 from boxthirding.integrations._in_flight import Blocks, Futures, Out
 from boxthirding.policies.spec import POLICIES, as_policy
 from boxthirding.session import AskTell, Session, Ticket
-from boxthirding.storage import open_study
-from boxthirding.storage.opening import NAME
 from boxthirding.study import Study
 from boxthirding.types import Label, Policy
 
@@ -243,13 +242,9 @@ class BoxThirdingSearchCV(BaseSearchCV):
                 f"random_state is {self.random_state!r}, but a search that is kept in a study must draw the same "
                 "candidates when it resumes: give an integer"
             )
-        if isinstance(self.study, tuple) and len(self.study) != len(("place", "name")):
-            raise ValueError(f"study is {self.study!r}, but must be a path or URL, or a pair of that and a name")
-        place, name = self.study if isinstance(self.study, tuple) else (self.study, NAME)
         try:
-            study = open_study(
-                place,
-                name,
+            study = open_place(
+                *place_and_name(self.study),
                 arms=self._candidates(),
                 policy=self.policy,
                 seed=int(self.random_state),

@@ -110,6 +110,6 @@ class Plan:
         return [line | ({"ratio": ratio} if self.known.source == "nothing" else {}) for ratio, line in lines]
 
     def __repr__(self) -> str:
-        from boxthirding.planning.words import in_words  # noqa: PLC0415  # it writes what stands here
+        from boxthirding.planning.words import in_words  # it writes what stands here
 
         return in_words(self)

@@ -10,9 +10,9 @@ from typing import Final
 
 import numpy as np
 
+from boxthirding.lab import Bernoulli, Gaussian, Instance, RewardModel
 from boxthirding.planning.pilots import Pilot
 from boxthirding.planning.shapes import ONE_IN_TEN, PLAUSIBLE, Shape, bent, good_above_ordinary, nodes
-from boxthirding.rewards import Bernoulli, Gaussian, Instance, RewardModel
 from boxthirding.types import Floats
 
 TYPICAL_RATIO: Final = 5.0

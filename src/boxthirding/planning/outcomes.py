@@ -11,12 +11,12 @@ import numpy as np
 
 from boxthirding import _compile
 from boxthirding._progress import COMPILING
+from boxthirding.lab import Source
+from boxthirding.lab.chunks import loop_of, play_out
+from boxthirding.lab.driver import BEGUN, CHECKED, NUMBERED, POSITIONS, REPLICATE, drive
 from boxthirding.planning.beliefs import Belief
 from boxthirding.policies import Chase
-from boxthirding.rewards import Source
-from boxthirding.sim.chunks import loop_of, play_out
-from boxthirding.sim.driver import BEGUN, CHECKED, NUMBERED, POSITIONS, REPLICATE, drive
-from boxthirding.streams import spawn
+from boxthirding.rng import spawn
 from boxthirding.types import Floats, Ints, Progress
 
 _LEG: Final = 250_000  # pulls

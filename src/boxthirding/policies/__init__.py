@@ -1,21 +1,21 @@
 """The policies, one file an algorithm."""
 
-from boxthirding.policies.ash import AnytimeSequentialHalving
-from boxthirding.policies.asha import Asha
 from boxthirding.policies.box_thirding import BoxThirding
-from boxthirding.policies.bsh import BracketingSequentialHalving
-from boxthirding.policies.bucb import BracketingUCB
 from boxthirding.policies.chase import Chase
-from boxthirding.policies.doubling import DoublingSequentialHalving
-from boxthirding.policies.ebtc import EBTC
-from boxthirding.policies.klucb import KLUCB
-from boxthirding.policies.lilucb import LilUCB
-from boxthirding.policies.prose import Prose
-from boxthirding.policies.sequential_halving import SequentialHalving
+from boxthirding.policies.rivals.ash import AnytimeSequentialHalving
+from boxthirding.policies.rivals.asha import Asha
+from boxthirding.policies.rivals.bsh import BracketingSequentialHalving
+from boxthirding.policies.rivals.bucb import BracketingUCB
+from boxthirding.policies.rivals.doubling import DoublingSequentialHalving
+from boxthirding.policies.rivals.ebtc import EBTC
+from boxthirding.policies.rivals.klucb import KLUCB
+from boxthirding.policies.rivals.lilucb import LilUCB
+from boxthirding.policies.rivals.prose import Prose
+from boxthirding.policies.rivals.sequential_halving import SequentialHalving
+from boxthirding.policies.rivals.successive_rejects import SuccessiveRejects
+from boxthirding.policies.rivals.ucbe import UCBE
+from boxthirding.policies.rivals.uniform import Uniform
 from boxthirding.policies.spec import POLICIES, parse_policy
-from boxthirding.policies.successive_rejects import SuccessiveRejects
-from boxthirding.policies.ucbe import UCBE
-from boxthirding.policies.uniform import Uniform
 
 __all__ = [
     "EBTC",

@@ -53,10 +53,10 @@ from boxthirding.policies.boxes import (
     short_of_levels,
     take,
 )
-from boxthirding.policies.ranking import in_order
-from boxthirding.policies.records import BoxRecord
+from boxthirding.policies.lineage import BoxRecord
+from boxthirding.policies.structures.ranking import in_order
+from boxthirding.rng import TIES, below, shuffle, spawn
 from boxthirding.schedules import Schedule
-from boxthirding.streams import TIES, below, shuffle, spawn
 from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Rule
 
 FRESH: Final = 0

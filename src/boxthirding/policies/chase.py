@@ -75,12 +75,12 @@ from boxthirding.policies.final import (
     take_in,
     upper_bound,
 )
+from boxthirding.policies.lineage import PlainRecord
 from boxthirding.policies.noise import too_few_repeats
-from boxthirding.policies.ranking import in_order
-from boxthirding.policies.records import PlainRecord
-from boxthirding.policies.tournament import play_all, play_first, player, replay, runner_up
-from boxthirding.policies.treap import build, first
-from boxthirding.streams import TIES, advance, spawn
+from boxthirding.policies.structures.ranking import in_order
+from boxthirding.policies.structures.tournament import play_all, play_first, player, replay, runner_up
+from boxthirding.policies.structures.treap import build, first
+from boxthirding.rng import TIES, advance, spawn
 from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Floats, Ints, Rule
 
 LEAD: Final = 0.3  # standard errors above the leader that an arm must be to keep up

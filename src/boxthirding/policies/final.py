@@ -9,8 +9,8 @@ from typing import Final, Protocol
 from boxthirding._compile import kernel
 from boxthirding.policies.boxes import KNOWN, SCALARS, WITHDRAWN, Arms, mean
 from boxthirding.policies.noise import learn, more_repeats, sigma, spread, squares_of
-from boxthirding.policies.treap import Treap, champion_among, insert, keeps_place, refresh_path, remove
-from boxthirding.policies.wild import FAR, Judged, is_wild, may_be_wild, stray, usual_variance
+from boxthirding.policies.outliers import FAR, Judged, is_wild, may_be_wild, stray, usual_variance
+from boxthirding.policies.structures.treap import Treap, champion_among, insert, keeps_place, refresh_path, remove
 from boxthirding.types import NONE, Floats, Ints
 
 TOLD: Final = SCALARS  # results so far

@@ -14,21 +14,21 @@ from types import FunctionType, ModuleType
 from typing import Any, Final
 
 VERSIONS: Final[Mapping[str, tuple[int, str]]] = {
-    "ash": (1, "79dc32d6d54e0ade"),
-    "asha": (1, "cf7283ad3e042fe4"),
-    "b3": (1, "4ee284ca8876f3c2"),
-    "bsh": (1, "aa2aba7fdb0e0caa"),
-    "bucb": (1, "e1f5467932c58753"),
-    "chase": (1, "a697eee3a8550e54"),
-    "dsh": (1, "2bd87412a2e83b68"),
-    "ebtc": (1, "454fba3622d0ac2e"),
-    "klucb": (1, "f00f9ac3ce1fc884"),
-    "lilucb": (1, "00e4e2943877200f"),
-    "prose": (1, "84928f8f7d078ea0"),
-    "sh": (1, "3cc8ba4c405ceb56"),
-    "sr": (1, "1fa82eec8e752a0c"),
-    "ucbe": (1, "af58b9a05fd56318"),
-    "us": (1, "f343b1a79b01555b"),
+    "ash": (1, "96551a640acdc0ee"),
+    "asha": (1, "41243efc1fd26012"),
+    "b3": (1, "334d7da0d1c5c735"),
+    "bsh": (1, "2c91f895ea82060b"),
+    "bucb": (1, "3771455e17542c8b"),
+    "chase": (1, "bd330dd0dece4284"),
+    "dsh": (1, "7445bffc80da3434"),
+    "ebtc": (1, "731a32594bf1fc9f"),
+    "klucb": (1, "78a7bcb21e934d7e"),
+    "lilucb": (1, "2d1762a0f8de21c5"),
+    "prose": (1, "5893dc9a5f4b972d"),
+    "sh": (1, "522c9a4588b6749f"),
+    "sr": (1, "a8de33a658f1037c"),
+    "ucbe": (1, "16dc930aee782dd5"),
+    "us": (1, "3eca32b5488a2722"),
 }
 """By name of the policy: its version, and the digest of the rule that has it."""
 

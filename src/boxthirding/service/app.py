@@ -11,11 +11,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from boxthirding.errors import BoxThirdingError
-from boxthirding.service.described import described
+from boxthirding.service.middleware import API, Shield
+from boxthirding.service.openapi import described
 from boxthirding.service.problems import on_invalid, on_library_error, problem, problem_reply
-from boxthirding.service.routes import access, arms, live, pages, plans, rating, reading, studies, tickets
+from boxthirding.service.routes import arms, live, pages, plans, rating, reading, studies, tickets
+from boxthirding.service.routes import keys as access
 from boxthirding.service.service import Service
-from boxthirding.service.shield import API, Shield
 from boxthirding.service.templates import refusal
 
 ROUTERS: Final = (

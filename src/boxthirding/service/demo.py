@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from boxthirding.errors import BoxThirdingError
-from boxthirding.rewards import captions
+from boxthirding.lab import captions
 from boxthirding.service.rating import Rated, Rating
 from boxthirding.service.service import Service
 from boxthirding.service.studies import About, Answer

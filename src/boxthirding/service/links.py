@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 from boxthirding.errors import InvalidInput
-from boxthirding.service.access import Secrets, hashed
+from boxthirding.service.keys import Secrets, hashed
 from boxthirding.service.problems import Refusal
 from boxthirding.storage.records import Record, Records
 

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from boxthirding import errors
 from boxthirding.service.advice import advice_on
-from boxthirding.service.misfits import misfits
+from boxthirding.service.validation_errors import misfits
 
 _STATUS: Final[tuple[tuple[type[errors.BoxThirdingError], int], ...]] = (
     (errors.UnknownStudy, 404),

@@ -10,8 +10,8 @@ from boxthirding.errors import AlreadyTold, ArmWithdrawn, InvalidInput, StudyFin
 from boxthirding.service import pictures
 from boxthirding.service.links import Rater, is_rater
 from boxthirding.service.problems import Refusal
+from boxthirding.service.rater_stats import LATE, SKIPPED
 from boxthirding.service.studies import Served
-from boxthirding.service.tally import LATE, SKIPPED
 from boxthirding.session import Ticket
 from boxthirding.storage.records import Records
 from boxthirding.study import Turn

@@ -9,9 +9,9 @@ from collections.abc import Callable
 import uvicorn
 
 from boxthirding.errors import InvalidInput
-from boxthirding.service.access import OPERATOR
 from boxthirding.service.app import create_app
 from boxthirding.service.demo import Demo
+from boxthirding.service.keys import OPERATOR
 from boxthirding.service.limits import HEADERS
 from boxthirding.service.service import Options, Service
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from boxthirding.errors import InvalidInput
-from boxthirding.service.access import OPERATOR, Access
 from boxthirding.service.idempotency import Replies
+from boxthirding.service.keys import OPERATOR, Access
 from boxthirding.service.limits import Limits
 from boxthirding.service.links import Links
 from boxthirding.service.metrics import Metrics

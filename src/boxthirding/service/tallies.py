@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from boxthirding.errors import BoxThirdingError
-from boxthirding.service.tally import Held, HolderTally, Tally
+from boxthirding.service.rater_stats import Held, HolderTally, Tally
 from boxthirding.storage.records import Record, Records
 from boxthirding.study import Study
 

@@ -10,8 +10,8 @@ from boxthirding._checks import whole
 from boxthirding.errors import CannotAmend, InvalidInput, StudyDiffers
 from boxthirding.session import examples
 from boxthirding.session.core import Core
-from boxthirding.session.known import KnownResult
-from boxthirding.session.renewal import is_in_record, renew
+from boxthirding.session.known_results import KnownResult
+from boxthirding.session.recompute import is_in_record, renew
 from boxthirding.session.tickets import shortened
 from boxthirding.session.values import Ticket
 from boxthirding.types import NONE, Label

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from boxthirding._checks import is_number, whole
 from boxthirding.errors import InvalidInput
 from boxthirding.policies.spec import shown
+from boxthirding.screening import non_inclusion
 from boxthirding.session import examples
-from boxthirding.session.aside import set_aside
 from boxthirding.session.core import Core
 from boxthirding.session.history import Moment, Row
+from boxthirding.session.outliers import set_aside
 from boxthirding.session.values import (
     PAGE,
     ArmResult,
@@ -331,8 +332,6 @@ def screening(core: Core, share: float) -> Screening | None:
     good = max(1, math.floor(share * there + 1e-9)) if there else 0
     if not there:
         return Screening(0.0, candidates, there, share)
-    from boxthirding.theory import non_inclusion  # noqa: PLC0415  # loaded when it is needed
-
     return Screening(1 - non_inclusion(there, good, candidates), candidates, there, share)
 
 

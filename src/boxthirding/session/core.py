@@ -12,20 +12,21 @@ from typing import Any, Final
 
 from boxthirding._checks import whole
 from boxthirding.errors import AlreadyTold, InvalidInput, TicketRefused
-from boxthirding.policies.live_state import LiveState
-from boxthirding.policies.records import PlainRecord, Record, record_for
-from boxthirding.session import examples, take_over
-from boxthirding.session.aside import name_strays
+from boxthirding.policies.lineage import PlainRecord, Record, record_for
+from boxthirding.policies.rule_runner import LiveState
+from boxthirding.rng import ORDER, spawn
+from boxthirding.session import examples
+from boxthirding.session import policy_switch as take_over
 from boxthirding.session.history import History
+from boxthirding.session.job_queue import Wanted
 from boxthirding.session.labels import Labels
 from boxthirding.session.ledger import Ledger
+from boxthirding.session.outliers import name_strays
 from boxthirding.session.pulls import Pulls
-from boxthirding.session.renewal import renew
-from boxthirding.session.seen import Seen
+from boxthirding.session.recompute import renew
+from boxthirding.session.seen_arms import Seen
 from boxthirding.session.tickets import Job, OpenTicket, Tickets, shortened
 from boxthirding.session.values import Ticket
-from boxthirding.session.wanted import Wanted
-from boxthirding.streams import ORDER, spawn
 from boxthirding.types import NONE, Label, Policy
 
 PASSED_OVER: Final = 64

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from boxthirding._checks import whole
 from boxthirding._text import cut, did_you_mean
 from boxthirding.errors import ArmsUnavailable, InvalidInput, UnknownLabel
-from boxthirding.streams import below
+from boxthirding.rng import below
 from boxthirding.types import Ints, Label
 
 _TWO_HALVES = re.compile("[\ud800-\udbff][\udc00-\udfff]")

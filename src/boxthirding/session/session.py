@@ -9,14 +9,15 @@ from typing import Any, Final
 from boxthirding._checks import as_reward, is_number, whole
 from boxthirding.errors import BoxThirdingError, InvalidInput
 from boxthirding.policies.spec import as_policy
-from boxthirding.session import amendments, answers, aside
+from boxthirding.session import amendments, answers
+from boxthirding.session import outliers as aside
 from boxthirding.session.core import Core
 from boxthirding.session.examples import paired
-from boxthirding.session.extra import hand_out
 from boxthirding.session.history import Moment
-from boxthirding.session.known import KnownResult, check_details, listed
+from boxthirding.session.known_results import KnownResult, check_details, listed
 from boxthirding.session.protocol import Plotted
 from boxthirding.session.tickets import WORKER, check_holder, to_release
+from boxthirding.session.unscheduled import hand_out
 from boxthirding.session.values import (
     PAGE,
     ArmSummary,

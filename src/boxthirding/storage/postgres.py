@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from boxthirding.errors import JournalBroken, StudyUnavailable
-from boxthirding.storage.postgres_line import Line, key_of
+from boxthirding.storage.postgres_connection import Line, key_of
 from boxthirding.storage.postgres_records import PostgresRecords
 from boxthirding.storage.records import Records
 from boxthirding.study.codec import RESTORE

@@ -2,7 +2,7 @@
 
 import threading
 
-from boxthirding.storage.postgres_line import Line, key_of
+from boxthirding.storage.postgres_connection import Line, key_of
 from boxthirding.storage.records import Record
 from boxthirding.storage.schema import POSTGRES_RECORDS
 

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from contextlib import closing
 
 from boxthirding.errors import JournalBroken, StudyUnavailable, UnreadableData
-from boxthirding.storage.names import FileNames
-from boxthirding.storage.sqlite_access import Writing
 from boxthirding.storage.sqlite_errors import FROM_BACKUP, is_there, translated
 from boxthirding.storage.sqlite_file import PATIENCE, SqliteFile, connect
 from boxthirding.storage.sqlite_records import SqliteRecords
+from boxthirding.storage.sqlite_transactions import Writing
+from boxthirding.storage.worker_locks import FileNames
 from boxthirding.study.codec import RESTORE
 
 

@@ -15,10 +15,8 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from boxthirding.errors import StudyUnavailable, UnreadableData
-from boxthirding.storage.locks import FileLock, keeping_sidecars
 from boxthirding.storage.schema import SQLITE, VERSION_TABLE, migrate, missing
 from boxthirding.storage.sidecars import ENDINGS, Sidecars, mark_of
-from boxthirding.storage.sqlite_access import Alone, Reading, Transaction
 from boxthirding.storage.sqlite_errors import (
     FROM_BACKUP,
     LOCKED,
@@ -29,7 +27,9 @@ from boxthirding.storage.sqlite_errors import (
     open_raw,
     translated,
 )
+from boxthirding.storage.sqlite_locks import FileLock, keeping_sidecars
 from boxthirding.storage.sqlite_recovery import Seen, brought_back, copied, has
+from boxthirding.storage.sqlite_transactions import Alone, Reading, Transaction
 
 SYNCHRONOUS: Final = {"normal": "NORMAL", "full": "FULL"}
 """What survives in write-ahead logging: NORMAL a killed process, FULL a power cut, at one sync a commit."""

@@ -4,9 +4,9 @@ import threading
 
 from boxthirding.storage.records import Record
 from boxthirding.storage.schema import SQLITE_RECORDS
-from boxthirding.storage.sqlite_access import Writing
 from boxthirding.storage.sqlite_errors import translated
 from boxthirding.storage.sqlite_file import PATIENCE, connect
+from boxthirding.storage.sqlite_transactions import Writing
 
 _NAME = "of the server"  # what errors call it by
 

@@ -22,11 +22,11 @@ from boxthirding.study.events import (
     TakenOver,
     Told,
 )
+from boxthirding.study.exchange import Turn
 from boxthirding.study.journal import Journal, Names
 from boxthirding.study.reading import read_journal
 from boxthirding.study.settings import Settings
 from boxthirding.study.study import Study
-from boxthirding.study.turns import Turn
 
 __all__ = [
     "ArmWithdrawn",

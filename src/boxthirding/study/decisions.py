@@ -9,9 +9,10 @@ from typing import Any, TypeVar
 
 from boxthirding._text import counted
 from boxthirding.errors import StudyFinished
-from boxthirding.session import Ticket, amendments, take_over
+from boxthirding.session import Ticket, amendments
+from boxthirding.session import policy_switch as take_over
 from boxthirding.session.examples import paired
-from boxthirding.session.known import KnownResult
+from boxthirding.session.known_results import KnownResult
 from boxthirding.session.tickets import to_release
 from boxthirding.study import events
 from boxthirding.study.events import Event

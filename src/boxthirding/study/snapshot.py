@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from boxthirding.session.saved import Saved
+from boxthirding.session.serialization import Saved
 
 VERSION: Final = 1
 

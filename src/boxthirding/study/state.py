@@ -10,10 +10,12 @@ from dataclasses import replace
 from typing import Any, ClassVar, Final, NamedTuple, Self
 
 from boxthirding.errors import BoxThirdingError, JournalBroken, PolicyMissing
-from boxthirding.policies.live_state import LiveState
-from boxthirding.session import Ticket, View, amendments, answers, extra, take_over
+from boxthirding.policies.rule_runner import LiveState
+from boxthirding.session import Ticket, View, amendments, answers
+from boxthirding.session import policy_switch as take_over
+from boxthirding.session import unscheduled as extra
 from boxthirding.session.core import Core
-from boxthirding.session.saved import Saved, load, save
+from boxthirding.session.serialization import Saved, load, save
 from boxthirding.study import events
 from boxthirding.study.arm_source import ArmSource, Feed, NotDrawn
 from boxthirding.study.codec import RESTORE, name_of

@@ -8,7 +8,7 @@ from typing import Any, Self, TypeVar
 
 from boxthirding._checks import as_reward, whole
 from boxthirding.errors import InvalidInput, JournalBroken, UnknownStudy
-from boxthirding.policies.records import PlainRecord
+from boxthirding.policies.lineage import PlainRecord
 from boxthirding.policies.spec import as_policy, written
 from boxthirding.session import (
     PAGE,
@@ -28,10 +28,10 @@ from boxthirding.session import (
     View,
     amendments,
     answers,
-    aside,
 )
+from boxthirding.session import outliers as aside
 from boxthirding.session.examples import paired
-from boxthirding.session.known import KnownResult, check_details, listed, plain
+from boxthirding.session.known_results import KnownResult, check_details, listed, plain
 from boxthirding.session.labels import is_label, rows_of
 from boxthirding.session.protocol import Plotted
 from boxthirding.session.tickets import check_holder, is_worker
@@ -41,13 +41,13 @@ from boxthirding.study.arm_source import OwnArms
 from boxthirding.study.codec import check_of
 from boxthirding.study.decisions import Decisions
 from boxthirding.study.events import Damaged, Entry, Event
+from boxthirding.study.exchange import Came, Turn, Turns
 from boxthirding.study.journal import Journal
 from boxthirding.study.reading import read_from
 from boxthirding.study.settings import GivenArms, Settings, changed, check_same, given
 from boxthirding.study.snapshot import pack, unpack
 from boxthirding.study.state import StudyState
 from boxthirding.study.transactions import Decide, Transactions
-from boxthirding.study.turns import Came, Turn, Turns
 from boxthirding.study.workers import Workers, unique_name
 from boxthirding.types import Label, Policy
 

@@ -4,7 +4,7 @@ import random
 from collections import Counter
 from typing import NamedTuple
 
-from boxthirding.streams import TIES, spawn
+from boxthirding.rng import TIES, spawn
 from boxthirding.testing.plans import STEP, Plan, broken, expect, suited
 from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Policy
 

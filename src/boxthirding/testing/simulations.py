@@ -5,20 +5,22 @@ import unittest
 import numpy as np
 
 from boxthirding import _compile
-from boxthirding.rewards import (
+from boxthirding.lab import (
     Bernoulli,
     Deterministic,
     Gaussian,
     Instance,
     Kumaraswamy,
     RewardModel,
+    Run,
     Source,
     Table,
     draw,
+    driver,
+    simulate,
 )
+from boxthirding.rng import REWARDS, spawn
 from boxthirding.session import Session
-from boxthirding.sim import Run, driver, simulate
-from boxthirding.streams import REWARDS, spawn
 from boxthirding.testing.plans import STEP, Plan, expect, suited
 from boxthirding.types import GROW, Ints, Policy
 

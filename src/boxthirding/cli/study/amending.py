@@ -36,7 +36,7 @@ def observe(*, url: str, name: str | None, file: Path, no_header: bool, as_json:
     They count like any other result, and are not paid for. Several rows of an arm are several results. Where the study
     has examples, a column pull says which: the place of the example in their order. If a row is bad, none is taken.
     """
-    from boxthirding.runs.inputs import as_known, read_known
+    from boxthirding.find.inputs import as_known, read_known
 
     with reached(url, name) as study:
         rows = read_known(file, with_pulls=study.examples is not None, header=not no_header)

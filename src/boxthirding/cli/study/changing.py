@@ -20,7 +20,7 @@ def add(*, url: str, name: str | None, file: Path, no_header: bool) -> None:
     FILE is a table, CSV with a header or JSON lines (its column arm, else the first, is the label), or a text file with
     one arm per line.
     """
-    from boxthirding.runs.inputs import labelled, read_arms
+    from boxthirding.find.inputs import labelled, read_arms
 
     arms = labelled(read_arms(file, header=not no_header))
     with reached(url, name) as study:

@@ -21,7 +21,7 @@ def report(*, url: str, name: str | None, out: Path, force: bool) -> None:
 
     The page is one file, to be opened in a browser, mailed or printed. STUDY may be in use.
     """
-    from boxthirding.report.study_page import study_page
+    from boxthirding.find.report import study_page
     from boxthirding.storage.pictures import read_picture
 
     if out.suffix.lower() not in _ENDS:

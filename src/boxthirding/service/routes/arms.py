@@ -6,9 +6,9 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from boxthirding.errors import InvalidInput, UnknownLabel
-from boxthirding.service import brief as in_brief
-from boxthirding.service.access import OPERATOR, READER
-from boxthirding.service.guard import GuardedRoute, needs, service_of
+from boxthirding.service import summaries as in_brief
+from boxthirding.service.authorization import GuardedRoute, needs, service_of
+from boxthirding.service.keys import OPERATOR, READER
 from boxthirding.service.limits import LARGE
 from boxthirding.service.problems import reply
 from boxthirding.service.rating import FLAGGED, check_arms, seen

@@ -6,8 +6,8 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from boxthirding.service import live
-from boxthirding.service.access import READER
-from boxthirding.service.guard import GuardedRoute, needs, service_of
+from boxthirding.service.authorization import GuardedRoute, needs, service_of
+from boxthirding.service.keys import READER
 from boxthirding.service.problems import Refusal, reply
 from boxthirding.service.routes.studies import served
 

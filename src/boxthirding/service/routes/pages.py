@@ -5,8 +5,8 @@ from importlib import resources
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from boxthirding.service.access import READER
-from boxthirding.service.guard import ALL, LINK, OVERSEER, OWNER, GuardedRoute, needs, service_of
+from boxthirding.service.authorization import ALL, LINK, OVERSEER, OWNER, GuardedRoute, needs, service_of
+from boxthirding.service.keys import READER
 from boxthirding.service.problems import Refusal, reply
 from boxthirding.service.templates import page
 
@@ -14,7 +14,7 @@ router = APIRouter(route_class=GuardedRoute, tags=["server"])
 
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _OURS = "boxthirding.service"
-_ELSEWHERE = {"numbers.js": "boxthirding.report"}  # reports have it too
+_ELSEWHERE = {"numbers.js": "boxthirding.find"}  # reports have it too
 _MORE = {"rate-worker.js": {"Service-Worker-Allowed": "/rate/"}}  # pages that it may serve, though it lies elsewhere
 
 

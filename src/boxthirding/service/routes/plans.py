@@ -3,8 +3,8 @@
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from boxthirding.service.access import OPERATOR
-from boxthirding.service.guard import GuardedRoute, needs, service_of
+from boxthirding.service.authorization import GuardedRoute, needs, service_of
+from boxthirding.service.keys import OPERATOR
 from boxthirding.service.problems import reply
 from boxthirding.service.wire import PlanIn
 

@@ -7,12 +7,12 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from boxthirding.service import pictures
-from boxthirding.service.guard import LINK, GuardedRoute, link_of, needs, rater_of, service_of
+from boxthirding.service.authorization import LINK, GuardedRoute, link_of, needs, rater_of, service_of
 from boxthirding.service.links import Rater
+from boxthirding.service.middleware import rater_cookie
 from boxthirding.service.problems import reply
 from boxthirding.service.rating import Came, Rated, Rating, Wish, rate_all
-from boxthirding.service.routes.access import is_secure, picture_reply
-from boxthirding.service.shield import rater_cookie
+from boxthirding.service.routes.keys import is_secure, picture_reply
 from boxthirding.service.wire import NextIn, RatingsIn, RerateIn, SittingIn, SkipIn
 
 router = APIRouter(route_class=GuardedRoute, tags=["rating"], prefix="/rating/{link}")

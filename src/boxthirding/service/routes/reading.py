@@ -11,14 +11,14 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from boxthirding.service import exports
-from boxthirding.service.access import READER
-from boxthirding.service.guard import GuardedRoute, key_of, needs, service_of
+from boxthirding.service.authorization import GuardedRoute, key_of, needs, service_of
+from boxthirding.service.keys import READER
 from boxthirding.service.problems import Refusal, TooMany, reply
+from boxthirding.service.rater_stats import unusual
 from boxthirding.service.routes.studies import served
 from boxthirding.service.service import Service
 from boxthirding.service.sizes import leading, part
 from boxthirding.service.streams import page, shown
-from boxthirding.service.tally import unusual
 from boxthirding.storage.pictures import picture_of
 
 router = APIRouter(route_class=GuardedRoute, tags=["what happened"])
@@ -128,7 +128,7 @@ def journal_jsonl(request: Request, name: str) -> Response:
 @router.get("/studies/{name}/report.html", **needs(READER))
 def report_html(request: Request, name: str) -> Response:
     """Export a page to hand on that needs no network, as `boxthirding study report` writes it."""
-    from boxthirding.report.study_page import study_page  # noqa: PLC0415  # loaded when it is needed
+    from boxthirding.find.report import study_page  # noqa: PLC0415  # loaded when it is needed
 
     page = study_page(served(request, name).study, partial(picture_of, service_of(request).records))
     return _download(f"{name}-report.html", "text/html", iter([page.encode("utf-8", "replace")]))

@@ -8,11 +8,11 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from boxthirding.errors import BoxThirdingError, UnknownStudy
-from boxthirding.service import brief as in_brief
 from boxthirding.service import pictures, sheets
-from boxthirding.service.access import OPERATOR, READER, WORKER
+from boxthirding.service import summaries as in_brief
 from boxthirding.service.advice import in_words
-from boxthirding.service.guard import ANY, OWNER, GuardedRoute, key_of, needs, service_of
+from boxthirding.service.authorization import ANY, OWNER, GuardedRoute, key_of, needs, service_of
+from boxthirding.service.keys import OPERATOR, READER, WORKER
 from boxthirding.service.limits import LARGE
 from boxthirding.service.problems import Refusal, reply
 from boxthirding.service.rating import check_arms

@@ -6,9 +6,9 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from boxthirding.errors import AlreadyTold, InvalidInput, TicketRefused, UnknownTicket
-from boxthirding.service import brief
-from boxthirding.service.access import OPERATOR, WORKER, Key
-from boxthirding.service.guard import GuardedRoute, key_of, needs, service_of
+from boxthirding.service import summaries as brief
+from boxthirding.service.authorization import GuardedRoute, key_of, needs, service_of
+from boxthirding.service.keys import OPERATOR, WORKER, Key
 from boxthirding.service.limits import LARGE
 from boxthirding.service.links import check_not_a_rater, is_rater
 from boxthirding.service.problems import problem_of, reply

@@ -1,0 +1,1 @@
+"""Executors of other machines behind the interface of `concurrent.futures`."""

@@ -1,0 +1,60 @@
+"""The lab: simulated runs of policies on problems whose true means are known, and what is made of them."""
+
+from boxthirding.lab.descriptions import Description
+from boxthirding.lab.draws import Source, draw
+from boxthirding.lab.error_split import ErrorSplit, error_split
+from boxthirding.lab.instances import NAMES, Instance, captions, equal, from_csv, named, poly, square
+from boxthirding.lab.progress import Forecast, Watcher
+from boxthirding.lab.results import load
+from boxthirding.lab.rewards import (
+    FORMS,
+    Bernoulli,
+    Deterministic,
+    Gaussian,
+    Kumaraswamy,
+    RewardModel,
+    Table,
+    Votes,
+    from_scores,
+    from_table,
+    parse_rewards,
+)
+from boxthirding.lab.runs import Interrupted, Run
+from boxthirding.lab.settings import Setting
+from boxthirding.lab.simulate import simulate
+from boxthirding.lab.sweep import sweep
+
+__all__ = [
+    "FORMS",
+    "NAMES",
+    "Bernoulli",
+    "Description",
+    "Deterministic",
+    "ErrorSplit",
+    "Forecast",
+    "Gaussian",
+    "Instance",
+    "Interrupted",
+    "Kumaraswamy",
+    "RewardModel",
+    "Run",
+    "Setting",
+    "Source",
+    "Table",
+    "Votes",
+    "Watcher",
+    "captions",
+    "draw",
+    "equal",
+    "error_split",
+    "from_csv",
+    "from_scores",
+    "from_table",
+    "load",
+    "named",
+    "parse_rewards",
+    "poly",
+    "simulate",
+    "square",
+    "sweep",
+]

@@ -1,0 +1,193 @@
+"""Instances: sets of true means, from the paper's formulas, from the embedded contest or from a file.
+
+The embedded captions stand in for New Yorker caption contest 893 of the public caption-contest data set (CC BY 4.0):
+`caption_means_by_rank.csv` holds the share of votes "somewhat funny" or "funny" at 100 ranks, and the ranks between
+them are interpolated.
+"""
+
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import resources
+from os import PathLike
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from boxthirding._checks import whole
+from boxthirding._csv import Sheet, read_sheet
+from boxthirding.errors import InvalidInput, UnreadableData
+from boxthirding.lab.memory_check import refuse_too_large
+from boxthirding.types import Floats, Ints
+
+ARMS: Final = 5513
+"""The captions of contest 893, and the size of the paper's other instances."""
+
+TOO_LARGE: Final = 1e150
+"""Means, rewards and their noise must be smaller in size, as in a live session, so that their squares stay finite."""
+
+_ANSWERS = 3  # not funny, somewhat funny, funny
+_BYTES = 32  # that an arm takes: its mean, and what it is computed from
+_CONTEST: Final = ("votes", "somewhat_funny", "funny")
+_LABELS: Final = ("label", "caption")
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """A set of arms with their true means, and what else is known of them.
+
+    >>> Instance("three", [0.5, 0.9, 0.1]).means.max()
+    np.float64(0.9)
+    """
+
+    name: str
+    means: Floats  # [N]
+    counts: Ints | None = None  # [N, 3] votes "not funny", "somewhat funny", "funny"
+    labels: tuple[str, ...] | None = None  # [N]
+    source: str = "given"
+    """Where the figures come from: a file, "embedded", or a formula."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "means", _frozen(_checked_means(self.means)))
+        n_arms = len(self.means)
+        if self.counts is not None:
+            object.__setattr__(self, "counts", _frozen(_checked_counts(self.counts, n_arms)))
+        if self.labels is not None:
+            object.__setattr__(self, "labels", tuple(self.labels))
+            if len(self.labels) != n_arms:
+                raise InvalidInput(f"there are {len(self.labels)} labels, but must be as many as arms: {n_arms}")
+
+    @property
+    def n_arms(self) -> int:
+        """How many arms there are."""
+        return len(self.means)
+
+
+def captions(arms: int | None = None) -> Instance:
+    """Return the embedded captions of ranks 1 … arms, the best first; all 5,513 unless told."""
+    n_arms = whole("arms", ARMS if arms is None else arms, 1)
+    if n_arms > ARMS:
+        raise InvalidInput(f"arms is {n_arms}, but the instance captions has {ARMS}: give at most that many")
+    text = resources.files(__package__).joinpath("caption_means_by_rank.csv").read_text(encoding="utf-8")
+    ranks, means = np.loadtxt(text.splitlines(), delimiter=",", skiprows=1, unpack=True)
+    return Instance("captions", np.interp(np.arange(1, n_arms + 1), ranks, means), source="embedded")
+
+
+def poly(arms: int = ARMS) -> Instance:
+    """Return the paper's `poly`: μ₁ - μᵢ₊₁ = 3 (i/N)^0.5."""
+    return _formula("poly", arms, np.sqrt, "3 (i/N)^0.5")
+
+
+def equal(arms: int = ARMS) -> Instance:
+    """Return the paper's `equal`: μ₁ - μᵢ₊₁ = 3 (i/N)."""
+    return _formula("equal", arms, operator.pos, "3 (i/N)")
+
+
+def square(arms: int = ARMS) -> Instance:
+    """Return the paper's `square`: μ₁ - μᵢ₊₁ = 3 (i/N)²."""
+    return _formula("square", arms, np.square, "3 (i/N)²")
+
+
+NAMES: Final[dict[str, Callable[..., Instance]]] = {
+    "captions": captions,
+    "poly": poly,
+    "equal": equal,
+    "square": square,
+}
+"""The instances that have a name."""
+
+
+def named(name: str, arms: int | None = None) -> Instance:
+    """Return an instance by its name, of its own size unless told how many arms.
+
+    >>> named("equal", arms=3).means.tolist()
+    [0.0, -1.0, -2.0]
+    """
+    if name not in NAMES:
+        raise InvalidInput(f"instance is {name!r}, but must be one of {', '.join(NAMES)}")
+    return NAMES[name]() if arms is None else NAMES[name](arms)
+
+
+def from_csv(path: str | PathLike[str], top: int | None = None, *, header: bool = True) -> Instance:
+    """Read an instance from a CSV file, in the file's order: its first `top` rows, or all.
+
+    With the columns votes, somewhat_funny and funny it is a contest summary, and a mean is the share of the last two in
+    the votes (its own column `mean` is another scale). Any other file needs a column `mean`. A column `label` or
+    `caption` names the arms. A file without a `header` has the means in its only column, or labels and means in its
+    first two.
+    """
+    sheet = read_sheet(path, header=header)
+    sheet = sheet.named("mean") if len(sheet.columns) == 1 else sheet.named("label", "mean")
+    wanted = len(sheet.rows) if top is None else whole("top", top, 1)
+    if wanted > len(sheet.rows):
+        raise InvalidInput(f"top is {wanted}, but {path} has {len(sheet.rows)} rows: give at most that many")
+    rows = range(wanted)
+    counts = None
+    if sheet.has(_CONTEST):
+        counts = np.array([_answers(sheet, row) for row in rows], np.int64)
+        means = (counts[:, 1] + counts[:, 2]) / counts.sum(axis=1)
+    elif sheet.has(["mean"]):
+        means = np.array([sheet.number(row, "mean") for row in rows])
+    else:
+        raise sheet.without(f"{', '.join(_CONTEST)} (a contest summary) or mean: rename one")
+    labels = next((sheet.column(name)[:wanted] for name in _LABELS if sheet.has([name])), None)
+    return Instance(Path(path).stem, means, counts, labels, source=str(path))
+
+
+def _answers(sheet: Sheet, row: int) -> tuple[int, int, int]:
+    votes = sheet.whole(row, "votes", 1)
+    somewhat, funny = sheet.whole(row, "somewhat_funny", 0), sheet.whole(row, "funny", 0)
+    if votes < somewhat + funny:
+        raise UnreadableData(
+            f"{sheet.place(row)}: votes is {votes}, but must be at least somewhat_funny + funny = {somewhat + funny}"
+        )
+    return votes - somewhat - funny, somewhat, funny
+
+
+def _formula(name: str, arms: int, shape: Callable[[Floats], Floats], text: str) -> Instance:
+    """Return means whose gaps are 3 · shape(i/N); the best is 0, so that a gap is a mean's distance from 0 exactly."""
+    n_arms = whole("arms", arms, 1)
+    refuse_too_large(f"arms is {n_arms:,}, which", _BYTES * n_arms, "take fewer arms")
+    gaps = 3.0 * shape(np.arange(n_arms) / n_arms)
+    return Instance(name, 0.0 - gaps, source=f"μ₁ - μᵢ₊₁ = {text}")
+
+
+def _checked_means(means: object) -> Floats:
+    try:
+        array = np.array(means, np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInput(f"means is {means!r}, but must be a sequence of numbers") from None
+    if array.ndim != 1 or not len(array):
+        raise InvalidInput(
+            f"means has the shape {array.shape}, but must be one sequence with a mean for at least one arm"
+        )
+    wrong = np.flatnonzero(~np.isfinite(array))
+    if len(wrong):
+        raise InvalidInput(f"arm {wrong[0] + 1} has mean {array[wrong[0]]}, but means must be finite")
+    large = np.flatnonzero(np.abs(array) >= TOO_LARGE)
+    if len(large):
+        raise InvalidInput(
+            f"arm {large[0] + 1} has mean {array[large[0]]}, but means must be below {TOO_LARGE:g} in size: scale them"
+        )
+    return array
+
+
+def _checked_counts(counts: object, n_arms: int) -> Ints:
+    array = np.array(counts)
+    if array.shape != (n_arms, _ANSWERS) or array.dtype.kind not in "iu":
+        raise InvalidInput(
+            f"counts has the shape {array.shape} and type {array.dtype}, "
+            f"but must be whole numbers of the shape {(n_arms, _ANSWERS)}"
+        )
+    wrong = np.flatnonzero((array < 0).any(axis=1) | (array.sum(axis=1) < 1))
+    if len(wrong):
+        raise InvalidInput(
+            f"arm {wrong[0] + 1} has counts {array[wrong[0]].tolist()}, but they must be at least 0 and not all 0"
+        )
+    return array.astype(np.int64)
+
+
+def _frozen(array: np.ndarray) -> np.ndarray:
+    array.setflags(write=False)
+    return array

@@ -1,0 +1,123 @@
+"""The board: how every policy did in every cell and over groups of cells, relative to the best or to one policy."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from boxthirding.lab.leaderboard.comparing import Ratio, paired
+from boxthirding.lab.leaderboard.entrants import Entrant, Planned
+from boxthirding.lab.leaderboard.suites import Cell, Group
+from boxthirding.lab.runs import Run
+from boxthirding.types import Floats
+
+GROUPS: tuple[Group | None, ...] = (None, *Group)
+"""Over what a geometric mean is taken: all cells, or those of a group."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """How a policy did over some cells: over those in which it could run."""
+
+    ratio: Ratio
+    ran: int
+    """In how many of them."""
+    cells: int
+
+    @property
+    def whole(self) -> bool:
+        """Whether it ran in all of them; else its score is of easier or harder cells than that of others."""
+        return self.ran == self.cells
+
+
+@dataclass(frozen=True)
+class Board:
+    """The regrets of all replicates, and what follows from them.
+
+    Replicate k stands in row k of every array, so that regrets are compared pair by pair.
+    """
+
+    cells: tuple[Cell, ...]
+    entrants: tuple[Entrant, ...]
+    regrets: Mapping[tuple[Cell, str], Floats]  # [R] each; nothing where a policy could not run
+    against: str | None = None
+    """The policy that all are relative to; None is the best of each cell, the one with the lowest mean regret."""
+
+    @classmethod
+    def of(cls, planned: Sequence[Planned], runs: Sequence[Run], against: str | None = None) -> "Board":
+        """Read the regrets of complete runs."""
+        regrets: dict[tuple[Cell, str], Floats] = {}
+        for one, run in zip(planned, runs, strict=True):
+            for cell in one.cells:
+                place = int(np.flatnonzero(run.checkpoints == cell.budget)[0])
+                regrets[cell, one.entrant.spec] = run.regret[:, place]
+        cells = tuple(dict.fromkeys(cell for one in planned for cell in one.cells))
+        entrants = tuple(dict.fromkeys(one.entrant for one in planned))
+        return cls(cells, entrants, regrets, against)
+
+    @property
+    def replicates(self) -> int:
+        """How many replicates every policy has in every cell."""
+        return len(next(iter(self.regrets.values())))
+
+    @property
+    def groups(self) -> list[Group | None]:
+        """All cells, and the groups that have one."""
+        there = {cell.group for cell in self.cells}
+        return [group for group in GROUPS if group is None or group in there]
+
+    def cells_in(self, group: Group | None) -> list[Cell]:
+        """Return the cells of a group, or all."""
+        return [cell for cell in self.cells if group is None or cell.group is group]
+
+    def ran(self, spec: str, cell: Cell) -> bool:
+        """Tell whether a policy could run in a cell."""
+        return (cell, spec) in self.regrets
+
+    def regret(self, spec: str, cell: Cell) -> float:
+        """Return the mean regret of a policy in a cell."""
+        return float(self.regrets[cell, spec].mean())
+
+    @cached_property
+    def references(self) -> dict[Cell, str]:
+        """Whom policies are compared with in each cell: the best there, or the same one everywhere."""
+        if self.against is not None:
+            return dict.fromkeys(self.cells, self.against)
+        return {cell: min(self._specs_in(cell), key=lambda spec: self.regret(spec, cell)) for cell in self.cells}
+
+    def score(self, spec: str, cells: Sequence[Cell]) -> Score | None:
+        """Return the geometric mean of a policy's relative regrets over cells; nothing, if it ran in none."""
+        ran = [cell for cell in cells if self.ran(spec, cell)]
+        if not ran:
+            return None
+        ours = np.stack([self.regrets[cell, spec] for cell in ran], axis=1)
+        theirs = np.stack([self.regrets[cell, self.references[cell]] for cell in ran], axis=1)
+        return Score(paired(ours, theirs), len(ran), len(cells))
+
+    @cached_property
+    def scores(self) -> dict[tuple[str, Group | None], Score]:
+        """The scores of all policies, over all cells and over groups; none where a policy ran in no cell."""
+        keys = [(entrant.spec, group) for entrant in self.entrants for group in self.groups]
+        found = {key: self.score(key[0], self.cells_in(key[1])) for key in keys}
+        return {key: score for key, score in found.items() if score is not None}
+
+    @cached_property
+    def ranking(self) -> list[Entrant]:
+        """The policies, best first; those that could not run everywhere come after those that could."""
+
+        def place(entrant: Entrant) -> tuple[bool, float]:
+            score = self.scores[entrant.spec, None]
+            return not score.whole, score.ratio.value
+
+        return sorted(self.entrants, key=place)
+
+    def worst(self, spec: str) -> tuple[Cell, Ratio]:
+        """Return the cell in which a policy's relative regret is largest."""
+        scores = {cell: self.score(spec, [cell]) for cell in self.cells}
+        ratios = {cell: score.ratio for cell, score in scores.items() if score is not None}
+        worst = max(ratios, key=lambda cell: ratios[cell].value)
+        return worst, ratios[worst]
+
+    def _specs_in(self, cell: Cell) -> Iterable[str]:
+        return (entrant.spec for entrant in self.entrants if self.ran(entrant.spec, cell))

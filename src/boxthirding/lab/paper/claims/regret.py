@@ -1,0 +1,259 @@
+"""What the paper says of simple regret against pulls, in its figures."""
+
+from typing import Final
+
+from boxthirding.lab.paper.cases import GAPS, NOISY, caption_case
+from boxthirding.lab.paper.claims.claim import Claim, Finding, Measurement, Verdict, listed, verdict_of
+from boxthirding.lab.paper.estimates import Estimate
+from boxthirding.lab.paper.evidence import Evidence
+from boxthirding.lab.paper.printed import ANYTIME, BUDGET, NAMES
+
+FEW: Final = 100
+"""The first few pulls: the paper's claims are about what comes after them."""
+
+EARLY: Final = 10
+COMPARABLE: Final = 1.5
+"""Two regrets are comparable when one is at most so many times the other."""
+
+BRACKETS: Final = ("bucb:delta=0.1", "bsh")
+_B3, _US = "b3", "us"
+
+
+def lowest_when_noisy(evidence: Evidence) -> Finding:
+    """Decide whether B3 has the lowest regret of the four wherever there is noise."""
+    behind = {case: _behind(evidence, case, _B3) for case in NOISY}
+    measured = []
+    for case in NOISY:
+        measured.append(_regret(evidence, case, _B3))
+        rival = min((policy for policy in ANYTIME if policy != _B3), key=lambda p: _end(evidence, case, p).value)
+        measured.append(_regret(evidence, case, rival))
+    bad = [evidence.cases[case].title for case in NOISY if behind[case] or not _lowest_in_the_end(evidence, case)]
+    reason = f"B3 is nowhere clearly above another policy from {FEW} pulls on, and lowest after {BUDGET:,}, in "
+    if not bad:
+        reason += f"all {len(NOISY)} noisy cases."
+    else:
+        late = [f"{evidence.cases[case].title}: at {_spanned(pulls)} pulls" for case, pulls in behind.items() if pulls]
+        reason += f"{len(NOISY) - len(bad)} of {len(NOISY)} noisy cases; not in {listed(bad)}."
+        reason += f" Clearly above another policy in {'; '.join(late)}." if late else ""
+    return Finding(verdict_of([evidence.cases[case].title not in bad for case in NOISY]), reason, tuple(measured))
+
+
+def best_without_noise(evidence: Evidence) -> Finding:
+    """Decide whether US is best without noise, and B3 comparable."""
+    case = caption_case("none")
+    behind = _behind(evidence, case, _US)
+    if behind:
+        reason = f"US is clearly above another policy at {_spanned(behind)} pulls."
+        return Finding(Verdict.FAILS, reason, tuple(_regret(evidence, case, policy) for policy in ANYTIME))
+    ratios = {pulls: _ratio(evidence, case, pulls) for pulls in evidence.pulls(case) if pulls >= FEW}
+    apart = [pulls for pulls, ratio in ratios.items() if ratio > COMPARABLE]
+    measured = [_regret(evidence, case, policy, pulls) for pulls in (1_000, BUDGET) for policy in ANYTIME]
+    reason = f"US is clearly above no other policy from {FEW} pulls on. "
+    if apart:
+        reason += (
+            f"B3's regret is more than {COMPARABLE} times that of US at {_spanned(apart)} pulls "
+            f"({ratios[1_000]:.1f} times at 1,000): second to US, but not comparable."
+            if _end(evidence, case, _B3).value < min(_end(evidence, case, policy).value for policy in BRACKETS)
+            else f"B3's regret is more than {COMPARABLE} times that of US at {_spanned(apart)} pulls, and not second."
+        )
+    else:
+        reason += f"B3's regret is at most {COMPARABLE} times that of US."
+    return Finding(verdict_of([True, not apart]), reason, tuple(measured))
+
+
+def uniform_stagnates(evidence: Evidence) -> Finding:
+    """Decide whether US falls fast and then stagnates, while the others go on."""
+    measured, slow, moving = [], [], []
+    for case in NOISY:
+        title = evidence.cases[case].title
+        falls = {policy: _fall(evidence, case, policy, FEW) for policy in ANYTIME}
+        measured += [Measurement(f"{title}: {NAMES[policy]} loses", fall, "%") for policy, fall in falls.items()]
+        early = evidence.regret(case, _US, EARLY)
+        if any(early.clearly_above(evidence.regret(case, policy, EARLY)) for policy in ANYTIME):
+            slow.append(title)
+        if not falls[_US].value < 50 < min(falls[policy].value for policy in ANYTIME if policy != _US):  # noqa: PLR2004  # half
+            moving.append(title)
+    good = len(NOISY) - len({*slow, *moving})
+    reason = (
+        f"In {good} of {len(NOISY)} noisy cases no policy is clearly below US after {EARLY} pulls, and from {FEW} "
+        f"pulls to {BUDGET:,} US loses less than half of its regret while each of the others loses more than half."
+    )
+    reason += f" Others are already below US after {EARLY} pulls in {listed(slow)}." if slow else ""
+    reason += f" The second part fails in {listed(moving)}." if moving else ""
+    parts = [evidence.cases[case].title not in {*slow, *moving} for case in NOISY]
+    return Finding(verdict_of(parts), reason, tuple(measured))
+
+
+def uniform_under_power_law(evidence: Evidence) -> Finding:
+    """Decide whether US hardly improves under power-law rewards."""
+    case = caption_case("kumaraswamy")
+    fall = _fall(evidence, case, _US, EARLY).value
+    measured = tuple(_regret(evidence, case, _US, pulls) for pulls in (EARLY, FEW, 1_000, BUDGET))
+    little = 10  # per cent
+    reason = f"From {EARLY} pulls to {BUDGET:,} the regret of US changes by {-fall:+.1f} %."
+    return Finding(verdict_of([fall < little]), reason, measured)
+
+
+def brackets_under_power_law(evidence: Evidence) -> Finding:
+    """Decide whether BUCB and BSH do better under power-law than under Bernoulli rewards."""
+    power, votes = caption_case("kumaraswamy"), caption_case("bernoulli")
+    measured, better = [], []
+    for policy in BRACKETS:
+        for pulls in (1_000, BUDGET):
+            measured += [_regret(evidence, case, policy, pulls) for case in (power, votes)]
+            better.append(evidence.regret(votes, policy, pulls).clearly_above(evidence.regret(power, policy, pulls)))
+    reason = (
+        f"Of {len(better)} comparisons, BUCB and BSH after 1,000 and {BUDGET:,} pulls, {sum(better)} have a clearly "
+        "lower regret under power-law rewards."
+    )
+    return Finding(verdict_of(better), reason, tuple(measured))
+
+
+def poly_is_hardest(evidence: Evidence) -> Finding:
+    """Decide whether the polynomial gaps give the highest regret."""
+    measured, higher = [], []
+    for policy in ANYTIME:
+        ends = {case: _end(evidence, case, policy) for case in GAPS}
+        measured += [_regret(evidence, case, policy) for case in GAPS]
+        higher += [ends["poly"].clearly_above(ends[other]) for other in ("equal", "square")]
+    reason = (
+        f"After {BUDGET:,} pulls the regret on polynomial gaps is clearly above that on the two other instances in "
+        f"{sum(higher)} of {len(higher)} comparisons, two for each of the four policies."
+    )
+    return Finding(verdict_of(higher), reason, tuple(measured))
+
+
+def guideline(evidence: Evidence) -> Finding:
+    """Decide each line of the guideline by noise level."""
+    high, moderate, none = (caption_case(spec) for spec in ("gaussian:0.5", "gaussian:0.2", "none"))
+    by_case = {case: {policy: _end(evidence, case, policy) for policy in ANYTIME} for case in (high, moderate, none)}
+    discriminating = all(by_case[high][_US].clearly_above(by_case[high][policy]) for policy in ANYTIME if policy != _US)
+    order = sorted(ANYTIME, key=lambda policy: by_case[none][policy].value)
+    screening = set(order[:2]) == {_US, _B3}
+    worst = {
+        policy: max(found[policy].value - min(e.value for e in found.values()) for found in by_case.values())
+        for policy in ANYTIME
+    }
+    robust = min(worst, key=worst.__getitem__) == _B3
+    measured = [_regret(evidence, case, policy) for case in by_case for policy in ANYTIME]
+    measured += [Measurement(f"{NAMES[policy]}: most behind the best", Estimate(gap)) for policy, gap in worst.items()]
+    reason = (
+        f"High noise: US, which only screens, is {'' if discriminating else 'not '}clearly the worst. "
+        f"No noise: US and B3 are {'' if screening else 'not '}the two best ({listed([NAMES[p] for p in order])}). "
+        f"Unknown noise: over the three levels B3 is {'' if robust else 'not '}the policy that is least behind the "
+        "best."
+    )
+    return Finding(verdict_of([discriminating, screening, robust]), reason, tuple(measured))
+
+
+def _end(evidence: Evidence, case: str, policy: str) -> Estimate:
+    return evidence.regret(case, policy, BUDGET)
+
+
+def _regret(evidence: Evidence, case: str, policy: str, pulls: int = BUDGET) -> Measurement:
+    what = f"{evidence.cases[case].title}: {NAMES[policy]} after {pulls:,} pulls"
+    return Measurement(what, evidence.regret(case, policy, pulls))
+
+
+def _behind(evidence: Evidence, case: str, policy: str) -> list[int]:
+    """Return the checkpoints, after the first few pulls, at which another policy is clearly below this one."""
+    return [
+        pulls
+        for pulls in evidence.pulls(case)
+        if pulls >= FEW
+        and any(
+            evidence.regret(case, policy, pulls).clearly_above(evidence.regret(case, other, pulls)) for other in ANYTIME
+        )
+    ]
+
+
+def _lowest_in_the_end(evidence: Evidence, case: str) -> bool:
+    return min(ANYTIME, key=lambda policy: _end(evidence, case, policy).value) == _B3
+
+
+def _ratio(evidence: Evidence, case: str, pulls: int) -> float:
+    """Return how many times the regret of US B3 has; 1 where they do not differ clearly."""
+    ours, best = evidence.regret(case, _B3, pulls), evidence.regret(case, _US, pulls)
+    if not ours.clearly_above(best):
+        return 1.0
+    return ours.value / best.value if best.value else float("inf")
+
+
+def _fall(evidence: Evidence, case: str, policy: str, since: int) -> Estimate:
+    """Return by how many per cent the regret falls from some pulls to the end; its error is the delta method's."""
+    before, after = (evidence.regrets(case, policy, pulls) for pulls in (since, BUDGET))
+    if not before.any():
+        return Estimate(0.0)
+    share = float(after.mean() / before.mean())
+    moved = (after - share * before) / before.mean()  # what each replicate, which has both regrets, moves the share by
+    return Estimate(100 * (1 - share), 100 * Estimate.of(moved).error)
+
+
+def _spanned(pulls: list[int]) -> str:
+    return f"{pulls[0]:,}" if len(pulls) == 1 else f"{len(pulls)} checkpoints from {pulls[0]:,} to {pulls[-1]:,}"
+
+
+CLAIMS: Final = (
+    Claim(
+        "lowest-when-noisy",
+        "B3 has the lowest regret wherever there is noise",
+        "Of US, BUCB, BSH and B3, B3 has the lowest simple regret in every noisy setting, beyond the first few pulls.",
+        "section 5.2, appendix B.1, the experiments after the end of the document",
+        f"In each of {len(NOISY)} noisy cases, at no checkpoint from {FEW} pulls on may another policy be clearly "
+        f"below B3 (3 combined standard errors), and B3 must be lowest after {BUDGET:,} pulls.",
+        lowest_when_noisy,
+    ),
+    Claim(
+        "best-without-noise",
+        "Without noise US is best, and B3 comparable",
+        "With rewards that have no noise, US has the lowest regret, and B3 performs comparably.",
+        "section 5.2",
+        f"From {FEW} pulls on no policy may be clearly below US; comparable means at most {COMPARABLE} times its "
+        "regret.",
+        best_without_noise,
+    ),
+    Claim(
+        "uniform-stagnates",
+        "US falls fast, then stagnates",
+        "US reduces its regret fast at first and stagnates after a few pulls, while BUCB, BSH and B3 go on improving.",
+        "the experiments after the end of the document",
+        f"After {EARLY} pulls no policy may be clearly below US; from {FEW} pulls to {BUDGET:,} US must lose less than "
+        "half of its regret and each other policy more than half. The numbers are these losses.",
+        uniform_stagnates,
+    ),
+    Claim(
+        "uniform-under-power-law",
+        "US hardly improves under power-law rewards",
+        "With power-law rewards, the regret of US hardly falls even as the budget grows.",
+        "appendix B.1",
+        f"From {EARLY} pulls to {BUDGET:,} it must fall by less than a tenth.",
+        uniform_under_power_law,
+    ),
+    Claim(
+        "brackets-under-power-law",
+        "BUCB and BSH do better under power-law than under Bernoulli rewards",
+        "BUCB and BSH have a smaller regret under power-law rewards than under Bernoulli rewards.",
+        "appendix B.1",
+        f"Clearly smaller, for both policies, after 1,000 and after {BUDGET:,} pulls.",
+        brackets_under_power_law,
+    ),
+    Claim(
+        "poly-is-hardest",
+        "Polynomial gaps give the highest regret, although their best arm is the clearest",
+        "Of the three instances made by formula, the one whose best arm stands out most has the highest regret.",
+        "the experiments after the end of the document",
+        "Clearly higher than on both other instances, for each of the four policies. (Its best arm is the clearest: "
+        "its H₂ is the smallest, see the table of instances.)",
+        poly_is_hardest,
+    ),
+    Claim(
+        "guideline",
+        "The guideline by noise level",
+        "High noise: choose what tells candidates apart. Low noise: choose what screens many arms, US or B3. Unknown "
+        "noise: choose B3.",
+        "section 5.2",
+        f"Captions at σ = 0.5, 0.2 and 0 after {BUDGET:,} pulls: US must be clearly worst at 0.5, US and B3 the two "
+        "best at 0, and B3's largest distance from the best of the four the smallest.",
+        guideline,
+    ),
+)

@@ -1,0 +1,1 @@
+"""Rivals of the paper: one file for each algorithm."""

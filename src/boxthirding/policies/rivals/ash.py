@@ -1,0 +1,232 @@
+"""Anytime Sequential Halving (Sagers, Winands, Soemers 2024, arXiv 2411.07171): small passes of halving, one by one.
+
+A pass begins with one pull of every arm; the better half of those left gets twice the pulls of the phase before, until
+two have played; then all arms play the next pass. Arms are halved by the mean of all their pulls, those of earlier
+passes too, and the largest mean is recommended, as in the authors' own program. That program gives each phase as many
+pulls as there are arms; where their number is no power of two, 2, 4, 8, … pulls of each arm are about as many.
+
+On a subset that doubles, the better one of the last two of the last pass is recommended instead, as by `dsh`: whenever
+a pass begins with a pull of every arm, the largest mean is the luck of an arm that has hardly been pulled.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar, Final, NamedTuple
+
+from boxthirding._compile import kernel
+from boxthirding.policies.arrays import copied, zeros
+from boxthirding.policies.lineage import PlainRecord
+from boxthirding.policies.rivals.subsets import (
+    ALL,
+    LEVEL,
+    LIVE,
+    SEEN,
+    SUBSET_SCALARS,
+    TOLD,
+    WITHDRAWN,
+    add,
+    begin,
+    clear,
+    double,
+    first_level,
+    has_new,
+    know,
+    meet,
+    ranking,
+    room,
+    withdraw,
+)
+from boxthirding.policies.rivals.subsets import recommend as largest_mean
+from boxthirding.policies.structures.ranking import rank
+from boxthirding.policies.structures.tournament import beats, play_all
+from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Floats, Ints, Rule
+
+PHASE: Final = SUBSET_SCALARS  # each arm of a phase has 2^PHASE pulls
+TURN: Final = SUBSET_SCALARS + 1  # of them, how many each arm has been asked for
+NEXT: Final = SUBSET_SCALARS + 2  # whose turn it is: a place in `standing`, in the first phase a number
+SIZE: Final = SUBSET_SCALARS + 3  # arms in `standing`
+OUT: Final = SUBSET_SCALARS + 4  # pulls of the phase asked for and not told
+KEPT: Final = SUBSET_SCALARS + 5  # the winner of the last pass of a subset, or NONE
+_SCALARS = SUBSET_SCALARS + 6
+
+
+class State(NamedTuple):
+    """K arms of room."""
+
+    scalars: Ints
+    ties: Ints  # [6]
+    pulls: Ints  # [K] pulls to best: what subsets.py keeps
+    out: Ints  # [K]
+    total: Floats  # [K]
+    mean: Floats  # [K]
+    rating: Floats  # [K]
+    luck: Ints  # [K]
+    best: Ints  # [K]
+    standing: Ints  # [K] the arms that play in this phase; in the first phase all do
+    scratch: Ints  # [K] room for sorting
+
+
+@kernel
+def reset(state: State) -> None:
+    """Forget every arm."""
+    clear(state)
+    for i in range(SUBSET_SCALARS, KEPT):
+        state.scalars[i] = 0
+    state.scalars[KEPT] = NONE
+
+
+@kernel
+def ask(state: State) -> tuple[int, int, int]:
+    """Return one pull of the next arm of the phase; when all of its pulls are out, wait for them."""
+    scalars = state.scalars
+    while True:
+        arm = next_arm(state)
+        if arm == GROW:
+            return GROW, NONE, 0
+        if arm != NONE:
+            state.out[arm] += 1
+            scalars[OUT] += 1
+            return arm, arm, 1
+        if scalars[OUT] > 0 or (scalars[LIVE] == 0 and scalars[SEEN] == scalars[N_ARMS]):
+            return WAIT, NONE, 0
+        end_phase(state)
+
+
+@kernel
+def tell(state: State, job: int, times: int, total: float, squares: float) -> None:  # noqa: ARG001  # the contract's
+    """Add a reward to its arm."""
+    state.scalars[OUT] -= times
+    state.scalars[TOLD] += times
+    state.out[job] -= times
+    add(state, job, times, total)
+
+
+@kernel
+def drop(state: State, arm: int) -> None:
+    """Withdraw an arm: its turns are passed over."""
+    if state.pulls[arm] != WITHDRAWN:
+        state.scalars[OUT] -= state.out[arm]
+        withdraw(state, arm)
+
+
+@kernel
+def recommend(state: State) -> int:
+    """Return the winner of the last pass of a subset, else the largest mean."""
+    kept = state.scalars[KEPT]
+    return kept if kept != NONE and state.pulls[kept] > 0 else largest_mean(state)
+
+
+@kernel
+def amend(state: State, arm: int, times: int, total: float, squares: float) -> int:  # noqa: ARG001  # the contract's
+    """Add sums to an arm's record; one that was not met is met now, and so are those before it."""
+    if arm == NONE:
+        return 0
+    while state.scalars[SEEN] <= arm:
+        if state.scalars[SEEN] == len(state.pulls):
+            return GROW
+        meet(state)
+    if state.pulls[arm] != WITHDRAWN:
+        know(state, arm, times, total)
+    return 0
+
+
+@kernel
+def next_arm(state: State) -> int:
+    """Return whose turn it is; NONE when the phase has asked for all its pulls, GROW when a new arm needs room."""
+    scalars = state.scalars
+    if scalars[PHASE] == 0:
+        while scalars[NEXT] < scalars[SEEN] or has_new(state):
+            arm = scalars[NEXT]
+            if arm == scalars[SEEN]:
+                if arm == len(state.pulls):
+                    return GROW
+                meet(state)
+            scalars[NEXT] += 1
+            if state.pulls[arm] != WITHDRAWN:
+                return arm
+        return NONE
+    while scalars[TURN] < 1 << scalars[PHASE]:
+        while scalars[NEXT] < scalars[SIZE]:
+            arm = state.standing[scalars[NEXT]]
+            scalars[NEXT] += 1
+            if state.pulls[arm] != WITHDRAWN:
+                return arm
+        scalars[NEXT] = 0
+        scalars[TURN] += 1
+    return NONE
+
+
+@kernel
+def end_phase(state: State) -> None:
+    """Let the better half play on; after two, all arms, and twice as many if a subset plays."""
+    scalars = state.scalars
+    played = scalars[SEEN] if scalars[PHASE] == 0 else scalars[SIZE]
+    left = 0
+    for i in range(played):
+        arm = i if scalars[PHASE] == 0 else state.standing[i]
+        if state.pulls[arm] != WITHDRAWN:
+            state.standing[left] = arm
+            left += 1
+    scalars[NEXT] = 0
+    scalars[TURN] = 0
+    if left <= 2:  # noqa: PLR2004  # the two of the last phase
+        scalars[PHASE] = 0
+        if scalars[LEVEL] != ALL and left > 0:
+            one, two = state.standing[0], state.standing[left - 1]
+            scalars[KEPT] = two if beats(state.mean, state.luck, two, one) else one
+        double(state)
+    else:
+        rank(state.standing, 0, left, state.mean, state.scratch, state.ties)
+        scalars[SIZE] = (left + 1) // 2
+        scalars[PHASE] += 1
+
+
+@dataclass(frozen=True)
+class AnytimeSequentialHalving:
+    """Anytime Sequential Halving: told nothing, and can be stopped at any time.
+
+    Parameters
+    ----------
+    subset : str, default "all"
+        "all": a pass begins with every arm. "doubling": with a random subset that doubles from pass to pass.
+
+    """
+
+    subset: str = "all"
+
+    name: ClassVar[str] = "ash"
+    rule: ClassVar[Rule] = Rule(reset, ask, tell, drop, recommend, amend)
+    told: ClassVar[frozenset[str]] = frozenset()
+    squares: ClassVar[bool] = False
+    open_ended: ClassVar[bool] = True
+    version: ClassVar[int] = 1
+    forgets: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        first_level(self.subset)
+
+    def new(self, n_arms: int, seed: int, capacity: int) -> State:
+        """Return a state in which nothing has happened yet."""
+        state = _empty(room(n_arms, capacity))
+        begin(state, n_arms, seed, self.subset)
+        return state
+
+    def grow(self, state: State) -> State:
+        """Return the same state with room for twice as many arms."""
+        larger = copied(state, _empty(2 * len(state.pulls)), but=("best",))
+        play_all(larger.best, 0, len(larger.rating), larger.rating, larger.luck)
+        return larger
+
+    def ranking(self, state: State, k: int | None = None) -> list[int]:
+        """Return the recommended arm, then the others by mean."""
+        best, arms = int(recommend(state)), ranking(state, k)
+        return arms if best == NONE else [best, *(arm for arm in arms if arm != best)]
+
+    def record(self) -> PlainRecord:
+        """Return an empty record: there is nothing to write down."""
+        return PlainRecord()
+
+
+def _empty(room: int) -> State:
+    state = zeros(State, room, scalars=_SCALARS)
+    reset(state)
+    return state

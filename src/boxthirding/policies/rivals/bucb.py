@@ -1,0 +1,250 @@
+"""Bracketing UCB (BUCB; Katz-Samuels, Jamieson 2020): upper confidence bounds on random subsets; told the noise.
+
+Each bracket first pulls each of its arms once, then the one with the largest `mean + U(n, δ)`, with statistics of its
+own. The recommendation is the largest `mean - U(n, δ / (|A_r| r²))` over all brackets r.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Final, NamedTuple
+
+import numpy as np
+
+from boxthirding._checks import is_number, not_negative, whole
+from boxthirding._compile import kernel
+from boxthirding.errors import InvalidInput
+from boxthirding.policies.arrays import copied, zeros
+from boxthirding.policies.lineage import PlainRecord
+from boxthirding.policies.rivals.brackets import (
+    ASKED,
+    BRACKET_SCALARS,
+    FIRST,
+    MOST,
+    OPENED,
+    TURN,
+    WITHDRAWN,
+    arm_of,
+    bracket_of,
+    close_all,
+    forget,
+    gone_unmet,
+    has_room,
+    is_due,
+    open_bracket,
+    vacate,
+)
+from boxthirding.policies.structures.ranking import in_order
+from boxthirding.policies.structures.tournament import beats, play_all, player, replay
+from boxthirding.rng import TIES, advance, spawn
+from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Floats, Ints, Rule
+
+SIGMA: Final = 0
+DELTA: Final = 1
+
+
+class State(NamedTuple):
+    """K arms and S slots of room."""
+
+    scalars: Ints
+    ties: Ints  # [6]
+    told: Floats  # [2] σ and δ
+    start: Ints  # [MOST + 1]
+    alive: Ints  # [MOST]
+    pool: Ints  # [K]
+    number: Ints  # [K]
+    known: Ints  # [K]
+    entrant: Ints  # [S]
+    met: Ints  # [MOST] slots of each bracket that have been asked for at least once
+    pulls: Ints  # [S] pulls told
+    out: Ints  # [S] pulls asked for and not told
+    total: Floats  # [S]
+    upper: Floats  # [S] the index; -∞ before the first result
+    lower: Floats  # [S]
+    luck: Ints  # [S] the larger one wins a tie
+    boldest: Ints  # [S] tournament trees of upper, one for each bracket
+    safest: Ints  # [S] and of lower
+
+
+@kernel
+def reset(state: State) -> None:
+    """Close every bracket."""
+    close_all(state)
+
+
+@kernel
+def ask(state: State) -> tuple[int, int, int]:
+    """Open a bracket when it is time, then return one pull for the next bracket that can start one."""
+    scalars = state.scalars
+    entrant = gone_unmet(state)
+    while entrant != NONE:
+        retire(state, entrant)
+        entrant = gone_unmet(state)
+    if is_due(state):
+        if not has_room(state):
+            return GROW, NONE, 0
+        begin(state, open_bracket(state))
+    for _ in range(scalars[OPENED]):
+        bracket = scalars[TURN] if scalars[TURN] < scalars[OPENED] else 0
+        scalars[TURN] = bracket + 1
+        slot = next_slot(state, bracket)
+        if slot != NONE:
+            scalars[ASKED] += 1
+            state.out[slot] += 1
+            if state.pulls[slot] > 0:
+                set_upper(state, bracket, slot)
+            return slot, arm_of(state, slot), 1
+    return WAIT, NONE, 0
+
+
+@kernel
+def tell(state: State, job: int, times: int, total: float, squares: float) -> None:  # noqa: ARG001  # the contract's
+    """Add a reward to its slot and play its games again."""
+    if state.scalars[FIRST] == NONE:
+        state.scalars[FIRST] = arm_of(state, job)
+    state.out[job] -= times
+    state.pulls[job] += times
+    state.total[job] += total
+    bracket = bracket_of(state, job)
+    set_upper(state, bracket, job)
+    size = state.start[bracket + 1] - state.start[bracket]
+    doubt = state.told[DELTA] / (size * (bracket + 1) ** 2)
+    width = deviation(state.told[SIGMA], state.pulls[job], doubt)
+    state.lower[job] = state.total[job] / state.pulls[job] - width
+    play_again(state, state.safest, bracket, job, state.lower)
+
+
+@kernel
+def drop(state: State, arm: int) -> None:
+    """Withdraw an arm from every bracket."""
+    retire(state, state.known[arm])
+
+
+@kernel
+def recommend(state: State) -> int:
+    """Return the arm with the largest lower bound over all brackets; before there is one, the first arm pulled."""
+    best = NONE
+    for bracket in range(state.scalars[OPENED]):
+        slot = player(state.safest, state.start[bracket], state.start[bracket + 1], 1)
+        if state.lower[slot] > -math.inf and (best == NONE or beats(state.lower, state.luck, slot, best)):
+            best = slot
+    return state.scalars[FIRST] if best == NONE else arm_of(state, best)
+
+
+@kernel
+def retire(state: State, entrant: int) -> None:
+    """Take an entrant out of every bracket."""
+    forget(state, entrant)
+    for bracket in range(state.scalars[OPENED]):
+        slot = vacate(state, bracket, entrant)
+        if slot != NONE:
+            state.upper[slot] = -math.inf
+            state.lower[slot] = -math.inf
+            play_again(state, state.boldest, bracket, slot, state.upper)
+            play_again(state, state.safest, bracket, slot, state.lower)
+
+
+@kernel
+def begin(state: State, bracket: int) -> None:
+    """Set up the slots of a new bracket."""
+    state.met[bracket] = 0
+    for slot in range(state.start[bracket], state.start[bracket + 1]):
+        state.pulls[slot] = 0
+        state.out[slot] = 0
+        state.total[slot] = 0.0
+        state.upper[slot] = -math.inf
+        state.lower[slot] = -math.inf
+        state.luck[slot] = advance(state.ties)
+    first, stop = state.start[bracket], state.start[bracket + 1]
+    play_all(state.boldest, first, stop, state.upper, state.luck)
+    play_all(state.safest, first, stop, state.lower, state.luck)
+
+
+@kernel
+def next_slot(state: State, bracket: int) -> int:
+    """Return the next slot not yet pulled, else the one with the largest upper bound, else NONE."""
+    first, stop = state.start[bracket], state.start[bracket + 1]
+    while first + state.met[bracket] < stop:
+        slot = first + state.met[bracket]
+        state.met[bracket] += 1
+        if state.entrant[slot] != WITHDRAWN:
+            return slot
+    slot = player(state.boldest, first, stop, 1)
+    return slot if state.upper[slot] > -math.inf else NONE
+
+
+@kernel
+def set_upper(state: State, bracket: int, slot: int) -> None:
+    """Renew a slot's index: a pull in flight counts in n, not in the mean."""
+    width = deviation(state.told[SIGMA], state.pulls[slot] + state.out[slot], state.told[DELTA])
+    state.upper[slot] = state.total[slot] / state.pulls[slot] + width
+    play_again(state, state.boldest, bracket, slot, state.upper)
+
+
+@kernel
+def play_again(state: State, winner: Ints, bracket: int, slot: int, values: Floats) -> None:
+    """Renew a bracket's tournament after a slot's value has changed."""
+    replay(winner, state.start[bracket], state.start[bracket + 1], slot, values, state.luck)
+
+
+@kernel
+def deviation(sigma: float, n: int, doubt: float) -> float:
+    """Return U(n, d), the bound on how far a mean of n pulls strays."""
+    log = math.log(1.0 / doubt)
+    return sigma * math.sqrt(
+        2.0 * (log + 3.0 * math.log(log) + 1.5 * math.log(max(1.0, math.log(math.e * n / 2.0)))) / n
+    )
+
+
+@dataclass(frozen=True)
+class BracketingUCB:
+    """Bracketing UCB: anytime, told the standard deviation of the noise, needs to know how many arms there are."""
+
+    sigma: float
+    delta: float = 0.1
+
+    name: ClassVar[str] = "bucb"
+    rule: ClassVar[Rule] = Rule(reset, ask, tell, drop, recommend)
+    told: ClassVar[frozenset[str]] = frozenset({"sigma"})
+    squares: ClassVar[bool] = False
+    open_ended: ClassVar[bool] = False
+    version: ClassVar[int] = 1
+    forgets: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        not_negative("sigma", self.sigma)
+        if not (is_number(self.delta) and 0 < self.delta < 1 / math.e):
+            raise InvalidInput(f"delta is {self.delta!r}, but must lie in (0, 1/e), below 0.3679")
+
+    def new(self, n_arms: int, seed: int, capacity: int) -> State:
+        """Return a state in which nothing has happened yet."""
+        room = max(2, min(capacity, whole("the number of arms", n_arms, least=1)))
+        state = _empty(room, 2 * room)
+        state.scalars[N_ARMS] = n_arms
+        state.told[:] = self.sigma, self.delta
+        state.ties[:] = spawn(seed, 0, 1)[0, TIES]
+        return state
+
+    def grow(self, state: State) -> State:
+        """Return the same state with room for twice as many arms and slots."""
+        return copied(state, _empty(2 * len(state.pool), 2 * len(state.entrant)))
+
+    def ranking(self, state: State, k: int | None = None) -> list[int]:
+        """Return the arms by their largest lower bound."""
+        opened = int(state.scalars[OPENED])
+        end = int(state.start[opened])
+        told = np.flatnonzero((state.entrant[:end] != WITHDRAWN) & (state.pulls[:end] > 0))
+        several = None if k is None else k * max(1, opened)  # an arm has a slot in each bracket at the most
+        slots = in_order(told, state.lower[told], state.luck[told], k=several)
+        return list(dict.fromkeys(state.number[state.entrant[slots]].tolist()))
+
+    def record(self) -> PlainRecord:
+        """Return an empty record: there is nothing to write down."""
+        return PlainRecord()
+
+
+def _empty(arms: int, slots: int) -> State:
+    by_arm = {"pool": arms, "number": arms, "known": arms}
+    by_bracket = {"start": MOST + 1, "alive": MOST, "met": MOST}
+    state = zeros(State, slots, scalars=BRACKET_SCALARS, told=2, **by_arm, **by_bracket)
+    reset(state)
+    return state

@@ -1,0 +1,303 @@
+"""EB-TCε (Jourdan, Degenne, Kaufmann 2023, "An ε-best-arm identification algorithm for fixed-confidence and beyond").
+
+A Top Two rule, anytime. After one pull of every arm the leader B is the largest mean (EB), the challenger the arm i
+with the least (mean_B - mean_i + ε) / √(1/n_B + 1/n_i) (TC, the transportation cost of Gaussian rewards; their variance
+cancels out). Each leader is tracked by itself: it gets a share β of the pulls of the rounds that it leads, the
+challenger the rest. The largest mean is recommended.
+
+ε is a slack in the units of rewards; the defaults 0.1 and β = ½ are for rewards of about unit size. The paper's other
+way to share pulls (IDS) is for a fixed confidence, and left out. Open in the paper, and chosen here: of equal costs the
+larger mean is the challenger, then luck; a pull in flight counts in n, not in the mean.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Final, NamedTuple
+
+from boxthirding._checks import is_finite, is_number
+from boxthirding._compile import kernel
+from boxthirding.errors import InvalidInput
+from boxthirding.policies.arrays import copied, zeros
+from boxthirding.policies.lineage import PlainRecord
+from boxthirding.policies.rivals.subsets import (
+    SEEN,
+    SUBSET_SCALARS,
+    WITHDRAWN,
+    begin,
+    clear,
+    first_level,
+    has_new,
+    know,
+    meet,
+    ranking,
+    recommend,
+    room,
+    take,
+    withdraw,
+)
+from boxthirding.policies.structures.tournament import beats, play_all, player, replay
+from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Floats, Ints, Rule
+
+NEXT: Final = SUBSET_SCALARS  # numbers below it have a result, or their first pull is in flight, or they are gone
+_SCALARS = SUBSET_SCALARS + 1
+
+EPSILON: Final = 0
+BETA: Final = 1
+
+NO_CHALLENGER: Final = 1 << 60
+"""Instead of the pulls of an arm that cannot be a challenger."""
+
+
+class State(NamedTuple):
+    """K arms of room."""
+
+    scalars: Ints
+    ties: Ints  # [6]
+    tuning: Floats  # [2] ε and β
+    pulls: Ints  # [K] pulls to best: what subsets.py keeps
+    out: Ints  # [K]
+    total: Floats  # [K]
+    mean: Floats  # [K]
+    rating: Floats  # [K]
+    luck: Ints  # [K]
+    best: Ints  # [K]
+    leader: Ints  # [K] the tournament of means
+    n: Ints  # [K] pulls told or in flight of an arm with a result, else NO_CHALLENGER
+    fewest: Ints  # [K] the least n below each inner node of that tournament
+    led: Ints  # [K] rounds that an arm has led: L
+    own: Ints  # [K] pulls that it had in them
+
+
+@kernel
+def reset(state: State) -> None:
+    """Forget every arm."""
+    clear(state)
+    state.scalars[NEXT] = 0
+    state.leader[:] = NONE
+    state.n[:] = NO_CHALLENGER
+    state.fewest[:] = NO_CHALLENGER
+
+
+@kernel
+def ask(state: State) -> tuple[int, int, int]:
+    """Return one pull of an arm without one, else of the leader or the challenger."""
+    arm = without_pull(state)
+    if arm == NONE:
+        arm = one_of_two(state)
+    if arm == NONE and state.scalars[SEEN] < state.scalars[N_ARMS]:  # a worker who would wait gets one more
+        arm = enter(state)
+    if arm == GROW:
+        return GROW, NONE, 0
+    if arm == NONE:
+        return WAIT, NONE, 0
+    state.out[arm] += 1
+    count(state, arm)
+    return arm, arm, 1
+
+
+@kernel
+def tell(state: State, job: int, times: int, total: float, squares: float) -> None:  # noqa: ARG001  # the contract's
+    """Add a reward to its arm."""
+    take(state, job, times, total)
+    play_again(state, job)
+
+
+@kernel
+def drop(state: State, arm: int) -> None:
+    """Withdraw an arm."""
+    if state.pulls[arm] != WITHDRAWN:
+        withdraw(state, arm)
+        play_again(state, arm)
+
+
+@kernel
+def amend(state: State, arm: int, times: int, total: float, squares: float) -> int:  # noqa: ARG001  # the contract's
+    """Add sums to an arm's record; one that was not met is met now, and so are those before it."""
+    if arm == NONE:
+        return 0
+    while state.scalars[SEEN] <= arm:
+        if enter(state) == GROW:
+            return GROW
+    if state.pulls[arm] != WITHDRAWN:
+        know(state, arm, times, total)
+        play_again(state, arm)
+        if state.pulls[arm] == 0:
+            state.scalars[NEXT] = min(state.scalars[NEXT], arm)
+    return 0
+
+
+@kernel
+def without_pull(state: State) -> int:
+    """Return an arm that has no result and none in flight, a new one if there is room for it; NONE, or GROW."""
+    scalars = state.scalars
+    while scalars[NEXT] < scalars[SEEN]:
+        arm = scalars[NEXT]
+        if state.pulls[arm] == 0 and state.out[arm] == 0:
+            return arm
+        scalars[NEXT] += 1
+    return enter(state) if has_new(state) else NONE
+
+
+@kernel
+def enter(state: State) -> int:
+    """Let the next arm in; GROW, if there is no room for it."""
+    if state.scalars[SEEN] == len(state.pulls):
+        return GROW
+    arm = meet(state)
+    state.led[arm] = 0
+    state.own[arm] = 0
+    return arm
+
+
+@kernel
+def one_of_two(state: State) -> int:
+    """Return the leader, or its challenger when the leader has had its share; NONE, if no arm has a result."""
+    leader = player(state.leader, 0, len(state.mean), 1)
+    if leader == NONE or state.mean[leader] == -math.inf:
+        return NONE
+    state.led[leader] += 1
+    if state.own[leader] > state.tuning[BETA] * state.led[leader]:  # tracking: N_B^B ≤ β L_B pulls the leader
+        challenger = least_cost(state, leader)
+        if challenger != NONE:
+            return challenger
+    state.own[leader] += 1
+    return leader
+
+
+@kernel
+def least_cost(state: State, leader: int) -> int:
+    """Return the arm that costs least to take for better than the leader; NONE, if it is alone.
+
+    Nodes of the tournament are visited from the root, left before right; none below one whose bound, the cost of its
+    largest mean with its fewest pulls, is larger than the least cost so far. Where one arm has both, it is the best
+    of them, and no other needs a look.
+    """
+    arms = len(state.mean)
+    challenger = NONE
+    least = math.inf
+    node = 1
+    while node > 0:
+        arm = player(state.leader, 0, arms, node)
+        fewest = state.n[arm] if node >= arms else state.fewest[node]
+        down = False
+        if arm != NONE and fewest != NO_CHALLENGER:
+            bound = cost(state, leader, state.mean[arm], fewest)
+            if bound <= least:
+                down = node < arms and (arm == leader or state.n[arm] > fewest)
+                if not down and arm != leader:
+                    if bound < least or beats(state.mean, state.luck, arm, challenger):
+                        challenger = arm
+                    least = bound
+        node = 2 * node if down else following(node)
+    return challenger
+
+
+@kernel
+def following(node: int) -> int:
+    """Return the node after all those below this one, or 0 after the last."""
+    while node & 1 == 1:
+        node >>= 1
+    return node + 1 if node > 0 else 0
+
+
+@kernel
+def cost(state: State, leader: int, mean: float, n: int) -> float:
+    """Return (mean_B - mean + ε) / √(1/n_B + 1/n)."""
+    return (state.mean[leader] - mean + state.tuning[EPSILON]) / math.sqrt(1.0 / state.n[leader] + 1.0 / n)
+
+
+@kernel
+def play_again(state: State, arm: int) -> None:
+    """Let an arm play with another mean."""
+    replay(state.leader, 0, len(state.mean), arm, state.mean, state.luck)
+    count(state, arm)
+
+
+@kernel
+def count(state: State, arm: int) -> None:
+    """Count an arm's pulls, and the fewest of the nodes above it."""
+    n = state.pulls[arm] + state.out[arm] if state.pulls[arm] > 0 else NO_CHALLENGER
+    if state.n[arm] == n:
+        return
+    state.n[arm] = n
+    node = (len(state.n) + arm) >> 1
+    while node > 0:
+        n = fewer(state, node)
+        if state.fewest[node] == n:
+            return
+        state.fewest[node] = n
+        node >>= 1
+
+
+@kernel
+def fewer(state: State, node: int) -> int:
+    """Return the least n of a node's two children."""
+    arms = len(state.n)
+    one = state.fewest[2 * node] if 2 * node < arms else state.n[2 * node - arms]
+    two = state.fewest[2 * node + 1] if 2 * node + 1 < arms else state.n[2 * node + 1 - arms]
+    return min(one, two)
+
+
+@dataclass(frozen=True)
+class EBTC:
+    """EB-TCε: anytime, a leader and a challenger among the arms in play.
+
+    Parameters
+    ----------
+    epsilon : float, default 0.1
+        How much worse than the best an arm may be and still do, in the units of rewards; above 0.
+    beta : float, default 0.5
+        The leader's share of the pulls, in (0, 1).
+    subset : str, default "all"
+        "all": every arm is pulled first. "doubling": a random subset of them that doubles.
+
+    """
+
+    epsilon: float = 0.1
+    beta: float = 0.5
+    subset: str = "all"
+
+    name: ClassVar[str] = "ebtc"
+    rule: ClassVar[Rule] = Rule(reset, ask, tell, drop, recommend, amend)
+    told: ClassVar[frozenset[str]] = frozenset()
+    squares: ClassVar[bool] = False
+    open_ended: ClassVar[bool] = True
+    version: ClassVar[int] = 1
+    forgets: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if not (is_finite(self.epsilon) and self.epsilon > 0):
+            raise InvalidInput(f"epsilon is {self.epsilon!r}, but must be a finite number above 0")
+        if not (is_number(self.beta) and 0 < self.beta < 1):
+            raise InvalidInput(f"beta is {self.beta!r}, but must lie in (0, 1)")
+        first_level(self.subset)
+
+    def new(self, n_arms: int, seed: int, capacity: int) -> State:
+        """Return a state in which nothing has happened yet."""
+        state = _empty(room(n_arms, capacity))
+        begin(state, n_arms, seed, self.subset)
+        state.tuning[:] = self.epsilon, self.beta
+        return state
+
+    def grow(self, state: State) -> State:
+        """Return the same state with room for twice as many arms."""
+        larger = copied(state, _empty(2 * len(state.pulls)), but=("best", "leader", "fewest"))
+        play_all(larger.best, 0, len(larger.rating), larger.rating, larger.luck)
+        play_all(larger.leader, 0, len(larger.mean), larger.mean, larger.luck)
+        for node in range(len(larger.n) - 1, 0, -1):
+            larger.fewest[node] = fewer(larger, node)
+        return larger
+
+    def ranking(self, state: State, k: int | None = None) -> list[int]:
+        """Return the arms by mean."""
+        return ranking(state, k)
+
+    def record(self) -> PlainRecord:
+        """Return an empty record: there is nothing to write down."""
+        return PlainRecord()
+
+
+def _empty(room: int) -> State:
+    state = zeros(State, room, scalars=_SCALARS, tuning=2)
+    reset(state)
+    return state

@@ -1,0 +1,302 @@
+"""UCB-E (Audibert, Bubeck, Munos 2010, "Best arm identification in multi-armed bandits"); knows the budget.
+
+One pull each, then the arm with the largest `mean + √(a / n)`; recommend the largest mean. The exploration a is your
+own number, the paper's (25/36) (T - N) / H₁ from an oracle that knows the gaps, or the paper's adaptive estimate
+T / Ĥ₂, renewed at the times t_k at which Successive Rejects would drop an arm.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Final, NamedTuple
+
+import numpy as np
+
+from boxthirding._checks import LARGEST_FLOAT, is_finite, not_negative, whole
+from boxthirding._compile import kernel
+from boxthirding.errors import InvalidInput
+from boxthirding.policies.arrays import copied, zeros
+from boxthirding.policies.lineage import PlainRecord
+from boxthirding.policies.structures.ranking import in_order
+from boxthirding.policies.structures.standing import COUNTS, before_change, bring_up_to_date, clear
+from boxthirding.policies.structures.tournament import play_all, player, replay
+from boxthirding.rng import TIES, advance, spawn
+from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Floats, Ints, Rule
+
+SEEN: Final = 1  # numbers 0 … SEEN - 1 have been asked for
+ASKED: Final = 2  # pulls asked for: t
+LATEST: Final = 3  # the arm asked for last, until it plays with its new n, or NONE
+LARGEST: Final = 4  # the largest n
+PHASE: Final = 5  # phases of the adaptive estimate that have begun
+HARDEST: Final = 6  # the rank that had the worst ratio when the last one began
+_SCALARS = 7
+
+WITHDRAWN: Final = -1
+"""Instead of the pulls of an arm that is gone."""
+
+BLOCK: Final = 32
+"""Ranks that are passed over together when none of them can have the worst ratio."""
+
+
+class State(NamedTuple):
+    """K arms of room, P phases."""
+
+    scalars: Ints
+    ties: Ints  # [6]
+    exploration: Floats  # [1] a
+    phase_at: Ints  # [P] pulls asked for when a phase begins
+    phase: Ints  # [P] its k
+    budget: Ints  # [1] T
+    pulls: Ints  # [K] pulls told
+    n: Ints  # [K] pulls told or in flight
+    total: Floats  # [K]
+    mean: Floats  # [K] -∞ before the first result and after a withdrawal
+    indices: Floats  # [K] likewise
+    luck: Ints  # [K] the larger one wins a tie
+    best: Ints  # [K] the tournament of means
+    boldest: Ints  # [K] and of indices
+    bonus: Floats  # [K] √(a / n) for each n there was when a phase began, if they were fewer than arms
+    counts: Ints  # [COUNTS] the means in order, as of the last phase
+    ranked: Floats  # [K]
+    moved: Ints  # [K]
+    has_moved: Ints  # [K]
+    changes: Floats  # [K]
+    scratch: Floats  # [K]
+
+
+@kernel
+def reset(state: State) -> None:
+    """Forget every arm."""
+    for i in range(1, _SCALARS):
+        state.scalars[i] = 0
+    state.scalars[LATEST] = NONE
+    state.mean[:] = -math.inf
+    state.indices[:] = -math.inf
+    state.best[:] = NONE
+    state.boldest[:] = NONE
+    clear(state)
+
+
+@kernel
+def ask(state: State) -> tuple[int, int, int]:
+    """Return one pull of an arm not met yet, else of the one with the largest index."""
+    scalars = state.scalars
+    if scalars[LATEST] != NONE:
+        set_index(state, scalars[LATEST])
+    if scalars[SEEN] < scalars[N_ARMS]:
+        if scalars[SEEN] == len(state.pulls):
+            return GROW, NONE, 0
+        arm = meet(state)
+    else:
+        renew(state)
+        arm = player(state.boldest, 0, len(state.indices), 1)
+        if arm == NONE or state.indices[arm] == -math.inf:
+            return WAIT, NONE, 0
+    scalars[ASKED] += 1
+    state.n[arm] += 1
+    scalars[LARGEST] = max(scalars[LARGEST], state.n[arm])
+    scalars[LATEST] = arm  # with one worker its reward comes next, and it plays once instead of twice
+    return arm, arm, 1
+
+
+@kernel
+def tell(state: State, job: int, times: int, total: float, squares: float) -> None:  # noqa: ARG001  # the contract's
+    """Add a reward to its arm."""
+    state.pulls[job] += times
+    state.total[job] += total
+    set_mean(state, job, state.total[job] / state.pulls[job])
+
+
+@kernel
+def drop(state: State, arm: int) -> None:
+    """Withdraw an arm."""
+    state.pulls[arm] = WITHDRAWN
+    set_mean(state, arm, -math.inf)
+
+
+@kernel
+def recommend(state: State) -> int:
+    """Return the arm with the largest mean."""
+    arm = player(state.best, 0, len(state.mean), 1)
+    return NONE if arm == NONE or state.mean[arm] == -math.inf else arm
+
+
+@kernel
+def meet(state: State) -> int:
+    """Let the next arm in."""
+    arm = state.scalars[SEEN]
+    state.scalars[SEEN] += 1
+    state.pulls[arm] = 0
+    state.n[arm] = 0
+    state.total[arm] = 0.0
+    state.luck[arm] = advance(state.ties)
+    return arm
+
+
+@kernel
+def set_mean(state: State, arm: int, mean: float) -> None:
+    """Let an arm play with another mean."""
+    before_change(state, arm)
+    state.mean[arm] = mean
+    replay(state.best, 0, len(state.mean), arm, state.mean, state.luck)
+    set_index(state, arm)
+
+
+@kernel
+def set_index(state: State, arm: int) -> None:
+    """Let an arm play with another index: a pull in flight counts in n, not in the mean."""
+    state.indices[arm] = state.mean[arm] + math.sqrt(state.exploration[0] / state.n[arm])
+    replay(state.boldest, 0, len(state.indices), arm, state.indices, state.luck)
+    if state.scalars[LATEST] == arm:
+        state.scalars[LATEST] = NONE
+
+
+@kernel
+def renew(state: State) -> None:
+    """Adapt a = T / Ĥ₂,k when phase k begins; Ĥ₂,0 is the number of arms."""
+    scalars = state.scalars
+    begun = scalars[PHASE]
+    while scalars[PHASE] < len(state.phase_at) and state.phase_at[scalars[PHASE]] <= scalars[ASKED]:
+        scalars[PHASE] += 1
+    if scalars[PHASE] > begun:
+        k = state.phase[scalars[PHASE] - 1]
+        hardness = float(max(1, scalars[N_ARMS]) if k == 0 else worst_ratio(state, k))  # all arms may be withdrawn
+        state.exploration[0] = min(float(state.budget[0]) / hardness, LARGEST_FLOAT)  # -∞ + ∞ would be no index
+        renew_indices(state)
+        play_all(state.boldest, 0, len(state.indices), state.indices, state.luck)
+
+
+@kernel
+def renew_indices(state: State) -> None:
+    """Give every arm the index of a new exploration."""
+    scalars = state.scalars
+    if scalars[LARGEST] < scalars[SEEN]:  # then a square root for each n costs less than one for each arm
+        for n in range(1, scalars[LARGEST] + 1):
+            state.bonus[n] = math.sqrt(state.exploration[0] / n)
+        for arm in range(scalars[SEEN]):
+            state.indices[arm] = state.mean[arm] + state.bonus[state.n[arm]]
+    else:
+        for arm in range(scalars[SEEN]):
+            state.indices[arm] = state.mean[arm] + math.sqrt(state.exploration[0] / state.n[arm])
+
+
+@kernel
+def worst_ratio(state: State, k: int) -> float:
+    """Return the largest i Δ̂₍ᵢ₎⁻² over the k arms with the largest gaps, i counting from the smallest gap."""
+    scalars = state.scalars
+    arms = bring_up_to_date(state)
+    start = max(2, arms - k + 1)
+    largest = 0.0
+    if start <= scalars[HARDEST] <= arms:  # mostly it still is, and then few blocks need a look
+        largest = ratio(state, scalars[HARDEST], scalars[HARDEST])
+    for first in range(start, arms + 1, BLOCK):
+        last = min(first + BLOCK - 1, arms)
+        if ratio(state, last, first) > largest:  # no i of the block is larger, no gap smaller
+            for i in range(first, last + 1):
+                if ratio(state, i, i) > largest:
+                    largest = ratio(state, i, i)
+                    scalars[HARDEST] = i
+    return largest if largest > 0.0 else math.inf
+
+
+@kernel
+def ratio(state: State, i: int, rank: int) -> float:
+    """Return i Δ̂⁻² for the gap at a rank, counted from 1."""
+    gap = state.ranked[0] - state.ranked[rank - 1]
+    return i / (gap * gap) if gap * gap > 0.0 else math.inf
+
+
+@dataclass(frozen=True)
+class UCBE:
+    """UCB-E with a known budget; `exploration` is "adaptive", "oracle" (then `hardness` is H₁) or a number a ≥ 0."""
+
+    budget: int
+    exploration: float | str = "adaptive"
+    hardness: float | None = None
+
+    name: ClassVar[str] = "ucbe"
+    rule: ClassVar[Rule] = Rule(reset, ask, tell, drop, recommend)
+    told: ClassVar[frozenset[str]] = frozenset({"budget", "hardness"})
+    squares: ClassVar[bool] = False
+    open_ended: ClassVar[bool] = False
+    version: ClassVar[int] = 1
+    forgets: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        whole("budget", self.budget, least=1)
+        if isinstance(self.exploration, str):
+            if self.exploration not in ("adaptive", "oracle"):
+                raise InvalidInput(
+                    f"exploration is {self.exploration!r}, but must be adaptive, oracle or a number of at least 0"
+                )
+        else:
+            not_negative("exploration", self.exploration)
+        if self.exploration == "oracle":
+            if not _is_hardness(self.hardness):
+                raise InvalidInput(
+                    f"hardness is {self.hardness!r}, but the oracle must be told H₁ > 0, the sum of 1 / gap²"
+                )
+        elif self.hardness is not None:
+            raise InvalidInput(
+                f"hardness is {self.hardness!r}, but only the oracle is told one: say exploration=oracle"
+            )
+
+    def new(self, n_arms: int, seed: int, capacity: int) -> State:
+        """Return a state in which nothing has happened yet."""
+        room = max(1, min(capacity, whole("the number of arms", n_arms, least=1)))
+        phases = self.phases(n_arms) if self.exploration == "adaptive" else np.zeros((2, 0), np.int64)
+        state = self._empty(room, phases)
+        state.scalars[N_ARMS] = n_arms
+        state.ties[:] = spawn(seed, 0, 1)[0, TIES]
+        if self.exploration == "oracle":
+            spare = 25 / 36 * max(0, self.budget - n_arms)
+            state.exploration[0] = min(spare / float(self.hardness or math.inf), LARGEST_FLOAT)
+        elif not isinstance(self.exploration, str):
+            state.exploration[0] = self.exploration
+        return state
+
+    def grow(self, state: State) -> State:
+        """Return the same state with room for twice as many arms."""
+        larger = copied(state, self._empty(2 * len(state.pulls), np.stack([state.phase_at, state.phase])))
+        play_all(larger.best, 0, len(larger.mean), larger.mean, larger.luck)
+        play_all(larger.boldest, 0, len(larger.indices), larger.indices, larger.luck)
+        return larger
+
+    def ranking(self, state: State, k: int | None = None) -> list[int]:
+        """Return the arms by mean."""
+        arms = np.flatnonzero(state.pulls[: int(state.scalars[SEEN])] > 0)
+        return in_order(arms, state.total[arms] / state.pulls[arms], state.luck[arms], k=k)
+
+    def record(self) -> PlainRecord:
+        """Return an empty record: there is nothing to write down."""
+        return PlainRecord()
+
+    def phases(self, n_arms: int) -> Ints:
+        """Return when the phases of the adaptive estimate begin, and their k; empty ones are left out, [2, P]."""
+        k = np.arange(1, n_arms)
+        log_bar = 0.5 + np.sum(1 / np.arange(2, n_arms + 1))
+        each = np.ceil(np.maximum(0, self.budget - n_arms) / (log_bar * (n_arms + 1 - k)) - 1e-12).astype(np.int64)
+        begin = np.concatenate([[0], np.cumsum(each) - each + (n_arms - k + 1) * each])  # t_0, t_1, …
+        lasts = np.append(np.diff(begin) > 0, True)  # the last one begins before T: a ceiling adds less than 1
+        return np.stack([begin, np.arange(n_arms)])[:, lasts]
+
+    def _empty(self, room: int, phases: Ints) -> State:
+        single = {"scalars": _SCALARS, "counts": COUNTS, "exploration": 1, "budget": 1}
+        by_phase = dict.fromkeys(("phase_at", "phase"), len(phases[0]))
+        state = zeros(State, room, **single, **by_phase)
+        state.budget[0] = self.budget
+        state.phase_at[:], state.phase[:] = phases
+        reset(state)
+        return state
+
+
+def oracle_hardness(means: Floats) -> float:
+    """Return H₁ = Σ Δᵢ⁻², the best arm counted at the smallest gap; infinite when the best arm is tied."""
+    gaps = np.sort(means.max() - means)[1:]
+    if len(gaps) == 0 or gaps[0] == 0:
+        return math.inf
+    with np.errstate(over="ignore"):  # so near a tie that it is one
+        return float(np.sum(gaps**-2.0) + gaps[0] ** -2.0)
+
+
+def _is_hardness(value: float | None) -> bool:
+    return value == math.inf or (value is not None and is_finite(value) and value > 0)

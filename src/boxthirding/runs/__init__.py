@@ -1,1 +1,0 @@
-"""Arms from files, and programs that score an arm."""

@@ -1,0 +1,188 @@
+"""Each route says who may call it and how large a body may be; both are checked before the body is read."""
+
+import json
+from collections.abc import Callable, Coroutine
+from typing import Any, Final
+
+from fastapi.routing import APIRoute
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from boxthirding import errors
+from boxthirding.service.idempotency import Reply, name_of
+from boxthirding.service.keys import OPERATOR, READER, Key
+from boxthirding.service.limits import SMALL, limited, too_large
+from boxthirding.service.links import Link, Rater
+from boxthirding.service.problems import Refusal, on_library_error, on_refusal
+from boxthirding.service.service import Service
+
+ALL: Final = "all"
+"""No credential is needed."""
+LINK: Final = "link"
+"""A rating link is needed."""
+ANY: Final = "any"
+"""Any key will do; the route shows what the key may see."""
+OVERSEER: Final = "reader of all"
+"""A key of all studies is needed."""
+OWNER: Final = "owner"
+"""A key of an operator of all studies is needed."""
+_OF_ALL: Final = {OVERSEER: READER, OWNER: OPERATOR}
+
+_WHO = "x-who"
+_BODY = "x-body"
+
+Handle = Callable[[Request], Coroutine[Any, Any, Response]]
+
+
+def needs(who: str, body: int = SMALL, raw: str | None = None) -> dict[str, Any]:
+    """Return what a route declares: who may call it, how many bytes it reads, and of which type, if it is no JSON."""
+    extra: dict[str, Any] = {_WHO: who, _BODY: body}
+    if raw is not None:
+        schema = {"type": "string", "format": "binary"}
+        example = {"example": "caption,score\nWrong floor.,0.5\n"} if raw.startswith("text/") else {}
+        extra["requestBody"] = {"required": True, "content": {raw: {"schema": schema, **example}}}
+    return {"openapi_extra": extra}
+
+
+def service_of(request: Request) -> Service:
+    """Return what requests share."""
+    service: Service = request.app.state.service
+    return service
+
+
+def key_of(request: Request) -> Key:
+    """Return the key of a request to a route that needs one."""
+    key = request.scope["boxthirding.who"]
+    if not isinstance(key, Key):
+        raise Refusal(401, "no key came with the request", "send Authorization: Bearer KEY")
+    return key
+
+
+def rater_of(request: Request) -> Rater:
+    """Return the rater of a request to a route that needs one."""
+    rater = request.scope.get("boxthirding.rater")
+    if not isinstance(rater, Rater):
+        advice = "allow cookies for this page, and open the rating link again"
+        raise Refusal(403, "no rater's cookie came with the request", advice, reason="cookie")
+    return rater
+
+
+def link_of(request: Request) -> Link:
+    """Return the rating link of a request to a route that needs one."""
+    link = request.scope["boxthirding.who"]
+    if not isinstance(link, Link):
+        raise Refusal(403, "no valid rating link came with the request", "use the link as you were sent it")
+    return link
+
+
+def check(who: str, held: object, study: str | None) -> None:
+    """Refuse a credential that is not enough for a route."""
+    if who == ALL:
+        return
+    if who == LINK:
+        if not isinstance(held, Link):
+            raise Refusal(403, "this needs a rating link", "use the link as you were sent it")
+        return
+    if not isinstance(held, Key):
+        raise Refusal(401, "no key came with the request", "send Authorization: Bearer KEY")
+    if who == ANY:
+        return
+    scope = _OF_ALL.get(who, who)
+    if not held.may(scope):
+        raise Refusal(
+            403,
+            f"this needs a key of scope {scope}, and this one is of scope {held.scope}",
+            f"ask an operator for a key of scope {scope}",
+        )
+    if who in _OF_ALL and held.study is not None:
+        raise Refusal(
+            403,
+            "this needs a key of all studies, and this one is of one study",
+            "ask an operator of all studies for one",
+        )
+    if study is not None and not held.covers(study):
+        raise Refusal(403, "this key is of another study", "use one of this study, which its operator can make")
+
+
+class GuardedRoute(APIRoute):
+    """A route that looks at the credential first, then at the length of the body, and only then at the body."""
+
+    def get_route_handler(self) -> Handle:
+        """Return what answers a request."""
+        handle: Handle = super().get_route_handler()
+        extra = self.openapi_extra or {}
+        who, most = extra[_WHO], extra[_BODY]
+
+        async def guarded(request: Request) -> Response:
+            check(who, request.scope.get("boxthirding.who"), request.path_params.get("name"))
+            told = request.headers.get("content-length", "0")
+            if not told.isascii() or not told.isdigit() or int(told[:12]) > most:
+                raise too_large(most)
+            careful = _Careful(request.scope, limited(request.receive, most))
+            key = request.headers.get("idempotency-key")
+            if key is None or request.method not in ("POST", "DELETE") or who in (ALL, LINK):
+                return await handle(careful)
+            of_study = None if who == OWNER else request.path_params.get("name")  # one that is deleted has no replies
+            return await _once(careful, key, of_study, handle)
+
+        return guarded
+
+
+async def _once(request: "_Careful", key: str, study: str | None, handle: Handle) -> Response:
+    """Answer a request as it was answered before, if it was: another study of the same name has answered nothing."""
+    replies, held = service_of(request).replies, key_of(request)
+    asked = request.url.query.encode() + b"\n" + await request.body()
+
+    def begin() -> tuple[str, Reply | None]:
+        origin = service_of(request).studies.origin(study)
+        name = name_of(held.id, request.method, request.url.path + origin, key)
+        return name, replies.begin(name, asked)
+
+    name, before = await run_in_threadpool(begin)
+    if before is not None:
+        return Response(before.body, before.status, {"Idempotency-Replayed": "true"}, media_type=before.type)
+    reply: Reply | None = None
+    try:
+        response = await _answered(request, handle)
+        if response.status_code < 500 and response.status_code != 429:  # noqa: PLR2004  # else it may be tried again
+            reply = Reply(response.status_code, response.media_type or "application/json", bytes(response.body))
+        return response
+    finally:
+        await run_in_threadpool(replies.end, name, asked, reply)
+
+
+async def _answered(request: Request, handle: Handle) -> Response:
+    """Return the answer to a request, a refusal too."""
+    try:
+        return await handle(request)
+    except errors.BoxThirdingError as error:
+        return await on_library_error(request, error)
+    except Refusal as error:
+        return await on_refusal(request, error)
+
+
+class _Careful(Request):
+    """A request whose JSON is JSON: no NaN, no half of a character, no more depth than can be written again."""
+
+    async def json(self) -> Any:
+        """Return the body."""
+        if not hasattr(self, "_json"):
+            body = await self.body()
+            try:
+                value = json.loads(body, parse_constant=_refuse)
+                if b"\\u" in body:
+                    json.dumps(value, ensure_ascii=False).encode()
+            except (RecursionError, UnicodeError) as error:
+                what = "is nested too deep" if isinstance(error, RecursionError) else "has text that is no Unicode"
+                raise Refusal(400, f"the body {what}, so it cannot be kept", "send plain JSON in UTF-8") from None
+            self._json = value
+        return self._json
+
+
+def _refuse(constant: str) -> None:
+    raise Refusal(
+        400,
+        f"the body has the number {constant}, but numbers must be finite",
+        "report a failure where there is no number",
+    )
