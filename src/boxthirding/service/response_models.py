@@ -154,7 +154,11 @@ History = _model(
 _HOLDER: Final = {
     **dict.fromkeys(("told", "skipped", "open"), int),
     **dict.fromkeys(("median_seconds", "same_answer"), float | None),
-    "holder": str, "first": float, "last": float, "excluded": bool, "unusual": list[str],
+    "holder": str,
+    "first": float,
+    "last": float,
+    "excluded": bool,
+    "unusual": list[str],
     "claims": dict[str, str] | None,
 }
 _MINUTES: Final = {"median_seconds": float | None, "minutes": _rows("Minute", minute=int, results=int)}
