@@ -129,7 +129,7 @@ Grid = _model(
     levels=_rows("Level", **_LEVEL, boxes=_rows("ShownBox", **_BOX)),
     ladder=_rows("ShownRung", values.Rung, arms=_rows("ShownClimber", **_CLIMBER)),
 )
-BoxPage = _model("BoxPage", size=int, first=int, arms=_CARDS)
+BoxPage = _model("BoxPage", size=int, first=int, arms=_rows("BoxPageCard", None, ("standing",), **_CLIMBER))
 Answer = _model(
     "Answer",
     answer=_Runner | None,
