@@ -20,8 +20,7 @@ from typing import Any, Final
 import numpy as np
 
 from boxthirding import _compile
-from boxthirding.lab import driver
-from boxthirding.lab import parallel_driver as crowd
+from boxthirding.lab import driver, parallel_driver
 from boxthirding.policies.rivals.ucbe import oracle_hardness
 from boxthirding.rng import spawn
 from boxthirding.types import Policy
@@ -44,9 +43,9 @@ def digest_of_code(policy: Policy, workers: int) -> str:
 
 
 @lru_cache(maxsize=64)
-def _code_of(policy: type[Policy], crowded: bool) -> str:
+def _code_of(policy: type[Policy], parallel: bool) -> str:
     """Return all the code that replicates of a policy run."""
-    loop = _compile.bound(crowd.drive_crowd if crowded else driver.drive, **driver.bindings(policy.rule))
+    loop = _compile.bound(parallel_driver.drive_parallel if parallel else driver.drive, **driver.bindings(policy.rule))
     roots: list[Callable[..., Any]] = [loop, policy.new, policy.grow, spawn]
     if "hardness" in policy.told:
         roots.append(oracle_hardness)

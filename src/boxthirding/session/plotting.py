@@ -59,5 +59,5 @@ def _draw_arms(study: AskTell, view: View, axes: "Axes") -> None:
 
 
 def _draw_boxes(view: View, axes: "Axes") -> None:
-    cells = [live.Cell(box.level, box.deferment, box.arms) for box in view.boxes]
-    live.draw_boxes(axes, cells, None if view.recommendation is None else view.recommendation.level)
+    boxes = [(box.level, box.deferment, box.arms) for box in view.boxes]
+    live.draw_boxes(axes, boxes, None if view.recommendation is None else view.recommendation.level)
