@@ -1,9 +1,12 @@
 """Tables: what is understood, what is refused and by which cause, and that cells stay as they are written."""
 
+import csv
+import io
+
 import pytest
 
 from boxthirding import NoHeader, UnreadableData
-from boxthirding._csv import read_sheet, sheet_of
+from boxthirding._csv import csv_lines, read_sheet, sheet_of
 from boxthirding.find.inputs import arms_of
 
 
@@ -181,3 +184,27 @@ def test_a_file_without_a_header_is_not_guessed_at():
         sheet.named("arm", "reward")
     with pytest.raises(UnreadableData, match="is said to have no header, but its first line has 'arm'"):
         sheet_of(b"arm,reward\nann,5\n", "t.csv", header=False).named("arm", "reward")
+
+
+# What is written
+
+
+def test_what_is_written_is_read_back_by_every_reader():
+    columns = ["a,b", "c\rd"]
+    rows = [['say "x"', "one\rtwo"], ["one\ntwo", "one\r\ntwo"], ["", None], ["caf\xe9", 0.1]]
+    text = "".join(csv_lines(columns, rows))
+    texts = [["" if cell is None else str(cell) for cell in row] for row in rows]
+    assert [*csv.reader(io.StringIO(text, newline=""))] == [columns, *texts]
+    sheet = sheet_of(text.encode(), "t.csv")
+    assert (sheet.columns, sheet.rows) == (columns, texts)
+
+
+@pytest.mark.parametrize("cell", ["=1+1", "+x", "-x", "@sum(a)", "\t=1", "\r=1", "-", "-1,234.5", "-inf"])
+def test_a_cell_or_header_that_is_a_formula_is_escaped(cell):
+    header, row = csv.reader(io.StringIO("".join(csv_lines([cell], [[cell]])), newline=""))
+    assert header == row == [f"'{cell}"]
+
+
+@pytest.mark.parametrize("cell", ["-0.5", "+1e-3", "-1,5", "a=1", "'x", " -x", -0.5, 7])
+def test_numbers_and_other_text_are_not_escaped(cell):
+    assert [*csv_lines(["x"], [[cell]])][1].strip('"\n') == str(cell)

@@ -1,7 +1,10 @@
-"""Read tables: CSV separated by commas, semicolons or tabs, and JSON lines, in UTF-8 with or without a byte-order mark.
+"""Read and write tables.
 
-Cells are text and stay as they are written. Only scores, means and the like are read as numbers; their comma may be
-decimal where semicolons or tabs separate the cells. What may be read in two ways is refused.
+Reading: CSV separated by commas, semicolons or tabs, and JSON lines, in UTF-8 with or without a byte-order mark. Cells
+are text and stay as they are written. Only scores, means and the like are parsed as numbers; their decimal separator
+may be a comma if semicolons or tabs separate the cells. Ambiguous files are refused.
+
+Writing: `csv_lines` is the only writer of CSV, for the command line and the service alike.
 """
 
 import csv
@@ -9,9 +12,10 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from os import PathLike
 from pathlib import Path, PurePath
 from typing import Any, Final
@@ -30,6 +34,8 @@ _NOT_TEXT: Final = {
 }
 _DECIMAL_COMMA: Final = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 _THOUSANDS: Final = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")  # 1,234: the comma may be decimal or between thousands
+
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")  # how cells begin that a spreadsheet program would evaluate
 
 _LISTED = 20  # columns that an error names
 _SHOWN = 40  # characters of a cell that an error repeats
@@ -238,6 +244,41 @@ def text_of(data: bytes, name: str) -> str:
         f"{name} is not UTF-8 text (byte {wrong} is {data[wrong]:#04x}): save it as {'CSV ' if is_csv else ''}UTF-8, "
         f"or convert it, for example with iconv -f {older} -t UTF-8"
     )
+
+
+def csv_lines(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    r"""Yield the lines of a CSV file: the header, then the rows.
+
+    Cells that contain a comma, a quotation mark or a line break of any kind are quoted, and formulas are escaped.
+
+    >>> [*csv_lines(["arm", "mean"], [["a,b", 0.5], ["=1+1", None], ["c\rd", -2]])]
+    ['arm,mean\n', '"a,b",0.5\n', "'=1+1,\n", '"c\rd",-2\n']
+    """
+    # Before Python 3.13, the csv module quotes only the line breaks of its own line terminator.
+    writer = csv.writer(_Echo(), lineterminator="\r\n")
+    for row in chain([columns], rows):
+        line: Any = writer.writerow([escape_formula(cell) for cell in row])
+        yield f"{line[:-2]}\n"
+
+
+def escape_formula(value: object) -> object:
+    """Return a value for a cell of CSV; text that a spreadsheet program would evaluate gets an apostrophe before it.
+
+    Numbers are left alone, with a decimal point or comma.
+
+    >>> [*map(escape_formula, ["=1+1", "-x", "-0.5", "+1,5", -0.5, "plain"])]
+    ["'=1+1", "'-x", '-0.5', '+1,5', -0.5, 'plain']
+    """
+    if isinstance(value, str) and value.startswith(_FORMULA) and not is_numeric(value.replace(",", ".")):
+        return f"'{value}"
+    return value
+
+
+class _Echo:
+    """A file whose `write` returns the text, which `writerow` passes on."""
+
+    def write(self, text: str) -> str:
+        return text
 
 
 def shown(cell: str) -> str:

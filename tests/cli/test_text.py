@@ -148,5 +148,25 @@ def test_plates_with_any_label_can_be_told():
         assert study.pulls == 8
 
 
+def test_formulas_are_escaped_in_every_file_and_plates_with_them_can_be_told():
+    labels = ["=1+1", "-x", "@y", "-5", "\rz"]
+    with open_study("odd.db", arms=labels, policy="us", name="=odd"):
+        pass
+    escaped = {"'=1+1", "'-x", "'@y", "-5", "'\rz"}
+    invoke("study", "ask", "odd.db", "-n", "5", "--out", "plate.csv")
+    with Path("plate.csv").open(encoding="utf-8", newline="") as file:
+        rows = [{**row, "reward": "-0.5"} for row in csv.DictReader(file)]
+    assert {row["arm"] for row in rows} == escaped
+    with Path("plate.csv").open("w", encoding="utf-8", newline="") as file:
+        sheet = csv.DictWriter(file, rows[0])
+        sheet.writeheader()
+        sheet.writerows(rows)
+    assert "5 results told" in invoke("study", "tell", "odd.db", "plate.csv").stdout
+    for command in ("results", "export"):
+        invoke("study", command, "odd.db", "--out", f"{command}.csv")
+        with Path(f"{command}.csv").open(encoding="utf-8", newline="") as file:
+            assert {row["arm"] for row in csv.DictReader(file)} - {""} == escaped
+
+
 def test_a_label_that_is_no_utf8_can_be_named():
     assert "caf\\udce9.txt is withdrawn." in invoke("study", "withdraw", "study.db", NOT_UTF8).stdout

@@ -15,7 +15,7 @@ from boxthirding._text import in_one_line
 from boxthirding.cli.advice import in_words
 from boxthirding.cli.answering import Answer
 from boxthirding.cli.output import say
-from boxthirding.cli.running import Plan
+from boxthirding.cli.running import open_study_of_run
 from boxthirding.cli.simulate import INTERRUPTED, TERMINATED
 from boxthirding.cli.study.opening import direction_option, kept
 from boxthirding.errors import EvaluationFailed, InvalidInput
@@ -134,8 +134,10 @@ def run(  # noqa: PLR0913  # an argument for each option
     """
     from boxthirding._checks import whole
     from boxthirding.find import find_best
-    from boxthirding.find.inputs import labelled, read_arms, read_examples, read_known
+    from boxthirding.find.inputs import as_known, labelled, read_arms, read_examples, read_known
+    from boxthirding.find.opening import RunSettings
     from boxthirding.find.programs import Program, Pulls
+    from boxthirding.policies.spec import as_policy
 
     if study is None and (name is not None or force):
         option = "--force" if name is None else f"--name is {name}, but"
@@ -154,21 +156,30 @@ def run(  # noqa: PLR0913  # an argument for each option
         _sigterm_like_ctrl_c(ctx) as terminated,
         ExitStack() as stack,
     ):
-        plan = Plan(labelled(rows), command, shell, examples, repeat, known, spec, seed, direction, budget)
-        opened = None if study is None else plan.opened(study, name, program, force=force)
+        settings = RunSettings(
+            labelled(rows),
+            None if spec is None else as_policy(spec, budget=budget),
+            seed,
+            direction,
+            None if known is None else as_known(known),
+            Pulls(examples, repeat=repeat),
+            {"command": command, **({"shell": "sh"} if shell else {})},
+            force,
+        )
+        opened = None if study is None else open_study_of_run(study, name, settings, program)
         if opened is not None:
             stack.callback(opened.close)
         try:
             found = find_best(
-                plan.arms if opened is None else None,
+                settings.arms if opened is None else None,
                 program,
                 budget=budget,
                 cost=cost,
                 seconds=seconds,
-                examples=Pulls(examples, plan.seed_of(opened), repeat=repeat),
-                known=plan.known_results() if opened is None else None,
+                examples=settings.examples,
+                known=settings.known if opened is None else None,
                 workers=workers,
-                policy=spec if opened is None else None,
+                policy=settings.policy if opened is None else None,
                 seed=seed if opened is None else None,
                 direction=direction if opened is None else None,
                 on_error=on_error,

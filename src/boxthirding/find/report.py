@@ -17,7 +17,7 @@ from boxthirding.find.notebook import climb
 from boxthirding.find.summary import in_the_race
 from boxthirding.find.words import order_in_words
 from boxthirding.session import Moment, Recommendation, View
-from boxthirding.session.plotting import points
+from boxthirding.session.protocol import points
 from boxthirding.study import Entry, Study, Told
 from boxthirding.study.pace import Pace
 from boxthirding.study.scale import ABOUT, scale_of
@@ -43,7 +43,7 @@ _BOXES: Final = (
 
 _LADDER: Final = "The higher an arm stands, the more ratings it has."
 _CHASE: Final = (
-    "Every arm is rated once. While an arm keeps up with the leader, it is rated more and climbs; the others stay "
+    "A new arm is rated once. While an arm keeps up with the leader, it is rated more and climbs; the others stay "
     "where they are. The best also meet in a final, so an arm that does not keep up may climb too."
 )
 

@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,7 +16,7 @@ import numpy as np
 from boxthirding import _compile
 from boxthirding._checks import whole
 from boxthirding.errors import BoxThirdingError, InvalidInput, SimulationFailed
-from boxthirding.executors.dask import as_executor, workers_of
+from boxthirding.executors import WORKER_DIED, adapter_for
 from boxthirding.lab import driver, parallel_driver
 from boxthirding.lab.draws import Source
 from boxthirding.rng import spawn
@@ -133,19 +133,16 @@ class ChunkPool:
     """
 
     def __init__(self, executor: Any, threads: int | None) -> None:
-        executor = as_executor(executor)
         self.in_threads = executor is None
         """Whether chunks run in threads of this process: then their seconds add up to the elapsed time."""
+        if executor is not None and threads is not None:
+            raise InvalidInput(f"threads is {threads}, but the executor has its own: leave one of the two out")
         if executor is None:
             self.cores = whole("threads", threads, least=1) if threads is not None else os.cpu_count() or 1
             executor = ThreadPoolExecutor(self.cores)
-        else:
-            if not callable(getattr(executor, "submit", None)):
-                raise InvalidInput(f"executor is {executor!r}, but must take work: {_EXPECTED}")
-            if threads is not None:
-                raise InvalidInput(f"threads is {threads}, but the executor has its own: leave one of the two out")
-            self.cores = workers_of(executor)
-        self._executor: Executor = executor
+        self._executor, self._adapter = executor, adapter_for(executor)
+        if not self.in_threads:
+            self.cores = self._adapter.workers
         self._most = _QUEUED * self.cores if self.in_threads else None  # chunks submitted at a time
         self._stop = np.zeros(1, np.int64)  # not 0: chunks in threads of this process end
         self._running: dict[Future[ChunkResult], Chunk] = {}
@@ -194,11 +191,9 @@ class ChunkPool:
             # As separate arguments: a Dask executor sends the experiment, which is large, only once.
             arguments = (*chunk, self._stop) if self.in_threads else chunk
             try:
-                future = self._executor.submit(run_chunk, *arguments)
-            except RuntimeError as error:  # raised by executors that are broken or shut down
+                future = self._adapter.submit(run_chunk, *arguments)
+            except BrokenExecutor as error:
                 raise SimulationFailed(f"the executor takes no work: {_described(error)}") from error
-            if not hasattr(future, "add_done_callback"):
-                raise InvalidInput(f"the executor's submit gave {future!r}, but must give a future: {_EXPECTED}")
             self._running[future] = chunk
             # A queue: concurrent.futures.wait takes the locks of all futures, and Ctrl-C in there leaves them locked.
             future.add_done_callback(self._done.put)
@@ -209,7 +204,7 @@ class ChunkPool:
             result = future.result()
         except BoxThirdingError:
             raise
-        except (Exception, CancelledError) as error:
+        except (Exception, *WORKER_DIED) as error:
             raise SimulationFailed(
                 f"replicates {first} to {first + count - 1} of {experiment.policy} could not be run: "
                 f"{_described(error)}"

@@ -2,17 +2,18 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property, lru_cache
 from typing import Final
 
 import numpy as np
 
+from boxthirding import _code_digest, _compile
 from boxthirding._checks import whole
 from boxthirding.errors import InvalidInput
+from boxthirding.lab import driver, parallel_driver
 from boxthirding.lab.chunks import Experiment
 from boxthirding.lab.draws import Source
-from boxthirding.lab.fingerprints import digest_of_code
 from boxthirding.lab.instances import Instance
 from boxthirding.lab.rewards import RewardModel
 from boxthirding.policies.rivals.ucbe import oracle_hardness
@@ -195,6 +196,25 @@ def _parts(one: Description) -> dict[str, tuple[object, ...]]:
         "seed": (one.seed,),
         "workers": (one.workers,),
     }
+
+
+def digest_of_code(policy: Policy, workers: int) -> str:
+    """Return the SHA-256 of the code that decides a replicate: of the policy, the simulation loop and the rewards.
+
+    The policy's own values count, too, except those that it is told.
+    """
+    names = [one.name for one in fields(policy) if one.name not in policy.told]  # type: ignore[arg-type]  # policies are dataclasses
+    own = _code_digest.constant({name: getattr(policy, name) for name in names})
+    return hashlib.sha256(f"{_code_of(type(policy), workers > 1)} {own}".encode()).hexdigest()
+
+
+@lru_cache(maxsize=64)
+def _code_of(policy: type[Policy], parallel: bool) -> str:
+    """Return the digest of all code that replicates of a policy run."""
+    drive = parallel_driver.drive_parallel if parallel else driver.drive
+    loop = _compile.bound(drive, **driver.bindings(policy.rule))
+    hardness = [oracle_hardness] if "hardness" in policy.told else []
+    return _code_digest.digest([loop, policy.new, policy.grow, spawn, *hardness], policy)
 
 
 def _listed(checkpoints: Iterable[int]) -> str:

@@ -11,7 +11,6 @@ import click
 from boxthirding._text import counted
 from boxthirding.cli.output import Failure, Output, say
 from boxthirding.cli.study.opening import (
-    check_new,
     chosen,
     direction_option,
     json_option,
@@ -167,9 +166,9 @@ def _check_out(out: Path | None, url: str, *, as_json: bool) -> None:
 
 def _to_be_made(url: str, name: str | None, made_with: dict[str, Any]) -> str:
     """Return the name of a study that may be new; what cannot become one is refused before there is a database."""
+    from boxthirding.find.opening import rehearse
     from boxthirding.storage import list_studies
     from boxthirding.storage.opening import NAME, without_password
-    from boxthirding.study import Settings
 
     names = list_studies(url)
     if name is None and names and NAME not in names:
@@ -179,7 +178,8 @@ def _to_be_made(url: str, name: str | None, made_with: dict[str, Any]) -> str:
             "say with --name which one to resume, or how the new one is called"
         )
     wanted = NAME if name is None else name
-    check_new(url, wanted, Settings(**made_with))
+    if wanted not in names:
+        rehearse(wanted, made_with)
     return wanted
 
 

@@ -1,6 +1,5 @@
 """`boxthirding study export`: everything that happened in a study, as CSV or as JSON lines."""
 
-import csv
 import json
 import sys
 from collections.abc import Iterable, Iterator
@@ -12,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 import click
 
+from boxthirding._csv import csv_lines
 from boxthirding._text import counted
 from boxthirding.cli.output import Failure, Output, say
 from boxthirding.cli.study.opening import of_a_journal, there
@@ -120,9 +120,8 @@ def _write_json_lines(entries: "Iterable[Entry | Damaged]", file: IO[str] | Outp
 
 
 def _write_csv(entries: "Iterable[Entry | Damaged]", file: IO[str] | Output) -> None:
-    sheet = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-    sheet.writeheader()
-    sheet.writerows(_rows(entries))
+    for line in csv_lines(COLUMNS, ([row.get(column) for column in COLUMNS] for row in _rows(entries))):
+        file.write(line)
 
 
 def _rows(entries: "Iterable[Entry | Damaged]") -> Iterator[dict[str, Any]]:

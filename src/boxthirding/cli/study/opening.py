@@ -17,7 +17,7 @@ from boxthirding.errors import InvalidInput, UnknownLabel, UnknownStudy
 if TYPE_CHECKING:
     from boxthirding.client import RemoteStudy
     from boxthirding.session import Recommendation, View
-    from boxthirding.study import Settings, Study
+    from boxthirding.study import Study
     from boxthirding.types import Label
 
 _WIDEST = 24  # columns of a label
@@ -154,16 +154,6 @@ def _file_like(url: str) -> str:
     except OSError:
         return ""
     return did_you_mean(Path(path).name, beside)
-
-
-def check_new(url: str, name: str, settings: "Settings") -> None:
-    """Refuse what cannot become a study before there is a database; one that is there is not looked at."""
-    from boxthirding.storage import list_studies
-    from boxthirding.storage.memory import MemoryJournal
-    from boxthirding.study import Study
-
-    if name not in list_studies(url):
-        Study(name, MemoryJournal(), settings).close()
 
 
 def label_of(study: "Study | RemoteStudy", text: str) -> "Label":

@@ -1,7 +1,5 @@
 """Batches of tickets as CSV files: a row for each ticket, with a column for what was measured."""
 
-import csv
-import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,7 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from boxthirding._csv import Sheet, read_sheet, shown
+from boxthirding._csv import Sheet, csv_lines, escape_formula, read_sheet, shown
 from boxthirding._text import in_ascii
 from boxthirding.cli.study.columns import Columns
 from boxthirding.study import ArmWithdrawn, Asked, Corrected, Created, Entry, Told
@@ -28,13 +26,10 @@ _DIGITS = 18  # of a ticket at most: no study has handed out more
 
 def plate_of(study: "Study", tickets: "Sequence[Ticket]") -> str:
     """Return tickets of a study as CSV, with a column of rewards to be filled in."""
-    text, mark = io.StringIO(), mark_of(study)
+    mark = mark_of(study)
     columns = Columns([(ticket.label, ticket.payload) for ticket in tickets], COLUMNS)
-    sheet = csv.writer(text, lineterminator="\n")
-    sheet.writerow([*COLUMNS, *columns.headings])
-    for ticket in tickets:
-        sheet.writerow([ticket.id, ticket.label, ticket.pull, "", mark, *columns.cells(ticket.label)])
-    return text.getvalue()
+    rows = ([ticket.id, ticket.label, ticket.pull, "", mark, *columns.cells(ticket.label)] for ticket in tickets)
+    return "".join(csv_lines([*COLUMNS, *columns.headings], rows))
 
 
 def mark_of(study: "Study") -> str:
@@ -142,8 +137,8 @@ class Expected:
 
     def problem(self, row: _Row) -> str:
         """Say what is wrong with a row, or nothing."""
-        if row.study.strip() not in ("", self._mark.strip()):
-            theirs = row.study.strip()
+        theirs = row.study.strip()
+        if theirs and not _is_cell_of(theirs, self._mark):
             return f"the row is of study {theirs!r}, but this is {self._mark!r}: tell it to the study that it came from"
         cell = row.ticket.strip()
         if not (cell.isascii() and cell.isdigit()):
@@ -159,7 +154,7 @@ class Expected:
         label = self.label(ticket)
         if label is None:
             return self._past.why_not(ticket)
-        if row.arm is not None and in_ascii(label.strip()) != in_ascii(row.arm.strip()):
+        if row.arm is not None and not _is_cell_of(row.arm, label):
             return f"ticket {ticket} is for {label!r}, not {row.arm!r}: is this the file of another study?"
         return row.reward if isinstance(row.reward, str) else ""
 
@@ -192,6 +187,11 @@ class _Past:
         if 0 <= ticket < self._issued:
             return f"ticket {ticket} is void: its arm was withdrawn"
         return f"ticket {ticket} was never handed out by this study"
+
+
+def _is_cell_of(cell: str, text: str) -> bool:
+    """Tell whether a text was written as this cell: as it is, or escaped for a spreadsheet program or an encoding."""
+    return in_ascii(cell.strip()) in {in_ascii(text.strip()), in_ascii(str(escape_formula(text)).strip())}
 
 
 def in_ranges(lines: Sequence[int]) -> str:

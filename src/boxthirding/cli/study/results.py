@@ -1,6 +1,5 @@
 """`boxthirding study results`: a row for each arm that was tried, on the screen or as a file."""
 
-import csv
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from boxthirding._checks import is_numeric
+from boxthirding._csv import csv_lines
 from boxthirding._text import counted, writer
 from boxthirding.cli.output import Failure, say
 from boxthirding.cli.study.columns import Columns
@@ -81,12 +81,11 @@ def _write(out: Path, arms: "list[ArmSummary]", columns: Columns) -> None:
             if form_of(out) == "jsonl":
                 file.writelines(json.dumps(_as_json(arm, columns)) + "\n" for arm in arms)
                 return
-            sheet = csv.writer(file, lineterminator="\n")
-            sheet.writerow([*COLUMNS, *columns.headings])
-            for arm in arms:
-                level = "" if arm.level is None else arm.level
-                withdrawn = "yes" if arm.withdrawn else ""
-                sheet.writerow([arm.label, arm.mean, arm.pulls, level, withdrawn, *columns.cells(arm.label)])
+            rows = (
+                [arm.label, arm.mean, arm.pulls, arm.level, "yes" if arm.withdrawn else "", *columns.cells(arm.label)]
+                for arm in arms
+            )
+            file.writelines(csv_lines([*COLUMNS, *columns.headings], rows))
     except OSError as problem:
         raise Failure(f"{out} could not be written: {problem.strerror or problem}") from problem
 
