@@ -26,5 +26,8 @@ def test_a_long_sweep_says_now_and_then_how_far_it_is(capsys, monkeypatch):
     watch()
     output, lines = capsys.readouterr()
     assert output == ""
-    assert re.fullmatch(r"us \(1 of 2\): compiling \(first run only\), \d+ s elapsed", lines.splitlines()[0])
-    assert re.fullmatch(r"100 % done, \d+ s elapsed; b3 \(2 of 2\)", lines.splitlines()[-1])
+    assert re.fullmatch(
+        r"0 %, 0 of 24,000 pulls, \d:\d\d:\d\d elapsed; us \(1 of 2\): compiling \(first run only\)",
+        lines.splitlines()[0],
+    )
+    assert re.fullmatch(r"100 %, 24,000 of 24,000 pulls, \d:\d\d:\d\d elapsed; b3 \(2 of 2\)", lines.splitlines()[-1])

@@ -1,16 +1,11 @@
 """How a sweep is watched: a bar with the time left on a terminal, elsewhere a line now and then if it takes long."""
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
-from boxthirding._progress import Line, is_compiling, left_in_words
+from boxthirding._progress import Bar
 from boxthirding.lab import Run, Setting, Watcher
 from boxthirding.types import Progress
-
-if TYPE_CHECKING:
-    from rich.progress import Progress as Bar
 
 Complete = Callable[[Setting, Run], None]
 
@@ -33,42 +28,8 @@ class View(Watcher):
 @contextmanager
 def watched(complete: Complete = lambda *_: None) -> Iterator[View]:
     """Yield what a sweep is to be watched by; `complete` is called with each setting that is complete."""
-    if not sys.stderr.isatty():
-        yield View(Line(), complete)
-        return
-
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TextColumn("{task.fields[share]}", markup=False),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[left]}", markup=False),
-    )
-    bar = Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False, redirect_stderr=False)
-    with bar:
-        yield _OnTerminal(bar, complete)
-
-
-class _OnTerminal(View):
-    """Moves a bar."""
-
-    def __init__(self, bar: "Bar", complete: Complete) -> None:
-        super().__init__(self._move, complete)
-        self._bar = bar
-        self._task = bar.add_task("", total=None, share="", left="")
-
-    def _move(self, progress: Progress) -> None:
-        left = "" if progress.seconds_left is None else left_in_words(progress.seconds_left)
-        share = None if is_compiling(progress) else progress.share
-        self._bar.tasks[0].total = None if share is None else 1.0  # without a total, the bar shows no share
-        shown = "" if share is None else f"{100 * share:3.0f} %"
-        self._bar.update(self._task, completed=share, share=shown, left=left, description=progress.note)
-
-    def complete(self, setting: Setting, run: Run) -> None:
-        """Take the bar away while something is printed."""
-        self._bar.stop()
-        super().complete(setting, run)
-        self._bar.start()
+    bar = Bar(prints=True)
+    try:
+        yield View(bar, complete)
+    finally:
+        bar.close()

@@ -21,8 +21,7 @@ def copy(*, url: str, to: str, name: str | None, other_name: str | None) -> None
     links are not.
     """
     from boxthirding.storage import list_studies, open_study
-    from boxthirding.storage.copying import copy_journal, copy_pictures
-    from boxthirding.storage.opening import open_journal
+    from boxthirding.storage.opening import copy_journal, copy_pictures, open_journal
 
     wanted = there(url, name)
     new = wanted if other_name is None else other_name

@@ -22,7 +22,7 @@ def report(*, url: str, name: str | None, out: Path, force: bool) -> None:
     The page is one file, to be opened in a browser, mailed or printed. STUDY may be in use.
     """
     from boxthirding.find.report import study_page
-    from boxthirding.storage.pictures import read_picture
+    from boxthirding.storage.opening import read_picture
 
     if out.suffix.lower() not in _ENDS:
         raise InvalidInput(f"--out is {out}, but must end in .html: a page is written")

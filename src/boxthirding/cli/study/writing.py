@@ -9,7 +9,7 @@ from typing import IO, Final
 from boxthirding.errors import InvalidInput
 
 _DATABASE = re.compile(
-    r"(-wal|-shm|-journal|-lock|-read|-saved|-worker-.*)?", re.DOTALL
+    r"(-wal|-shm|-journal|-lock|-read|-saved-.*|-worker-.*)?", re.DOTALL
 )  # what the files of an SQLite database end in
 
 
