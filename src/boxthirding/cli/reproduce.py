@@ -13,7 +13,7 @@ from boxthirding.cli.reporting import out_option, refuse_both, simulated, writin
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from boxthirding.lab.paper.run import Outcome
+    from boxthirding.lab.paper.run import ReproductionResult
 
 _DEFAULT_OUT: Final = Path("reproduction")
 
@@ -63,7 +63,7 @@ def _telling() -> "Iterator[Callable[[str], None]]":
         yield status.update
 
 
-def _report(outcome: "Outcome") -> None:
+def _report(outcome: "ReproductionResult") -> None:
     """Print what came out, and where to read it."""
     from boxthirding.lab.paper.claims import Verdict
 
