@@ -29,7 +29,7 @@ def whole(tmp_path_factory):
 
 
 def forbid_simulation(monkeypatch):
-    for module in ("lanes", "sweep"):  # the function `sweep` hides its module from an attribute's path
+    for module in ("pool", "sweep"):  # the function `sweep` hides its module from an attribute's path
         monkeypatch.setattr(
             sys.modules[f"boxthirding.lab.{module}"], "run_chunk", lambda _: pytest.fail("something ran")
         )

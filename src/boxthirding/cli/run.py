@@ -7,18 +7,19 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from boxthirding._text import in_one_line
-from boxthirding.cli.advice import in_words
-from boxthirding.cli.answering import Answer
-from boxthirding.cli.output import say
+from boxthirding.cli.answer import Answer
+from boxthirding.cli.output import FILE, INTERRUPTED, format_error, say
 from boxthirding.cli.running import Plan
-from boxthirding.cli.simulate import INTERRUPTED, TERMINATED
-from boxthirding.cli.study.opening import direction_option, kept
+from boxthirding.cli.study_options import direction_option, durable_url
 from boxthirding.errors import EvaluationFailed, InvalidInput
+
+TERMINATED: Final = 143
+"""The exit code of a program that SIGTERM ended."""
 
 
 @click.command(
@@ -28,7 +29,7 @@ from boxthirding.errors import EvaluationFailed, InvalidInput
     "--arms",
     "arms_file",
     required=True,
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="FILE",
     help="A table, CSV with a header or JSON lines (its column arm, else the first, is the label), or a text file with "
     "one arm per line.",
@@ -49,7 +50,7 @@ from boxthirding.errors import EvaluationFailed, InvalidInput
 @click.option(
     "--examples",
     "examples_file",
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="FILE",
     help="Examples, given as arms are: pull k of every arm sees the same one, and an arm sees each once.",
 )
@@ -57,7 +58,7 @@ from boxthirding.errors import EvaluationFailed, InvalidInput
 @click.option(
     "--known",
     "known_file",
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="FILE.csv",
     help="Results that are there already and need not be paid for: the columns arm and reward (or score), with "
     "--examples also example. Several rows of an arm are several results.",
@@ -87,7 +88,7 @@ from boxthirding.errors import EvaluationFailed, InvalidInput
 @click.option(
     "--study",
     metavar="FILE",
-    callback=kept,
+    callback=durable_url,
     help="Keep the run in this database, a file or a URL, or in a study of a server, https://host/#name with the key "
     "in BOXTHIRDING_KEY: the same command resumes after Ctrl-C, a crash or a kill, and may run several times at once. "
     "--budget counts the runs of the whole study.",
@@ -177,7 +178,7 @@ def run(  # noqa: PLR0913  # an argument for each option
             )
             answer = Answer(found, top, examples is not None, interrupted=found.interrupted)
         except EvaluationFailed as error:
-            answer = Answer(error.found, top, examples is not None, in_one_line(in_words(error)))
+            answer = Answer(error.found, top, examples is not None, in_one_line(format_error(error)))
         if confirm is not None:
             answer.confirm(confirm)
         if answer.interrupted:

@@ -4,7 +4,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from boxthirding.cli.study.opening import check_new
+from boxthirding.cli.study_options import check_new
 from boxthirding.errors import InvalidInput, StudyChanged
 
 if TYPE_CHECKING:
