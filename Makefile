@@ -31,11 +31,12 @@ test: check ## run the checks and the tests
 integrations: $(BESIDE)/.ready ## test what works inside other tools, with the real ones, in an environment of its own
 	$(BESIDE)/bin/pytest tests/integrations
 
-check: $(FULL) ## lint, formatting, types, import layers
+check: $(FULL) ## lint, formatting, types, import layers, size
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m benchmarks.size
 
 bench: $(BESIDE)/.ready ## measure speed, as ratios within one run, printed as JSON; fails when a limit is broken
 	$(BESIDE)/bin/python -m benchmarks

@@ -111,6 +111,29 @@ def test_rules_never_share_a_cache_entry(one, other):
     assert digest(bound(outer, step=one)) == digest(bound(outer, step=one))
 
 
+def test_the_digest_sees_what_a_closure_holds():
+    def times(factor):
+        @kernel
+        def multiplied(x):
+            return factor * x
+
+        return multiplied
+
+    assert digest(times(2)) != digest(times(3))
+    assert digest(times(2)) == digest(times(2))
+
+
+def test_the_digest_sees_the_value_of_a_default():
+    def plus(step):
+        @kernel
+        def added(x, by=step):
+            return x + by
+
+        return added
+
+    assert digest(plus(2)) != digest(plus(3))
+
+
 def test_no_two_policies_share_a_cache_entry():
     rules = [policy.rule for policy in (BoxThirding, SequentialHalving, Uniform)]
     names = [digest(bound(play, ask=rule.ask, tell=rule.tell, recommend=rule.recommend)) for rule in rules]

@@ -9,20 +9,21 @@ folder is named by a digest of everything the compiled function is made of.
 import atexit
 import hashlib
 import importlib.util
-import inspect
 import os
 import shutil
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
-from types import CodeType, FunctionType, ModuleType
+from types import FunctionType
 from typing import Any, TypeVar
 
 import numpy as np
+
+from boxthirding import _code_digest
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -102,33 +103,13 @@ def _nothing() -> None:
 
 
 def digest(function: Callable[..., Any]) -> str:
-    """Return a name for everything a kernel is made of.
-
-    That is the text of each module that a reachable kernel stands in, the value of each global it reads, and the
-    versions of what compiles it.
-    """
+    """Return a name for everything a kernel is made of: bytecode, values it reads, and what compiles it."""
     import numba  # noqa: PLC0415
 
     text = hashlib.sha256(repr((sys.version, numba.__version__, np.__version__)).encode())
-    modules = {__file__}  # it holds the options
-    for reached in _reachable(function, set()):
-        modules.add(reached.__code__.co_filename)
-        code = reached.__code__
-        text.update(code.co_code + repr((code.co_names, code.co_consts)).encode())
-        for name, value in _globals_of(reached):
-            text.update(name.encode() + _fingerprint(value))
-    for path in sorted(modules):
-        text.update(Path(path).read_bytes() if Path(path).is_file() else path.encode())
+    text.update(Path(__file__).read_bytes())  # it has the options
+    text.update(_code_digest.digest([function], read=_code_digest.from_bytecode).encode())
     return text.hexdigest()[:_DIGITS]
-
-
-def _fingerprint(value: object) -> bytes:
-    """Return what tells one global from another: what a kernel reads from it is compiled in as a constant."""
-    if isinstance(value, np.ndarray | np.generic):  # the text of a long array leaves numbers out
-        return repr((value.dtype, value.shape)).encode() + value.tobytes()
-    if callable(value) or isinstance(value, ModuleType):
-        return getattr(value, "__name__", "").encode()
-    return repr(value).encode()
 
 
 def cache_folder() -> Path:
@@ -168,27 +149,10 @@ def _copy(function: Callable[..., Any], names: dict[str, Any]) -> Callable[..., 
 
 def _with_compiled_kernels(function: Callable[..., Any], memo: _Memo, jit: Callable[..., Any]) -> Callable[..., Any]:
     names = dict(function.__globals__)
-    for name, value in _globals_of(function):
+    for name in sorted(_code_digest.from_bytecode(function.__code__)[1] & names.keys()):
+        value = names[name]
         if is_kernel(value):
             if value not in memo:
                 memo[value] = jit(_with_compiled_kernels(value, memo, jit))
             names[name] = memo[value]
     return _copy(function, names)
-
-
-def _reachable(function: Callable[..., Any], seen: set[Callable[..., Any]]) -> Iterator[Callable[..., Any]]:
-    seen.add(function)
-    yield function
-    for _, value in _globals_of(function):
-        if is_kernel(value) and value not in seen:
-            yield from _reachable(value, seen)
-
-
-def _globals_of(function: Callable[..., Any]) -> list[tuple[str, Any]]:
-    names = inspect.unwrap(function).__globals__
-    return [(name, names[name]) for name in sorted(_names(function.__code__)) if name in names]
-
-
-def _names(code: CodeType) -> set[str]:
-    inner = (_names(constant) for constant in code.co_consts if isinstance(constant, CodeType))
-    return set(code.co_names).union(*inner)

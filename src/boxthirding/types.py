@@ -89,7 +89,7 @@ class Policy(Protocol):
     open_ended: ClassVar[bool]
     """Whether it runs without knowing how many arms there are."""
     version: ClassVar[int]
-    """Rises whenever the rule decides otherwise than before; `policies/versions.py` has the digest that tells."""
+    """Rises whenever the rule decides otherwise; a digest of its code stands in `tests/policies/test_versions.py`."""
 
     @property
     def forgets(self) -> bool:

@@ -78,12 +78,14 @@ def visit(browser, server):
     """Return what opens a study as an operator sees it."""
     contexts = []
 
-    def opened(contest, **settings):
+    def opened(contest, *, without=None, **settings):
         context = browser.new_context(locale="en-US", **settings)
         contexts.append(context)
         assert context.request.post(f"{server.address}{API}/session", data={"secret": server.key}).ok
         page = context.new_page()
         page.wrong = watched(page)
+        if without is not None:  # what never arrives
+            page.route(without, lambda _: None)
         page.goto(f"{server.address}{contest.path}")
         page.locator("#answer h2").wait_for()
         return page
@@ -298,6 +300,15 @@ class TestLadder:
         first = lowest.locator(".arm").first
         expect(first).to_have_attribute("aria-label", re.compile("keeps up with the leader$"))
         expect(first.locator(".value")).to_have_text(re.compile("^▲ "))
+        lowest.locator(".rung-size").click()
+        listed = page.locator("dialog .members li").filter(has_text="keeps up with the leader")
+        expect(listed).to_have_count(contest.get("/grid")["ladder"][-1]["keep_up"])
+
+    def test_nothing_is_said_of_boxes_before_it_is_known_that_there_are_any(self, chased, visit):
+        page = visit(chased, without="**/grid*")
+        expect(page.get_by_role("heading", name="The ladder")).to_be_visible()
+        assert page.get_by_role("link", name="Ladder").get_attribute("href") == "#boxes"
+        assert "box" not in page.locator("#boxes").inner_text().lower()
 
     def test_arms_climb_as_ratings_come_in_and_rungs_stay_where_they_are(self, server, visit):
         contest = Contest(server, "climbing", arms=300, policy="chase")

@@ -15,6 +15,7 @@ WIDTHS = (360, 1280, 2560)
 THEMES = ("light", "dark")
 WHO = ("The cat", "My lawyer", "The moon", "Your mother", "The robot", "Our landlord", "The pigeon", "Management")
 WHO += ("The ghost", "My therapist", "The bartender", "The other whale")
+WHO += ("The dog", "My dentist", "The sun", "Your father", "The toaster", "My neighbour", "The raven", "Accounting")
 DOES = (
     *("would like a word.", "has read the contract.", "asked for the window seat.", "only accepts cash."),
     *("says it was like that before.", "is working from home.", "has notes on your plan.", "misses the old carpet."),
@@ -39,7 +40,7 @@ def contest(tmp_path_factory):
         about = {"question": QUESTION, "scale": SCALE, "sitting": 25}
         server.call("POST", "/studies", {"name": "captions", "arms": CAPTIONS, "about": about})
         link = server.call("POST", "/studies/captions/links", {"name": "the office"})["url"]
-        for number in range(14):
+        for number in range(12):  # while new arms are tried, and some keep up with the leader
             draw = random.Random(number)
             Rater(server, link).rate(25, lambda arm, draw=draw: funny(draw, arm["text"]))
         yield server, link

@@ -476,7 +476,7 @@ def test_the_plan_and_what_was_spent_go_to_stderr(capsys):
     assert printed.out == ""
     plan, expected, end = printed.err.splitlines()
     assert plan == "5,513 arms, 2,000 pulls, 1 worker."
-    assert expected == "About 445 arms will be tried, the finalist about 111 times."
+    assert expected == "About 445 arms will be tried, the answer about 111 times."
     mean, pulls = found.recommendation.mean, found.recommendation.pulls
     assert end.startswith(
         f"Best: {found.label}, mean {mean:,.0f} over {pulls} pulls; spent 2,000 of 2,000 pulls, 0 left, in "
@@ -506,7 +506,7 @@ def test_the_plan_is_kept(policy, n_arms, capsys):
     found = find_best(n_arms, float, budget=700, policy=policy)
     plan = capsys.readouterr().err.splitlines()[1]
     assert f"About {found.session.view().tried:,} arms will be tried" in plan
-    assert f"the finalist about {found.recommendation.pulls} time" in plan
+    assert f"the answer about {found.recommendation.pulls} time" in plan
 
 
 def test_a_policy_s_early_end_is_announced(capsys):

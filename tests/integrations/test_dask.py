@@ -20,6 +20,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from boxthirding import lab, open_study
 from boxthirding.errors import EvaluationFailed, InvalidInput
+from boxthirding.executors import adapter_for
 from boxthirding.executors import dask as _clusters
 from boxthirding.find import Retry, find_best
 from boxthirding.integrations.sklearn import BoxThirdingSearchCV
@@ -103,7 +104,7 @@ def test_so_many_evaluations_are_in_flight_as_the_cluster_has_threads(client, tm
         return float(arm)
 
     assert find_best(9, together, budget=8, executor=client, **QUIET).spending.pulls == 8
-    assert _clusters.workers_of(_clusters.as_executor(client)) == 2
+    assert adapter_for(client).workers == 2
 
 
 def test_the_executor_of_a_client_works_as_before(client):

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import boxthirding
+from boxthirding import _code_digest
 from boxthirding.errors import ResultsRefused
 from boxthirding.lab import Gaussian, Setting, captions, error_split, fingerprints, load, settings, simulate, sweep
 from boxthirding.lab.fingerprints import digest_of_code
@@ -145,9 +146,8 @@ def code(tmp_path, monkeypatch):
             (tmp_path / f"{name}.py").write_text(text.replace(old, new) if old else text, encoding="utf-8")
             sys.modules.pop(name, None)
         importlib.invalidate_caches()
-        fingerprints._text.cache_clear()
         rules = importlib.import_module("rules_of_test")
-        return list(fingerprints._texts([rules.ask, rules.Rule.new], rules.Rule))
+        return _code_digest.digest([rules.ask, rules.Rule.new], rules.Rule)
 
     yield write
     for name in ("constants_of_test", "rules_of_test"):
@@ -171,7 +171,7 @@ def test_code_that_stands_in_no_file_has_one_too():
     for number in (1, 2):
         names = {}
         exec(f"def f(x): return x + {number}", names)  # noqa: S102  # the point is that there is no file
-        made[number] = list(fingerprints._texts([names["f"]], BoxThirding))
+        made[number] = _code_digest.digest([names["f"]])
     assert made[1] != made[2]
 
 

@@ -391,7 +391,7 @@ def done(result):
 @pytest.mark.parametrize(
     ("executor", "words"),
     [
-        ("x", "executor is 'x', but must take work: give a concurrent.futures.Executor"),
+        ("x", r"executor is 'x' \(str\), but must be a concurrent.futures.Executor"),
         (Strange(None), "submit gave None, but must give a future: give a concurrent.futures.Executor"),
         (Strange(done(None)), "the executor gave None, but must give what it was asked to compute: give a concurrent"),
     ],

@@ -123,6 +123,7 @@ def test_what_the_server_replies_is_as_described(server, whole):  # noqa: PLR091
     for what in ("", *(f"/{read}" for read in reads)):
         check(owner.get(f"{ONE}{what}"), f"{name}{what}")
     check(owner.get(f"{ONE}/box", params={"level": 0}), f"{name}/box")
+    check(owner.get(f"{ONE}/box", params={"pulls": 1}), f"{name}/box")
     check(owner.get(f"{API}/studies?brief=true"), f"{API}/studies")
     check(owner.get(f"{ONE}?brief=true"), name)
     check(owner.get(f"{ONE}/arms?brief=true"), f"{name}/arms")

@@ -175,6 +175,16 @@ class TestBox:
             [arm.label for arm in rung.arms[2:5]],
         )
 
+    def test_an_arm_of_a_rung_says_whether_it_leads_or_keeps_up(self, server):
+        study = server.study(arms=ARMS, policy="chase", about=PLAIN)
+        for rewards in ((0.1, 0.2, 0.3), (0.6, 0.6, 0.6)):  # each batch is decided on before its first result
+            for ticket, reward in zip(study.ask(30), 10 * rewards, strict=True):
+                study.tell(ticket, reward)
+        rung = study.ladder(count=50)[0]
+        standings = [arm["standing"] for arm in get(server, "box?pulls=1")["arms"]]
+        assert standings == [arm.standing for arm in rung.arms]
+        assert set(standings) == {"keeps up", ""}  # the leader was pulled again
+
     @pytest.mark.usefixtures("study")
     @pytest.mark.parametrize("which", ["level=99&deferment=3", "pulls=1000000"])
     def test_a_box_that_is_not_there_is_empty(self, server, which):

@@ -25,7 +25,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from keeping import Place, kinds, play
 
-from boxthirding import InvalidInput, StudyDiffers, UnknownLabel
+from boxthirding import InvalidInput, StudyDiffers, StudyFinished, UnknownLabel
 from boxthirding.session.labels import labelled
 from boxthirding.study import Redefined
 from boxthirding.study.payloads import digest, is_json, is_same, kept, kept_all
@@ -291,6 +291,15 @@ class TestOpening:
         length = len(place.texts())
         place.open(arms=[{"v": 1}, {"v": 5}], force=True)
         assert len(place.texts()) == length
+
+    def test_by_force_details_of_a_finished_study_are_replaced_and_its_arms_are_not(self, place):
+        study = place.open(arms=[{"v": 1}, {"v": 2}])
+        play(study, 3)
+        study.finish()
+        with pytest.raises(StudyFinished, match="nothing changes its answer"):
+            place.open(arms=[{"v": 1}, {"v": 5}], force=True)
+        place.open(arms=[{"v": 1}, {"v": 2}], details={"command": "new"}, force=True)
+        assert place.open(details={"command": "new"}).payload(1) == {"v": 2}
 
     def test_by_force_an_arm_is_just_its_label(self, place):
         place.open(arms={"a": {"v": 1}, "b": (1, 2), "c": {"v": 3}})

@@ -99,7 +99,7 @@ def results(*, url: str, name: str | None, top: int | None, out: Path | None, fo
 @click.argument("label", metavar="[LABEL]", required=False)
 @json_option
 def why(*, url: str, name: str | None, label: str | None, as_json: bool) -> None:
-    """Tell the story of the arm LABEL: the boxes it was in, its rivals there, and where it stands now.
+    """Tell the story of the arm LABEL: where it stands now, and with the policy b3 the boxes it was in.
 
     Without LABEL it is the best arm.
     """

@@ -7,19 +7,26 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from boxthirding._text import in_one_line
 from boxthirding.cli.answer import Answer
 from boxthirding.cli.output import FILE, INTERRUPTED, format_error, say
-from boxthirding.cli.running import Plan
 from boxthirding.cli.study_options import direction_option, durable_url
 from boxthirding.errors import EvaluationFailed, InvalidInput
 
+if TYPE_CHECKING:
+    from boxthirding.client import RemoteStudy
+    from boxthirding.find.opening import RunSettings
+    from boxthirding.find.programs import Program
+    from boxthirding.study import Study
+
 TERMINATED: Final = 143
 """The exit code of a program that SIGTERM ended."""
+
+_PATIENCE: Final = 10.0  # seconds to wait for a locked database, or for a server that does not answer
 
 
 @click.command(
@@ -135,8 +142,10 @@ def run(  # noqa: PLR0913  # an argument for each option
     """
     from boxthirding._checks import whole
     from boxthirding.find import find_best
-    from boxthirding.find.inputs import labelled, read_arms, read_examples, read_known
+    from boxthirding.find.inputs import as_known, labelled, read_arms, read_examples, read_known
+    from boxthirding.find.opening import RunSettings
     from boxthirding.find.programs import Program, Pulls
+    from boxthirding.policies.spec import as_policy
 
     if study is None and (name is not None or force):
         option = "--force" if name is None else f"--name is {name}, but"
@@ -155,21 +164,30 @@ def run(  # noqa: PLR0913  # an argument for each option
         _sigterm_like_ctrl_c(ctx) as terminated,
         ExitStack() as stack,
     ):
-        plan = Plan(labelled(rows), command, shell, examples, repeat, known, spec, seed, direction, budget)
-        opened = None if study is None else plan.opened(study, name, program, force=force)
+        settings = RunSettings(
+            labelled(rows),
+            None if spec is None else as_policy(spec, budget=budget),
+            seed,
+            direction,
+            None if known is None else as_known(known),
+            Pulls(examples, repeat=repeat),
+            {"command": command, **({"shell": "sh"} if shell else {})},
+            force,
+        )
+        opened = None if study is None else _open_study(study, name, settings, program)
         if opened is not None:
             stack.callback(opened.close)
         try:
             found = find_best(
-                plan.arms if opened is None else None,
+                settings.arms if opened is None else None,
                 program,
                 budget=budget,
                 cost=cost,
                 seconds=seconds,
-                examples=Pulls(examples, plan.seed_of(opened), repeat=repeat),
-                known=plan.known_results() if opened is None else None,
+                examples=settings.examples,
+                known=settings.known if opened is None else None,
                 workers=workers,
-                policy=spec if opened is None else None,
+                policy=settings.policy if opened is None else None,
                 seed=seed if opened is None else None,
                 direction=direction if opened is None else None,
                 on_error=on_error,
@@ -191,6 +209,31 @@ def run(  # noqa: PLR0913  # an argument for each option
         ctx.exit(TERMINATED if terminated else INTERRUPTED)
     if answer.problem is not None or answer.found.recommendation is None:
         ctx.exit(1)
+
+
+def _open_study(url: str, name: str | None, settings: "RunSettings", program: "Program") -> "Study | RemoteStudy":
+    """Open the study of a run, or make it; refuse one with arms that the program cannot run."""
+    from boxthirding._checks import MOST
+    from boxthirding.find.opening import open_or_make
+    from boxthirding.find.programs import without_rows
+
+    def check(study: "Study | RemoteStudy") -> None:
+        """Refuse a study to which arms were added that have no row, if the program needs more than their labels."""
+        if study.examples is not None and not program.takes_examples:
+            raise InvalidInput(f"study {study.name!r} was made with examples, and none are given: give --examples")
+        if program.columns <= {"arm"}:
+            return
+        arms: Any = settings.arms
+        missing = [
+            arm.label
+            for arm in study.arms(count=MOST, order="given")
+            if not arm.withdrawn
+            and not program.can_run(arms[arm.label] if arm.label in arms else study.payload(arm.label))
+        ]
+        if missing:
+            raise without_rows(missing)
+
+    return open_or_make(url, name, settings, timeout=_PATIENCE, check=check)
 
 
 def _print(text: str, problem: str | None) -> None:

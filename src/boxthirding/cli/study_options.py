@@ -20,7 +20,7 @@ from boxthirding.errors import InvalidInput, UnknownLabel, UnknownStudy
 if TYPE_CHECKING:
     from boxthirding.client import RemoteStudy
     from boxthirding.session import Recommendation, View
-    from boxthirding.study import Settings, Study
+    from boxthirding.study import Study
     from boxthirding.types import Label
 
 _WIDEST = 24  # columns of a label
@@ -155,16 +155,6 @@ def _no_studies(url: str) -> UnknownStudy:
         f"{place} has no studies: {question or 'is that the right place?'} "
         f"`boxthirding study ask {word} --arms FILE` makes one, and so does `boxthirding run --study {word}`"
     )
-
-
-def check_new(url: str, name: str, settings: "Settings") -> None:
-    """Refuse settings that cannot make a study, before a database is made; an existing study is not looked at."""
-    from boxthirding.storage import list_studies
-    from boxthirding.storage.memory import MemoryJournal
-    from boxthirding.study import Study
-
-    if name not in list_studies(url):
-        Study(name, MemoryJournal(), settings).close()
 
 
 def find_label(study: "Study | RemoteStudy", text: str) -> "Label":

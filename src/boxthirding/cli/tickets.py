@@ -15,7 +15,6 @@ from boxthirding._text import counted, in_ascii
 from boxthirding.cli.output import FILE, Output, check_out, say, whole_file
 from boxthirding.cli.study_options import (
     ArmColumns,
-    check_new,
     database_argument,
     direction_option,
     format_summary,
@@ -260,9 +259,9 @@ def _check_out(out: Path | None, url: str, *, as_json: bool) -> None:
 
 def _name_to_make(url: str, name: str | None, settings: dict[str, Any]) -> str:
     """Return the name of a study that may be new, after a check that these settings can make it."""
+    from boxthirding.find.opening import rehearse
     from boxthirding.storage import list_studies
     from boxthirding.storage.opening import NAME, without_password
-    from boxthirding.study import Settings
 
     names = list_studies(url)
     if name is None and names and NAME not in names:
@@ -272,7 +271,8 @@ def _name_to_make(url: str, name: str | None, settings: dict[str, Any]) -> str:
             "say with --name which one to resume, or how the new one is called"
         )
     wanted = NAME if name is None else name
-    check_new(url, wanted, Settings(**settings))
+    if wanted not in names:
+        rehearse(wanted, settings)
     return wanted
 
 

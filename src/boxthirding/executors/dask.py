@@ -1,75 +1,64 @@
-"""Executors of other machines: a Dask `Client` as an executor, and how many evaluations an executor runs at a time.
+"""Dask: its client as an executor that sends large objects once and gives up a cluster that has lost all workers.
 
-Nothing is imported here: a client was made by the caller, with the package that it belongs to.
+distributed's own `Client.get_executor()` does neither, and a future of it whose result cannot be unpickled never ends.
+Nothing is imported here: the caller made the client with the package that it belongs to.
 """
 
-import os
 import pickle
 import sys
 import threading
 import time
 import warnings
 from collections.abc import Callable
-from concurrent.futures import BrokenExecutor, Executor, Future, InvalidStateError
+from concurrent.futures import BrokenExecutor, Future, InvalidStateError
 from contextlib import suppress
-from functools import partial
 from typing import Any, Final
 
 from boxthirding.errors import InvalidInput
+from boxthirding.executors.pools import ExecutorAdapter
 
 PATIENCE: Final = 60.0
-"""Seconds for which a cluster may have no workers, before what it runs is given up."""
+"""Seconds after which a cluster without workers is given up."""
 
-_LARGE: Final = 10_000  # bytes: what is larger is sent to the cluster once, and not with every evaluation
+_LARGE: Final = 10_000  # bytes from which an object is sent once, and not with every evaluation
 _LOOK: Final = 1.0  # seconds between two looks at the workers of a cluster
 
 
-def as_executor(given: Any) -> Any:
-    """Return a Dask client, or its executor, as an executor of ours; anything else as it is."""
-    if not is_dask(given):
-        return given
-    client = given if hasattr(given, "scatter") else getattr(given, "_client", None)
-    if client is None:
-        return given
-    if client.status in ("closing", "closed"):
-        raise InvalidInput(f"the Dask client is {client.status}, but must be connected: make a new one, Client(…)")
-    if client.asynchronous:
-        raise InvalidInput(
-            "the Dask client is asynchronous, but must be one that can be waited for: make another one, Client(…) "
-            "without asynchronous=True"
-        )
-    return DaskExecutor(client)
+def client_of(executor: Any) -> Any:
+    """Return the Dask client that an executor is or belongs to; None, if it is not Dask's."""
+    if "distributed" not in sys.modules or type(executor).__module__.partition(".")[0] != "distributed":
+        return None
+    return executor if hasattr(executor, "scatter") else getattr(executor, "_client", None)
 
 
-def is_dask(given: object) -> bool:
-    """Tell whether something is of the package distributed."""
-    return "distributed" in sys.modules and type(given).__module__.partition(".")[0] == "distributed"
+class DaskAdapter(ExecutorAdapter):
+    """A Dask client as an executor.
 
-
-def workers_of(executor: Executor) -> int:
-    """Return how many evaluations an executor runs at a time: for one that does not say, the cores of this machine."""
-    if isinstance(executor, DaskExecutor):
-        return executor.workers()
-    return getattr(executor, "_max_workers", None) or os.cpu_count() or 1
-
-
-class DaskExecutor(Executor):
-    """A Dask client as an executor: what is large is sent once, and a cluster without workers is given up.
-
-    A function, an arm or an example that is large becomes a task of its own, which the others depend on. The scheduler
-    can run it again, so it outlives the workers that hold it, as scattered data would not.
+    A large function, arm or example becomes a task of its own, on which the evaluations depend. Unlike scattered data,
+    it outlives the workers that hold it, because the scheduler can run the task again.
     """
 
     def __init__(self, client: Any) -> None:
+        if client.status in ("closing", "closed"):
+            raise InvalidInput(f"the Dask client is {client.status}, but must be connected: make a new one, Client(…)")
+        if client.asynchronous:
+            raise InvalidInput(
+                "the Dask client is asynchronous, but must be one that can be waited for: make another one, Client(…) "
+                "without asynchronous=True"
+            )
+        super().__init__(client)
         self._client = client
-        self._sent: dict[int, tuple[Any, Any]] = {}  # by the id of an object: that, and what stands for it
-        self._on_all: list[Any] = []  # of those, what every worker must have
+        self._sent: dict[
+            int, tuple[Any, Any]
+        ] = {}  # by the id of an object: the object, and the task or object to pass
+        self._on_all: list[Any] = []  # tasks whose result every worker must hold
         self._running: set[Future[Any]] = set()
         self._lock = threading.Lock()
         self._watch: threading.Thread | None = None
 
+    @property
     def workers(self) -> int:
-        """Return how many threads the workers of the cluster have by now."""
+        """How many threads the workers of the cluster have now."""
         threads = sum(self._client.nthreads().values())
         if not threads:
             raise InvalidInput(
@@ -78,129 +67,111 @@ class DaskExecutor(Executor):
             )
         return int(threads)
 
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Run a function on the cluster."""
-        arguments = [self._part(part) for part in args]
-        # A task goes to a worker that has something large of it: so that this may be any, the function is on all.
-        has_large = any(is_dask(part) for part in arguments)
-        parts = [self._part(partial(fn, **kwargs) if kwargs else fn, on_all=True, always=has_large), *arguments]
+    def submit(self, function: Callable[..., Any], /, *arguments: Any) -> "Future[Any]":
+        """Run a function on the cluster; raise `BrokenExecutor` if the client is closed."""
+        parts = [self._part(part) for part in arguments]
+        # A task goes to a worker that holds its large parts. So that this may be any, all hold the function.
+        has_large = any(part is not given for part, given in zip(parts, arguments, strict=True))
+        parts.insert(0, self._part(function, on_all=True, always=has_large))
         try:
-            # Dask takes two calls with the same arguments for the same call, unless it is told that they are not.
-            task = self._client.submit(_call, *parts, pure=False)
-        except RuntimeError as error:  # the client is closed
+            task = self._client.submit(_call, *parts, pure=False)  # pure calls with equal arguments would be run once
+        except RuntimeError as error:
             raise BrokenExecutor(str(error)) from error
-        future = _Cancelling(task)
+        future: Future[Any] = Future()
         with self._lock:
             self._running.add(future)
             if self._watch is None:
-                self._watch = threading.Thread(target=self._look_after, name="find_best-cluster", daemon=True)
+                self._watch = threading.Thread(target=self._watch_workers, name="find_best-cluster", daemon=True)
                 self._watch.start()
-        task.add_done_callback(lambda done: self._end(future, done))
+        future.add_done_callback(lambda done: task.cancel() if done.cancelled() else None)
+        task.add_done_callback(lambda _: self._finish(future, task))
         return future
 
     def _part(self, value: Any, *, on_all: bool = False, always: bool = False) -> Any:
-        """Return a value as a task is given it: itself, or what stands for it, if it is large or is `always` to be."""
+        """Return a value, or the task that stands for it, if it is large or `always` must be one."""
         if value is None or isinstance(value, int | float) or (isinstance(value, str) and len(value) < _LARGE):
             return value
         if id(value) not in self._sent or (always and self._sent[id(value)][1] is value):
-            stands = value
+            part = value
             if always or _size(value) > _LARGE:
                 with warnings.catch_warnings():
-                    warnings.filterwarnings("ignore", "Sending large graph")  # it is large, and goes out once
-                    stands = self._client.submit(_itself, value, pure=False)
+                    warnings.filterwarnings("ignore", "Sending large graph")  # it is sent once
+                    part = self._client.submit(_identity, value, pure=False)
                 if on_all:
-                    self._on_all.append(stands)
-                    stands.add_done_callback(lambda _: self._spread())  # without waiting: there may be no worker yet
-            self._sent[id(value)] = value, stands
+                    self._on_all.append(part)
+                    part.add_done_callback(lambda _: self._replicate())  # without waiting for the first worker
+            self._sent[id(value)] = value, part
         return self._sent[id(value)][1]
 
-    def _end(self, future: "Future[Any]", task: Any) -> None:
-        """Pass on what became of a task."""
+    def _finish(self, future: "Future[Any]", task: Any) -> None:
+        """Set the result or the error of a future when its task has ended."""
         with self._lock:
             self._running.discard(future)
+        result, error = None, None
         try:
-            outcome, error = (task.result(), None) if task.status == "finished" else (None, _error_of(task))
-        except Exception as trouble:  # noqa: BLE001  # what was computed cannot be fetched
-            outcome, error = None, trouble
-        with suppress(InvalidStateError):  # it was cancelled or given up meanwhile
+            if task.status == "finished":
+                result = task.result()
+            elif task.status == "error":
+                error = task.exception()
+            else:
+                error = BrokenExecutor(f"the cluster has given up an evaluation: it is {task.status}")
+        except Exception as trouble:  # noqa: BLE001  # the result cannot be fetched
+            error = trouble
+        with suppress(InvalidStateError):  # cancelled or given up meanwhile
             if error is None:
-                future.set_result(outcome)
+                future.set_result(result)
             else:
                 future.set_exception(error)
 
-    def _look_after(self) -> None:
-        """End what runs when the cluster has had no workers for a while: Dask would wait for ever."""
+    def _watch_workers(self) -> None:
+        """Give up running evaluations when the cluster has had no workers for a while: Dask would wait forever."""
         alone_since: float | None = None
-        known = self._workers()
+        known = self._addresses()
         while True:
             time.sleep(_LOOK)
             with self._lock:
                 if not self._running:
                     self._watch = None
                     return
-            if workers := self._workers():
+            if workers := self._addresses():
                 alone_since = None
-                if workers - known and self._on_all:
-                    self._spread()
+                if workers - known:
+                    self._replicate()
                 known = workers
                 continue
             alone_since = alone_since or time.monotonic()
             if time.monotonic() - alone_since >= PATIENCE:
-                self._give_up(f"the cluster has had no workers for {PATIENCE:g} seconds")
+                with self._lock:
+                    running, self._running = self._running, set()
+                for future in running:
+                    with suppress(InvalidStateError):  # it has just ended
+                        future.set_exception(BrokenExecutor(f"the cluster has had no workers for {PATIENCE:g} seconds"))
 
-    def _spread(self) -> None:
-        """Have the cluster copy what every worker must have to those that lack it."""
-        with suppress(Exception):  # a cluster in trouble: evaluations will tell
-            self._client.replicate(self._on_all)
+    def _replicate(self) -> None:
+        """Copy what every worker must hold to those that lack it."""
+        if self._on_all:
+            with suppress(Exception):  # if the cluster is in trouble, evaluations fail and say so
+                self._client.replicate(self._on_all)
 
-    def _workers(self) -> set[str]:
-        """Return the addresses of the workers there are; none, where the cluster does not answer."""
+    def _addresses(self) -> set[str]:
+        """Return the addresses of the workers; none if the cluster does not answer."""
         try:
             return set(self._client.nthreads())
         except Exception:  # noqa: BLE001  # whatever keeps it from answering
             return set()
 
-    def _give_up(self, why: str) -> None:
-        with self._lock:
-            running, self._running = self._running, set()
-        for future in running:
-            with suppress(InvalidStateError):  # it has just ended
-                future.set_exception(BrokenExecutor(why))
-
-
-class _Cancelling(Future[Any]):
-    """A future that cancels the task that it stands for."""
-
-    def __init__(self, task: Any) -> None:
-        super().__init__()
-        self._task = task
-
-    def cancel(self) -> bool:
-        """Cancel the task, if it has not ended."""
-        if super().cancel():
-            self._task.cancel()
-            return True
-        return False
-
 
 def _call(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function: on a worker, where what stands for large values has become those."""
+    """Call a function on a worker, where tasks that stand for large values have become those values."""
     return function(*arguments)
 
 
-def _error_of(task: Any) -> BaseException:
-    """Return why a task has no result."""
-    if task.status == "error":
-        return task.exception()  # type: ignore[no-any-return]  # Dask's
-    return BrokenExecutor(f"the cluster has given up an evaluation: it is {task.status}")
-
-
-def _itself(value: Any) -> Any:
+def _identity(value: Any) -> Any:
     return value
 
 
 def _size(value: Any) -> int:
-    """Return how many bytes a value takes on its way; refuse one that cannot go."""
+    """Return how many bytes a pickled value has; refuse one that cannot be pickled."""
     try:
         return len(sys.modules["distributed"].protocol.pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL))
     except Exception as error:

@@ -1,21 +1,18 @@
 """How a search is carried out: with which function, by whom, how many evaluations at a time."""
 
-import pickle
 from collections.abc import Callable
-from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, TypeVar
 
 from boxthirding._checks import whole
 from boxthirding.errors import InvalidInput
-from boxthirding.executors.dask import as_executor, workers_of
-from boxthirding.find.executors import Futures, Inline, Post, Threads, Workers, is_process_pool
+from boxthirding.executors import ExecutorAdapter, adapter_for
+from boxthirding.find.executors import Futures, Inline, Post, Threads, Workers
 from boxthirding.find.interrupts import Interrupts
 from boxthirding.find.retry import Errors, exception_classes
 from boxthirding.find.search import Search
-from boxthirding.find.task import Outcome, Task, shown
-from boxthirding.session import AskTell
+from boxthirding.find.task import Outcome, Task
 
 ON_ERROR: Final = ("raise", "withdraw")
 
@@ -30,13 +27,9 @@ class Engine:
 
     task: Task
     workers: int
-    executor: Executor | None = None
+    executor: ExecutorAdapter | None = None
     on_error: str = "raise"
     catch: tuple[type[Exception], ...] = ()
-
-    def paired(self, study: AskTell, *, is_new: bool) -> Self:
-        """Return the same engine, with its examples in the order that a study has; refuse others than the study's."""
-        return replace(self, task=self.task.paired(study, is_new=is_new))
 
     def carry_out(self, search: Search, conclude: Callable[[], Result]) -> Result:
         """Run a search to its end and return what `conclude` makes of it; Ctrl-C is held off until then."""
@@ -84,30 +77,13 @@ def engine(task: Task, workers: int | None, executor: Any, on_error: str, catch:
     if on_error not in ON_ERROR:
         raise InvalidInput(f"on_error is {on_error!r}, but must be {' or '.join(ON_ERROR)}")
     if executor is not None:
-        executor = as_executor(executor)
-        if not isinstance(executor, Executor):
-            raise InvalidInput(
-                f"executor is {shown(executor)}, but must be a concurrent.futures.Executor or a Dask Client"
-            )
+        executor = adapter_for(executor)
         if task.is_async:
             raise InvalidInput("evaluate is a coroutine function, which an executor cannot run: leave executor out")
-        _check_pickle(task, executor)
+        executor.check(task.evaluate)
     if workers is None:
-        workers = 1 if executor is None else workers_of(executor)
+        workers = 1 if executor is None else executor.workers
     return Engine(task, whole("workers", workers, least=1), executor, on_error, exception_classes("catch", catch))
-
-
-def _check_pickle(task: Task, executor: Executor) -> None:
-    """Refuse a function that cannot be sent to another process, before anything runs."""
-    # Only Python's own: others, such as joblib's, can send more than pickle can.
-    if not is_process_pool(executor):
-        return
-    try:
-        pickle.dumps(task.evaluate)
-    except Exception as error:
-        raise InvalidInput(
-            f"evaluate cannot be sent to another process ({error}): define it at the top level of a module"
-        ) from error
 
 
 def _next(inbox: "SimpleQueue[Outcome | None]", seconds: float | None) -> Outcome | None:

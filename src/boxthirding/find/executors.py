@@ -1,13 +1,12 @@
 """What evaluates tickets: the calling thread, threads of our own, or an executor of the caller's."""
 
-import itertools
-import signal
 import threading
 from collections.abc import Callable
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
+from concurrent.futures import CancelledError, Future
 from queue import SimpleQueue
 from typing import Any, Protocol
 
+from boxthirding.executors import ExecutorAdapter
 from boxthirding.find.interrupts import LEAVE, Interrupts
 from boxthirding.find.retry import called
 from boxthirding.find.task import Outcome, Task, outcome_of
@@ -25,24 +24,6 @@ class Workers(Protocol):
 
     def close(self) -> None:
         """Give up what has not begun, and wait for nothing."""
-
-
-def is_process_pool(executor: Executor) -> bool:
-    """Tell whether an executor is Python's own one of processes."""
-    return any(cls.__module__ == "concurrent.futures.process" for cls in type(executor).__mro__)
-
-
-def in_process(evaluate: Callable[..., Any], *arguments: Any) -> Any:
-    """Evaluate in a process of a pool, which a terminal sends Ctrl-C too: only the second one breaks it off."""
-    presses = itertools.count(1)
-
-    def receive(number: int, frame: Any) -> None:
-        if next(presses) >= LEAVE:
-            signal.default_int_handler(number, frame)
-
-    if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
-        signal.signal(signal.SIGINT, receive)  # it stays: a process that waits for the next one would end as well
-    return evaluate(*arguments)
 
 
 class Inline:
@@ -94,7 +75,7 @@ class Threads:
 class Futures:
     """Evaluates with an executor, which stays the caller's: it is not shut down."""
 
-    def __init__(self, task: Task, post: Post, executor: Executor) -> None:
+    def __init__(self, task: Task, post: Post, executor: ExecutorAdapter) -> None:
         self._task, self._post, self._executor = task, post, executor
         self._futures: set[Future[Any]] = set()
 
@@ -117,14 +98,7 @@ class Futures:
     def _submitted(self, arguments: tuple[Any, ...]) -> Future[Any]:
         evaluate, retry = self._task.evaluate, self._task.retry
         work = (evaluate, *arguments) if retry is None else (called, retry, evaluate, *arguments)
-        if is_process_pool(self._executor):
-            work = (in_process, *work)
-        try:
-            return self._executor.submit(*work)
-        except BrokenExecutor:
-            raise
-        except RuntimeError as error:  # how executors say that they are shut down
-            raise BrokenExecutor(str(error)) from error
+        return self._executor.submit(*work)
 
     def _done(self, ticket: Ticket, future: Future[Any]) -> None:
         self._futures.discard(future)

@@ -1,43 +1,30 @@
 """The one-liner: your arms, your function, a budget."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import wraps
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
+from typing import Any, Final, ParamSpec, TypeVar
 
 from boxthirding._checks import is_number
-from boxthirding._text import counted
-from boxthirding.errors import ArmsUnavailable, InvalidInput, StudyDiffers, UnknownStudy
+from boxthirding.errors import InvalidInput
 from boxthirding.find.budget import Limits
 from boxthirding.find.callbacks import Callback, checked
 from boxthirding.find.engine import engine
-from boxthirding.find.interrupts import Breakable
+from boxthirding.find.opening import Arms, Place, RunSettings, open_for_run
 from boxthirding.find.progress import Reporter
 from boxthirding.find.result import Found
 from boxthirding.find.retry import Errors, Retry
-from boxthirding.find.run import Opened, Run
-from boxthirding.find.search import unavailable
+from boxthirding.find.run import Run
 from boxthirding.find.task import Examples, Task
 from boxthirding.policies.spec import as_policy
-from boxthirding.session import AskTell, Known, Session
-from boxthirding.session.known_results import pairs_of
-from boxthirding.session.labels import is_label
-from boxthirding.types import Label, Policy, Progress
-
-if TYPE_CHECKING:
-    from boxthirding.client import RemoteStudy
-    from boxthirding.study import Study
-
-Arms = int | Iterable[Any] | Mapping[Label, Any]
-Place = str | Path | tuple[str | Path, str]
-"""A path or URL, or that and the name of a study in it."""
+from boxthirding.session import AskTell, Known
+from boxthirding.types import Policy, Progress
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_PAIR = 2
 _OTHER_NAMES: Final[dict[str, Callable[[Any], str]]] = {
     "maximize": lambda _: 'direction="maximize", or leave it out',
     "minimize": lambda _: 'direction="minimize"',
@@ -164,9 +151,11 @@ def find_best(  # noqa: PLR0913  # two that are needed, and an option for each w
     limits, hearing = _limits(budget, cost, seconds), checked(callbacks)
     crew = engine(_task(evaluate, examples, seed, retry), workers, executor, on_error, catch)
     crew.refuse_running_loop("find_best_async(…)")
+    chosen = None if policy is None else as_policy(policy, budget=limits.pulls)
+    settings = RunSettings(arms, chosen, seed, direction, known, crew.task.examples)
     with ExitStack() as stack:
-        opened = _opened(stack, study, arms, policy, seed, direction, known, crew.task.examples, limits)
-        crew = crew.paired(opened.study, is_new=not opened.is_shared)
+        opened = open_for_run(stack, study, settings, _SHORT)
+        crew = replace(crew, task=replace(crew.task, examples=opened.examples))
         run = Run(opened, crew, limits, Reporter(progress), hearing, stack)
         return crew.carry_out(run.search, run.conclude)
 
@@ -202,185 +191,13 @@ async def find_best_async(  # noqa: PLR0913  # the same
 
     limits, hearing = _limits(budget, cost, seconds), checked(callbacks)
     crew = engine(_task(evaluate, examples, seed, retry), workers, executor, on_error, catch)
+    chosen = None if policy is None else as_policy(policy, budget=limits.pulls)
+    settings = RunSettings(arms, chosen, seed, direction, known, crew.task.examples)
     with ExitStack() as stack:
-        opened = _opened(stack, study, arms, policy, seed, direction, known, crew.task.examples, limits)
-        crew = crew.paired(opened.study, is_new=not opened.is_shared)
+        opened = open_for_run(stack, study, settings, _SHORT)
+        crew = replace(crew, task=replace(crew.task, examples=opened.examples))
         run = Run(opened, crew, limits, Reporter(progress), hearing, stack)
         return await carry_out(crew, run.search, run.conclude)
-
-
-def _opened(  # what find_best was given
-    stack: ExitStack,
-    study: Place | AskTell | None,
-    arms: Arms | None,
-    policy: Policy | str | None,
-    seed: int | None,
-    direction: str | None,
-    known: Known | None,
-    examples: Examples | None,
-    limits: Limits,
-) -> Opened:
-    """Return what to ask and tell: a session of our own, a study that is opened for this run, or what is open."""
-    chosen = None if policy is None else as_policy(policy, budget=limits.pulls)
-    most = None if examples is None else examples.most
-    try:
-        if study is None:
-            if arms is None:
-                raise InvalidInput("arms is None, but only a study that is there has arms of its own: give arms")
-            given = _by_pull(known, examples, 0 if seed is None else seed)
-            settings = {"seed": seed, "direction": direction, "known": given}
-            kept = {name: value for name, value in settings.items() if value is not None}
-            return Opened(Session(_breakable(arms), chosen, examples=most, **kept), None, is_shared=False)  # type: ignore[arg-type]  # each has its own type
-        if hasattr(study, "ask") and not isinstance(study, type):
-            return _given_open(study, arms, chosen, seed, direction, known, examples)
-        return _in_database(stack, study, arms, chosen, seed, direction, known, examples)
-    except ArmsUnavailable as error:  # from the first arm
-        raise unavailable(error) from error.__cause__
-
-
-def _in_database(  # the same
-    stack: ExitStack,
-    place: Place,
-    arms: Arms | None,
-    policy: Policy | None,
-    seed: int | None,
-    direction: str | None,
-    known: Known | None,
-    examples: Examples | None,
-) -> Opened:
-    url, name = _parts(place)
-    of_examples = known if examples is not None else None
-    if of_examples is not None:  # a study that is there says which pull sees an example
-        known = None if _is_there(url, name) else _by_pull(known, examples, 0 if seed is None else seed)
-    settings: dict[str, Any] = {
-        "arms": None if arms is None else _breakable(arms),
-        "policy": policy,
-        "seed": seed,
-        "direction": direction,
-        "examples": None if examples is None else examples.most,
-        "known": known,
-        "timeout": _SHORT,
-    }
-    opened = _open(url, name, settings)
-    stack.callback(opened.close)
-    _check_examples(opened, examples)
-    _check_arms(opened)
-    if of_examples is not None and examples is not None:
-        opened.add_known(_by_pull(of_examples, examples.seeded(opened.seed).paired(opened), opened.seed))
-    return Opened(opened, opened.place, is_shared=True, is_ours=True)
-
-
-def _is_there(url: str, name: str | None) -> bool:
-    """Tell whether there is a study."""
-    try:
-        _open(url, name, {"timeout": _SHORT}).close()
-    except UnknownStudy:
-        return False
-    return True
-
-
-def _open(url: str, name: str | None, settings: dict[str, Any]) -> "Study | RemoteStudy":
-    """Open a study in a database or of a server; what that needs is loaded only then."""
-    from boxthirding.client.addresses import is_remote  # noqa: PLC0415  # most runs keep none
-
-    if is_remote(url):
-        from boxthirding.client import RemoteStudy  # noqa: PLC0415
-
-        return RemoteStudy(url, name=name, **settings)
-    from boxthirding.storage.opening import NAME, open_study  # noqa: PLC0415
-
-    return open_study(url, NAME if name is None else name, **settings)
-
-
-def _given_open(
-    study: Any,
-    arms: Arms | None,
-    policy: Policy | None,
-    seed: int | None,
-    direction: str | None,
-    known: Known | None,
-    examples: Examples | None,
-) -> Opened:
-    """Return an `AskTell` that is open, after a look at what was given beside it."""
-    for what, value in {"policy": policy, "seed": seed, "direction": direction}.items():
-        if value is not None:
-            raise InvalidInput(f"{what} is {value!r}, but the open study has its own: leave it out")
-    if arms is not None:
-        raise InvalidInput("arms were given, but the open study has its own: give None instead")
-    if known is not None:  # the same call may be made again, and nothing tells which of them are there already
-        raise InvalidInput("known results were given beside an open study: call its observe_all() with them, once")
-    _check_examples(study, examples)
-    _check_arms(study)
-    return Opened(study, getattr(study, "place", None), is_shared=True)
-
-
-def _check_arms(study: Any) -> None:
-    """Refuse a study that knows arms by their digest alone: `evaluate` would be called with their labels."""
-    missing = study.not_here() if hasattr(study, "not_here") else []
-    if missing:
-        more = f" and {len(missing) - 1:,} more" if len(missing) > 1 else ""
-        raise InvalidInput(
-            f"arm {missing[0]!r}{more} of the study cannot be evaluated here, as an arm that is no JSON is not stored",
-            advice="give the same arms again, here or to open_study()",
-        )
-
-
-def _check_examples(study: AskTell, examples: Examples | None) -> None:
-    """Refuse examples that are not those of a study: its pulls would be of other pairs of arm and example."""
-    most = None if examples is None else examples.most
-    if most != study.examples:
-        has = "no examples" if study.examples is None else f"{counted(study.examples, 'example')} that run out"
-        given = "none" if examples is None else f"{len(examples):,}{' that may be repeated' if most is None else ''}"
-        raise StudyDiffers(
-            f"the study has {has}, but {given} {'is' if given == '1' else 'are'} given: give examples= as when it was "
-            "made, or use another study"
-        )
-
-
-def _by_pull(known: Known | None, examples: Examples | None, seed: int) -> Known | None:
-    """Return known results with the pulls that see their examples; where those may be repeated, it does not matter."""
-    if known is None or examples is None or (examples.repeat and not isinstance(known, Mapping)):
-        return known
-    order = examples.seeded(seed)
-    by_pull: dict[Label, Any] = {}
-    for label, rewards in pairs_of(known):
-        if not is_label(label):
-            raise InvalidInput(f"a known result is of {label!r}, but a label must be a string or an integer")
-        if isinstance(rewards, Mapping):
-            pulls = by_pull.setdefault(label, {})
-            for example, reward in rewards.items():
-                pull = order.pull_of(example)
-                if pull in pulls:
-                    raise InvalidInput(
-                        f"example {example} of {label!r} stands in the known results twice, but counts once"
-                    )
-                pulls[pull] = reward
-        elif examples.repeat:
-            by_pull[label] = rewards
-        else:
-            raise InvalidInput(
-                f"the known result of {label!r} is {rewards!r} and names no example, but must: give known={{label: "
-                "{index of the example: reward}}"
-            )
-    if examples.repeat:  # a mapping was given, so each label is there once
-        return {label: [*known.values()] if isinstance(known, dict) else known for label, known in by_pull.items()}
-    return by_pull
-
-
-def _parts(place: object) -> tuple[str, str | None]:
-    """Return the URL and the name of a study, if it is named beside it."""
-    if isinstance(place, str | Path):
-        return str(place), None
-    if isinstance(place, tuple | list) and len(place) == _PAIR and isinstance(place[0], str | Path):
-        return str(place[0]), place[1]
-    raise InvalidInput(
-        f"study is {place!r}, but must be a path or URL, a pair of that and the name of a study, or an open study"
-    )
-
-
-def _breakable(arms: Arms) -> Arms:
-    """Let Ctrl-C interrupt an iterator of arms."""
-    return Breakable(arms) if isinstance(arms, Iterator) else arms
 
 
 def _limits(budget: int | None, cost: float | None, seconds: float | None) -> Limits:

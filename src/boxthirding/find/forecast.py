@@ -25,7 +25,7 @@ class Forecast(NamedTuple):
 
     tried: int
     """Arms that are pulled at all."""
-    finalist: int
+    answer: int
     """Pulls of the arm that is recommended in the end."""
     spent: int
     """Pulls until the policy has no more to ask."""
@@ -87,8 +87,8 @@ def expect(limits: Limits, n_arms: int | None, policy: Policy, say: Callable[...
 
 def _expected(policy: Policy, n_arms: int | None, pulls: int) -> list[str]:
     expected = forecast(policy, n_arms, pulls)
-    tried, times = counted(expected.tried, "arm"), counted(expected.finalist, "time")
-    lines = [f"About {tried} will be tried, the finalist about {times}."]
+    tried, times = counted(expected.tried, "arm"), counted(expected.answer, "time")
+    lines = [f"About {tried} will be tried, the answer about {times}."]
     if policy.squares:  # it learns the noise, and goes by it
         most = min(pulls, n_arms or pulls)
         depends = f" if scores are mostly noise, up to {counted(most, 'arm')} if they have none"

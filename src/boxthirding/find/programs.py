@@ -38,6 +38,7 @@ class Program:
     ) -> None:
         if timeout is not None and not (is_number(timeout) and timeout > 0):
             raise InvalidInput(f"timeout is {timeout}, but must be a number of seconds above 0")
+        self.takes_examples = examples
         self._known = frozenset(arms[0])
         self._command = Command(command, self._known, examples=examples, shell=shell)
         self._timeout = timeout
@@ -118,7 +119,7 @@ class Program:
 class Pulls(Examples):
     """Hands out the number of the pull beside the example; without examples, the number alone."""
 
-    def __init__(self, examples: list[str] | None, seed: int, *, repeat: bool = False) -> None:
+    def __init__(self, examples: list[str] | None, seed: int | None = None, *, repeat: bool = False) -> None:
         self._are_none = examples is None
         super().__init__([""] if examples is None else examples, seed, repeat=repeat or examples is None)
 

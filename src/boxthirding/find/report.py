@@ -43,7 +43,7 @@ _BOXES: Final = (
 
 _LADDER: Final = "The higher an arm stands, the more ratings it has."
 _CHASE: Final = (
-    "Every arm is rated once. While an arm keeps up with the leader, it is rated more and climbs; the others stay "
+    "A new arm is rated once. While an arm keeps up with the leader, it is rated more and climbs; the others stay "
     "where they are. The best also meet in a final, so an arm that does not keep up may climb too."
 )
 

@@ -3,34 +3,22 @@
 import weakref
 from array import array
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from boxthirding._text import counted, written
 from boxthirding.find.budget import Account, Limits
 from boxthirding.find.callbacks import Callback, NewResult, call_all
 from boxthirding.find.engine import Engine
 from boxthirding.find.forecast import expect, plan
+from boxthirding.find.opening import Opened
 from boxthirding.find.progress import Reporter, progress_of
 from boxthirding.find.result import Found, raise_error
 from boxthirding.find.search import TROUBLE, Search, Told
 from boxthirding.find.source import Source
 from boxthirding.find.words import arms_in_words, measured, named
-from boxthirding.session import AskTell
 
 if TYPE_CHECKING:
     from boxthirding.types import Label
-
-
-class Opened(NamedTuple):
-    """What a run asks and tells."""
-
-    study: AskTell
-    place: str | None
-    """Where it is kept, as a command line names it; None in memory."""
-    is_shared: bool
-    """Whether others may work on it, or did."""
-    is_ours: bool = False
-    """Whether it was opened for this run."""
 
 
 class Run:
@@ -48,7 +36,7 @@ class Run:
         self._opened, self._crew, self._reporter, self._callbacks = opened, crew, reporter, callbacks
         self._stack = stack  # what is let go of at the end
         self._account = Account(limits)
-        self._source = Source(opened.study, self._account, opened.place)
+        self._source = Source(opened.study, self._account)
         self._is_shown = reporter.is_wanted
         self._tells_spread = hasattr(opened.study, "spread")
         self._scores: dict[Label, array[float]] = {}  # by arm, of a study that does not tell their spread
@@ -139,6 +127,6 @@ class Run:
 def _greeting(opened: Opened, source: Source) -> str:
     """Say what was there before."""
     pulls, still_open = source.latest.pulls, source.latest.open
-    where = "The study" if opened.place is None else f"Study {opened.place}"
+    where = f"Study {place}" if (place := getattr(opened.study, "place", None)) else "The study"
     there = f"resuming from {counted(pulls, 'pull')}" if pulls or still_open else "new"
     return f"{where}: {there}" + (f", {counted(still_open, 'ticket')} open." if still_open else ".")

@@ -4,7 +4,6 @@ No thread, loop or clock of its own: what carries it out calls `start` and `take
 """
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import BrokenExecutor, CancelledError
 from contextlib import contextmanager
 from typing import Final, NamedTuple, Protocol
 
@@ -22,6 +21,7 @@ from boxthirding.errors import (
     TicketRefused,
     UnreadableData,
 )
+from boxthirding.executors import WORKER_DIED
 from boxthirding.find.budget import Account
 from boxthirding.find.interrupts import say_at_once, waiting_for
 from boxthirding.find.task import Outcome, Unusable, complaint, reading
@@ -50,8 +50,6 @@ UNREACHABLE: Final = 60.0
 
 _GO_ON: Final = 'on_error="withdraw" continues without arms that fail'
 _SO_FAR: Final = "error.found has the best so far"
-
-_BROKEN = (BrokenExecutor, CancelledError)
 
 _PAUSES = (0.1, 5.0)  # seconds between two tries, the first and the longest; each is twice the one before
 
@@ -325,10 +323,10 @@ class Search:
         if self.stopped is not None or isinstance(error, KeyboardInterrupt):
             self._dropped += 1
             self.interrupt()
-        elif self._is_interrupted and (isinstance(error, _BROKEN) or not self._is_forgiven(error)):
+        elif self._is_interrupted and (isinstance(error, WORKER_DIED) or not self._is_forgiven(error)):
             self._dropped += 1  # Ctrl-C may have reached what evaluate started
             self.last_failure = complaint(ticket.label, error)
-        elif isinstance(error, _BROKEN):
+        elif isinstance(error, WORKER_DIED):
             self._dropped += 1
             reason = str(error) or "it cancelled an evaluation"
             self._end(EvaluationFailed(f"the executor takes no more work: {reason}", advice=_SO_FAR), error)

@@ -18,10 +18,9 @@ class Source:
     While it cannot be reached, what we know of it stays as it was; what we had to say is said again by the search.
     """
 
-    def __init__(self, study: AskTell, account: Account, place: str | None = None) -> None:
+    def __init__(self, study: AskTell, account: Account) -> None:
         self.study = study
         self._account = account
-        self._place = place  # what names the study on a command line
         self.holder = study.worker()
         self._under_way: set[int] = set()
         self._unsure: set[int] = set()  # tickets whose tell or fail was broken off: it may have been carried out
@@ -135,7 +134,8 @@ class Source:
 
     def _way_out(self, holder: str) -> str:
         """Say what to do about a holder that does not come back."""
-        if self._place is None:
+        place = getattr(self.study, "place", None)  # what names the study on a command line
+        if place is None:
             return "If they are gone for good, release their tickets: study.release(holder=…)"
-        words = ["boxthirding", "study", "release", *shlex.split(self._place), "--holder", holder]
+        words = ["boxthirding", "study", "release", *shlex.split(place), "--holder", holder]
         return f"If they are gone for good, release their tickets: {shlex.join(words)}"

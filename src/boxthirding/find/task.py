@@ -5,7 +5,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -14,7 +14,7 @@ from boxthirding._checks import single_number, whole
 from boxthirding._text import cut
 from boxthirding.errors import BoxThirdingError, InvalidInput
 from boxthirding.find.retry import Retry, call
-from boxthirding.session import AskTell, Ticket
+from boxthirding.session import Ticket
 from boxthirding.session.labels import rows_of
 from boxthirding.types import Ints, Label
 
@@ -126,14 +126,6 @@ class Task:
     def is_async(self) -> bool:
         """Whether a call must be awaited."""
         return inspect.iscoroutinefunction(self.evaluate) or inspect.iscoroutinefunction(type(self.evaluate).__call__)
-
-    def paired(self, study: AskTell, *, is_new: bool) -> Self:
-        """Return the same task, with its examples in the order that a study has; refuse others than the study's."""
-        if self.examples is not None:
-            return replace(self, examples=self.examples.seeded(study.seed).paired(study, is_new=is_new))
-        if not is_new and hasattr(study, "pair"):
-            study.pair((), ())
-        return self
 
     def arguments(self, ticket: Ticket) -> tuple[Any, ...]:
         """Return what the function is called with."""

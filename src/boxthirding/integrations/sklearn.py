@@ -5,7 +5,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import islice
 from numbers import Integral
@@ -16,13 +16,13 @@ from typing import Any, Final, Self, cast
 import numpy as np
 
 from boxthirding.errors import ArmWithdrawn, InvalidInput, MissingExtra, StudyChanged, StudyDiffers
-from boxthirding.executors.dask import as_executor, is_dask
+from boxthirding.executors import adapter_for
+from boxthirding.executors.dask import client_of
+from boxthirding.find.opening import open_place, place_and_name
 from boxthirding.integrations._cv_results import TIMES, Fit, Fits, Scores, Table
 from boxthirding.integrations._in_flight import Blocks, Futures, Out
 from boxthirding.policies.spec import POLICIES, as_policy
 from boxthirding.session import AskTell, Session, Ticket
-from boxthirding.storage import open_study
-from boxthirding.storage.opening import NAME
 from boxthirding.study import Study
 from boxthirding.types import Label, Policy
 
@@ -243,13 +243,9 @@ class BoxThirdingSearchCV(BaseSearchCV):
                 f"random_state is {self.random_state!r}, but a search that is kept in a study must draw the same "
                 "candidates when it resumes: give an integer"
             )
-        if isinstance(self.study, tuple) and len(self.study) != len(("place", "name")):
-            raise ValueError(f"study is {self.study!r}, but must be a path or URL, or a pair of that and a name")
-        place, name = self.study if isinstance(self.study, tuple) else (self.study, NAME)
         try:
-            study = open_study(
-                place,
-                name,
+            study = open_place(
+                *place_and_name(self.study),
                 arms=self._candidates(),
                 policy=self.policy,
                 seed=int(self.random_state),
@@ -516,8 +512,8 @@ def _in_flight(
     elif isinstance(backend, ThreadingBackend):
         with ThreadPoolExecutor(n_jobs) as threads:
             yield _futures(threads, fit, backend.get_nested_backend())
-    elif is_dask(client := getattr(backend, "client", None)):
-        flying = _futures(as_executor(client), fit, ("dask", None))
+    elif client := client_of(getattr(backend, "client", None)):
+        flying = _futures(client, fit, ("dask", None))
         try:
             yield flying
         except BaseException:
@@ -527,11 +523,12 @@ def _in_flight(
         yield Blocks(by_host)
 
 
-def _futures(executor: Executor, fit: _FitOnFold, nested: Any) -> Futures:
+def _futures(executor: Any, fit: _FitOnFold, nested: Any) -> Futures:
     """Return fits by an executor, under the configuration and the warning filters that scikit-learn has here."""
+    adapter = adapter_for(executor)
     function, _, _ = delayed(_fitted)()
     call = function.with_config_and_warning_filters(sklearn.get_config(), list(warnings.filters))
-    return Futures(lambda one: executor.submit(call, fit, one.payload, one.pull, fit.folds[one.pull], nested))
+    return Futures(lambda one: adapter.submit(call, fit, one.payload, one.pull, fit.folds[one.pull], nested))
 
 
 def _progress(search: Any, fits: Any) -> None:

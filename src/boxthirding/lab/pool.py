@@ -12,7 +12,7 @@ import numpy as np
 
 from boxthirding._checks import whole
 from boxthirding.errors import BoxThirdingError, InvalidInput, SimulationFailed
-from boxthirding.executors.dask import as_executor, workers_of
+from boxthirding.executors import adapter_for
 from boxthirding.lab.chunks import Chunk, Part, run_chunk, run_part
 
 Key = TypeVar("Key")
@@ -28,15 +28,16 @@ class Lanes(Generic[Key]):
     """
 
     def __init__(self, executor: Any, threads: int | None) -> None:
-        executor = as_executor(executor)
-        if executor is not None:
-            _check_executor(executor, threads)
-            self.cores = workers_of(executor)
+        if executor is not None and threads is not None:
+            raise InvalidInput(f"threads is {threads}, but the executor has its own: leave one of the two out")
+        adapter = None if executor is None else adapter_for(executor)
+        if adapter is not None:
+            self.cores = adapter.workers
         else:
             self.cores = whole("threads", threads, least=1) if threads is not None else os.cpu_count() or 1
         self.ours = executor is None
         """Whether the lanes are threads of our own: then chunks' seconds are cut from the clock, and add up to it."""
-        self._pool = ThreadPoolExecutor(self.cores) if executor is None else executor
+        self._pool: Any = adapter or ThreadPoolExecutor(self.cores)
         self._most = _AHEAD * self.cores if self.ours else None  # chunks that are handed over at a time
         self._stop = np.zeros(1, np.int64)  # not 0: what runs in our threads is to end
         self._running: dict[Future[Part], tuple[Key, Chunk]] = {}
@@ -86,8 +87,6 @@ class Lanes(Generic[Key]):
                     future = self._pool.submit(run_part, chunk.task, chunk.first, chunk.count)
             except RuntimeError as error:  # how executors say that they are broken or shut down
                 raise SimulationFailed(f"the executor takes no work: {_told(error)}") from error
-            if not hasattr(future, "add_done_callback"):
-                raise InvalidInput(f"the executor's submit gave {future!r}, but must give a future: {_GIVE}")
             self._running[future] = key, chunk
             # A queue: concurrent.futures.wait takes the locks of all futures, and Ctrl-C in there leaves them locked.
             future.add_done_callback(self._done.put)
@@ -106,13 +105,6 @@ class Lanes(Generic[Key]):
         if not isinstance(part, Part):
             raise InvalidInput(f"the executor gave {part!r}, but must give what it was asked to compute: {_GIVE}")
         return key, part
-
-
-def _check_executor(executor: object, threads: int | None) -> None:
-    if not callable(getattr(executor, "submit", None)):
-        raise InvalidInput(f"executor is {executor!r}, but must take work: {_GIVE}")
-    if threads is not None:
-        raise InvalidInput(f"threads is {threads}, but the executor has its own: leave one of the two out")
 
 
 def _told(error: BaseException) -> str:

@@ -96,7 +96,7 @@ def _page(one: Served, here: Box | Rung | None, first: int) -> dict[str, Any]:
     def made(short: Cut) -> dict[str, Any]:
         arms = () if here is None else here.arms
         size = 0 if here is None else here.size
-        return {"size": size, "first": first, "arms": [looks.card(Card.of(arm), short) for arm in arms]}
+        return {"size": size, "first": first, "arms": [_seated(arm, looks, short) for arm in arms]}
 
     return fitted(lambda short: looks.told_apart(made(short)))
 
@@ -241,8 +241,13 @@ def _levels(found: Sequence[Box], opened: frozenset[int], looks: Looks, short: C
 
 
 def _rung(rung: Rung, looks: Looks, short: Cut) -> dict[str, Any]:
-    arms = [{**looks.card(Card.of(arm), short), "standing": arm.standing} for arm in rung.arms]
-    return {**rung._asdict(), "arms": arms}
+    return {**rung._asdict(), "arms": [_seated(arm, looks, short) for arm in rung.arms]}
+
+
+def _seated(arm: Rival | Climber, looks: Looks, short: Cut) -> dict[str, Any]:
+    """Return the card of an arm in a box or on a rung; of the latter, also whether it leads or keeps up."""
+    card = looks.card(Card.of(arm), short)
+    return {**card, "standing": arm.standing} if isinstance(arm, Climber) else card
 
 
 def _pulls(pulls: Iterable[int]) -> list[int] | None:

@@ -375,7 +375,10 @@ REPLIES: Final[dict[tuple[str, str], tuple[str, Any]]] = {
             "ladder": [{**_RUNG, "arms": [{**_NAMED_CARD, "standing": "leads"}]}],
         },
     ),
-    ("get", f"{_ONE}/box"): ("A page of its arms.", {"size": 12, "first": 0, "arms": [_NAMED_CARD]}),
+    ("get", f"{_ONE}/box"): (
+        "A page of its arms.",
+        {"size": 12, "first": 0, "arms": [{**_NAMED_CARD, "standing?": "leads"}]},
+    ),
     ("get", f"{_ONE}/answer"): (
         "The answer, and the next five.",
         {

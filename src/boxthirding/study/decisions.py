@@ -166,10 +166,11 @@ class Decisions:
         self, state: StudyState, payloads: dict[Label, dict[str, Any] | None], details: dict[str, Any] | None
     ) -> Decided[None]:
         """Let other things be the arms under some labels, and other details those of the study."""
+        now = self.now_open(state) if payloads else self.clock()  # under its label another arm is another answer
         if details is not None:
             check_change(state, details)
         others = tuple(payloads.values()) or None
-        return _happens(state, events.Redefined(self.clock(), tuple(payloads), others, details))
+        return _happens(state, events.Redefined(now, tuple(payloads), others, details))
 
     def pair(
         self, state: StudyState, examples: Sequence[Mapping[str, Any]], order: Sequence[int], *, force: bool

@@ -6,11 +6,12 @@ may sit in several brackets, so what plays is a *slot*: one arm in one bracket. 
 first pull, and only that gives them their number, so a slot holds an *entrant*: the k-th arm that was ever drawn.
 """
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from boxthirding._compile import kernel
 from boxthirding.rng import below
-from boxthirding.types import N_ARMS, NONE
+from boxthirding.types import GROW, N_ARMS, NONE, WAIT
 
 SEEN: Final = 1  # numbers 0 … SEEN - 1 have been asked for
 DRAWN: Final = 2  # entrants 0 … DRAWN - 1 have been drawn into a bracket
@@ -42,14 +43,41 @@ Brackets = Any
 WITHDRAWN: Final = -2
 """Instead of a slot's entrant, when that is gone."""
 
+# The rule's own functions: every rule gets a copy of `ask` with these names bound to them.
+begin: Callable[[Brackets, int], None]  # set up a bracket that has been opened
+next_slot: Callable[[Brackets, int], int]  # the slot of a bracket to pull now, or NONE
+retire: Callable[[Brackets, int], None]  # take a withdrawn entrant out of every bracket
+
 
 @kernel
-def close_all(state: Brackets) -> None:
+def reset(state: Brackets) -> None:
     """Forget every arm and every bracket."""
     for i in range(1, BRACKET_SCALARS):
         state.scalars[i] = 0
     state.scalars[FIRST] = NONE
     state.start[0] = 0
+
+
+@kernel
+def ask(state: Brackets) -> tuple[int, int, int]:
+    """Open a bracket when it is time, then return one pull for the next bracket that can start one."""
+    scalars = state.scalars
+    entrant = gone_unmet(state)
+    while entrant != NONE:
+        retire(state, entrant)
+        entrant = gone_unmet(state)
+    if is_due(state):
+        if not has_room(state):
+            return GROW, NONE, 0
+        begin(state, open_bracket(state))
+    for _ in range(scalars[OPENED]):
+        bracket = scalars[TURN] if scalars[TURN] < scalars[OPENED] else 0
+        scalars[TURN] = bracket + 1
+        slot = next_slot(state, bracket)
+        if slot != NONE:
+            scalars[ASKED] += 1
+            return slot, arm_of(state, slot), 1
+    return WAIT, NONE, 0
 
 
 @kernel

@@ -8,30 +8,25 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, NamedTuple
 
 from boxthirding._checks import whole
-from boxthirding._compile import kernel
+from boxthirding._compile import bound, kernel
 from boxthirding.policies.arrays import copied, zeros
 from boxthirding.policies.lineage import PlainRecord
 from boxthirding.policies.rivals.brackets import (
-    ASKED,
     BRACKET_SCALARS,
     FIRST,
     MOST,
     OPENED,
-    TURN,
     WITHDRAWN,
     arm_of,
+    ask,
     bracket_of,
-    close_all,
     forget,
-    gone_unmet,
-    has_room,
-    is_due,
-    open_bracket,
+    reset,
     vacate,
 )
 from boxthirding.policies.structures.ranking import rank
 from boxthirding.rng import TIES, advance, spawn
-from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Floats, Ints, Rule
+from boxthirding.types import N_ARMS, NONE, Floats, Ints, Rule
 
 SIZE: Final = 0  # slots that play in this round
 NEXT: Final = 1  # the position of the next of them to ask for
@@ -63,34 +58,6 @@ class State(NamedTuple):
     total: Floats  # [S] the sum of this round's rewards
     told: Ints  # [S] 1 when there has been a result
     scratch: Ints  # [S]
-
-
-@kernel
-def reset(state: State) -> None:
-    """Close every bracket."""
-    close_all(state)
-
-
-@kernel
-def ask(state: State) -> tuple[int, int, int]:
-    """Open a bracket when it is time, then return one pull for the next bracket that can start one."""
-    scalars = state.scalars
-    entrant = gone_unmet(state)
-    while entrant != NONE:
-        retire(state, entrant)
-        entrant = gone_unmet(state)
-    if is_due(state):
-        if not has_room(state):
-            return GROW, NONE, 0
-        begin(state, open_bracket(state))
-    for _ in range(scalars[OPENED]):
-        bracket = scalars[TURN] if scalars[TURN] < scalars[OPENED] else 0
-        scalars[TURN] = bracket + 1
-        slot = next_slot(state, bracket)
-        if slot != NONE:
-            scalars[ASKED] += 1
-            return slot, arm_of(state, slot), 1
-    return WAIT, NONE, 0
 
 
 @kernel
@@ -239,7 +206,9 @@ class BracketingSequentialHalving:
     """Bracketing Sequential Halving: anytime, nothing to tune, needs to know how many arms there are."""
 
     name: ClassVar[str] = "bsh"
-    rule: ClassVar[Rule] = Rule(reset, ask, tell, drop, recommend)
+    rule: ClassVar[Rule] = Rule(
+        reset, bound(ask, begin=begin, next_slot=next_slot, retire=retire), tell, drop, recommend
+    )
     told: ClassVar[frozenset[str]] = frozenset()
     squares: ClassVar[bool] = False
     open_ended: ClassVar[bool] = False

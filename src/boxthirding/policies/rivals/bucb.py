@@ -11,32 +11,27 @@ from typing import ClassVar, Final, NamedTuple
 import numpy as np
 
 from boxthirding._checks import is_number, not_negative, whole
-from boxthirding._compile import kernel
+from boxthirding._compile import bound, kernel
 from boxthirding.errors import InvalidInput
 from boxthirding.policies.arrays import copied, zeros
 from boxthirding.policies.lineage import PlainRecord
 from boxthirding.policies.rivals.brackets import (
-    ASKED,
     BRACKET_SCALARS,
     FIRST,
     MOST,
     OPENED,
-    TURN,
     WITHDRAWN,
     arm_of,
+    ask,
     bracket_of,
-    close_all,
     forget,
-    gone_unmet,
-    has_room,
-    is_due,
-    open_bracket,
+    reset,
     vacate,
 )
 from boxthirding.policies.structures.ranking import in_order
 from boxthirding.policies.structures.tournament import beats, play_all, player, replay
 from boxthirding.rng import TIES, advance, spawn
-from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Floats, Ints, Rule
+from boxthirding.types import N_ARMS, NONE, Floats, Ints, Rule
 
 SIGMA: Final = 0
 DELTA: Final = 1
@@ -54,7 +49,7 @@ class State(NamedTuple):
     number: Ints  # [K]
     known: Ints  # [K]
     entrant: Ints  # [S]
-    met: Ints  # [MOST] slots of each bracket that have been asked for at least once
+    tried: Ints  # [MOST] slots of each bracket that have been asked for at least once
     pulls: Ints  # [S] pulls told
     out: Ints  # [S] pulls asked for and not told
     total: Floats  # [S]
@@ -63,37 +58,6 @@ class State(NamedTuple):
     luck: Ints  # [S] the larger one wins a tie
     boldest: Ints  # [S] tournament trees of upper, one for each bracket
     safest: Ints  # [S] and of lower
-
-
-@kernel
-def reset(state: State) -> None:
-    """Close every bracket."""
-    close_all(state)
-
-
-@kernel
-def ask(state: State) -> tuple[int, int, int]:
-    """Open a bracket when it is time, then return one pull for the next bracket that can start one."""
-    scalars = state.scalars
-    entrant = gone_unmet(state)
-    while entrant != NONE:
-        retire(state, entrant)
-        entrant = gone_unmet(state)
-    if is_due(state):
-        if not has_room(state):
-            return GROW, NONE, 0
-        begin(state, open_bracket(state))
-    for _ in range(scalars[OPENED]):
-        bracket = scalars[TURN] if scalars[TURN] < scalars[OPENED] else 0
-        scalars[TURN] = bracket + 1
-        slot = next_slot(state, bracket)
-        if slot != NONE:
-            scalars[ASKED] += 1
-            state.out[slot] += 1
-            if state.pulls[slot] > 0:
-                set_upper(state, bracket, slot)
-            return slot, arm_of(state, slot), 1
-    return WAIT, NONE, 0
 
 
 @kernel
@@ -146,7 +110,7 @@ def retire(state: State, entrant: int) -> None:
 @kernel
 def begin(state: State, bracket: int) -> None:
     """Set up the slots of a new bracket."""
-    state.met[bracket] = 0
+    state.tried[bracket] = 0
     for slot in range(state.start[bracket], state.start[bracket + 1]):
         state.pulls[slot] = 0
         state.out[slot] = 0
@@ -163,13 +127,18 @@ def begin(state: State, bracket: int) -> None:
 def next_slot(state: State, bracket: int) -> int:
     """Return the next slot not yet pulled, else the one with the largest upper bound, else NONE."""
     first, stop = state.start[bracket], state.start[bracket + 1]
-    while first + state.met[bracket] < stop:
-        slot = first + state.met[bracket]
-        state.met[bracket] += 1
+    while first + state.tried[bracket] < stop:
+        slot = first + state.tried[bracket]
+        state.tried[bracket] += 1
         if state.entrant[slot] != WITHDRAWN:
+            state.out[slot] += 1
             return slot
     slot = player(state.boldest, first, stop, 1)
-    return slot if state.upper[slot] > -math.inf else NONE
+    if state.upper[slot] == -math.inf:
+        return NONE
+    state.out[slot] += 1
+    set_upper(state, bracket, slot)
+    return slot
 
 
 @kernel
@@ -203,7 +172,9 @@ class BracketingUCB:
     delta: float = 0.1
 
     name: ClassVar[str] = "bucb"
-    rule: ClassVar[Rule] = Rule(reset, ask, tell, drop, recommend)
+    rule: ClassVar[Rule] = Rule(
+        reset, bound(ask, begin=begin, next_slot=next_slot, retire=retire), tell, drop, recommend
+    )
     told: ClassVar[frozenset[str]] = frozenset({"sigma"})
     squares: ClassVar[bool] = False
     open_ended: ClassVar[bool] = False
@@ -244,7 +215,7 @@ class BracketingUCB:
 
 def _empty(arms: int, slots: int) -> State:
     by_arm = {"pool": arms, "number": arms, "known": arms}
-    by_bracket = {"start": MOST + 1, "alive": MOST, "met": MOST}
+    by_bracket = {"start": MOST + 1, "alive": MOST, "tried": MOST}
     state = zeros(State, slots, scalars=BRACKET_SCALARS, told=2, **by_arm, **by_bracket)
     reset(state)
     return state

@@ -13,17 +13,18 @@ import { Tip } from "/static/tip.js";
 const CAPTION = "Three options meet in a box. The best is lifted and rated more, the middle one waits, the worst is dropped.";
 const ANEW = " The number on a card is the mean of the ratings at its level; the answer and the table of arms have that of all ratings.";
 const LADDER = "The higher an arm stands, the more ratings it has.";
-const CHASE = "Every arm is rated once. While an arm keeps up with the leader, it is rated more and climbs; the others stay where they are. The best also meet in a final, so an arm that does not keep up may climb too.";
+const CHASE = "A new arm is rated once. While an arm keeps up with the leader, it is rated more and climbs; the others stay where they are. The best also meet in a final, so an arm that does not keep up may climb too.";
+const STANDING = { leads: ", the answer now", "keeps up": ", keeps up with the leader" };
 const PAGE = 50;
 const MOVES = 3; // that are named
 
 export function start(section, study) {
   const legend = element("div", { class: "legend", role: "img", "aria-label": "The colour of an arm is its mean.", hidden: true });
-  const caption = element("p", { class: "quiet caption" }, CAPTION);
+  const caption = element("p", { class: "quiet caption" });
   const moves = element("p", { class: "quiet moves" });
   const board = element("div", { class: "board" });
   const tip = new Tip(section);
-  const title = element("h2", { id: "boxes-title" }, "The boxes");
+  const title = element("h2", { id: "boxes-title" }, "The ladder");
   section.replaceChildren(
     element("div", { class: "section-head" }, title, legend),
     caption,
@@ -238,7 +239,7 @@ export function start(section, study) {
     const keepsUp = arm.standing === "keeps up";
     one.classList.toggle("is-answer", one.isAnswer);
     one.classList.toggle("keeps-up", keepsUp);
-    one.told = `mean ${written(arm.mean)}, ${counted(arm.pulls, "rating")}${one.isAnswer ? ", the answer now" : keepsUp ? ", keeps up with the leader" : ""}`;
+    one.told = `mean ${written(arm.mean)}, ${counted(arm.pulls, "rating")}${one.isAnswer ? STANDING.leads : (STANDING[arm.standing] ?? "")}`;
     one.setAttribute("aria-label", `${arm.text}: ${one.told}`);
     one.querySelector(".value").textContent = (one.isAnswer ? "★ " : keepsUp ? "▲ " : "") + written(arm.mean);
     one.lastChild.textContent = arm.name;
@@ -282,7 +283,7 @@ export function start(section, study) {
       try {
         const page = await call("GET", `${studyPath(study.name)}/box${query({ ...which, first: String(first), count: String(PAGE) })}`);
         first += page.arms.length;
-        rows.append(...page.arms.map((arm) => element("li", {}, face(arm), element("span", { class: "quiet" }, `mean ${mean(arm.mean)}, ${counted(arm.pulls, "rating")}`))));
+        rows.append(...page.arms.map((arm) => element("li", {}, face(arm), element("span", { class: "quiet" }, `mean ${mean(arm.mean)}, ${counted(arm.pulls, "rating")}${STANDING[arm.standing] ?? ""}`))));
         more.hidden = first >= page.size || page.arms.length === 0;
         more.disabled = false;
       } catch (problem) {
