@@ -3,13 +3,12 @@
 import pytest
 
 from boxthirding.errors import InvalidInput
-from boxthirding.session.serialization import save
+from boxthirding.study.snapshot import pack
 
 
 def all_of(session):
     """Return everything that a refusal must leave as it is."""
-    facts, arrays = save(session._core)
-    return repr(facts), {name: array.tobytes() for name, array in arrays.items()}
+    return pack(session._core.save())
 
 
 def refused(session, call, words, kind=InvalidInput):

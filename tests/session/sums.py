@@ -14,7 +14,7 @@ def sums_in_state(core):
         if hasattr(state, "new_pulls") and state.due[arm] > 0:
             pulls, total = pulls + int(state.new_pulls[arm]), total + float(state.new_total[arm])
         sums[arm] = (pulls, total + origin * pulls)
-    for job in core.jobs.values():
+    for job in core.jobs.open.values():
         for times, change, _ in job.changes or ():
             pulls, total = sums[job.arm]
             sums[job.arm] = (pulls + times, total + change)
@@ -26,6 +26,6 @@ def check_sums(core):
     if core.policy.forgets or core.policy.rule.amend is None:
         return
     for arm, (pulls, total) in sums_in_state(core).items():
-        if arm not in core.withdrawn:
+        if arm not in core.labels.withdrawn:
             assert pulls == core.ledger.counts[arm]
             assert total == pytest.approx(core.ledger.totals[arm], abs=1e-6)

@@ -87,7 +87,7 @@ class TestCorrect:
         session = Session(["a", "b"], "us")
         pull(session, 4)
         label = session.recommend().label
-        ticket = next(result.ticket for result in session._core.ledger.results_of(session._core.labels.find(label)))
+        ticket = session.results(label)[-1].ticket
         session.withdraw(label)
         session.correct(ticket, 0.75)
         assert session.why(label).mean == 0.625
@@ -230,7 +230,7 @@ class TestHugeNumbers:
         assert all(abs(arm.mean) < 2 for box in session.boxes() for arm in box.arms)
         for ticket in session.ask(60):  # what a rule keeps apart for an open job is right when that has ended
             session.tell(ticket, int(ticket.label[1:]) / 20)
-        assert not core.rounded
+        assert not core.outliers.rounded
         check_sums(core)
         assert all(abs(arm.mean) < 2 for box in session.boxes() for arm in box.arms)
 

@@ -10,7 +10,7 @@ from asking import pull, refused
 from boxthirding import Session
 from boxthirding.errors import InvalidInput
 from boxthirding.session import amendments
-from boxthirding.session.known_results import KnownResult
+from boxthirding.session.amendments import KnownResult
 
 POLICIES = ["b3", "b3:reuse=pool", "b3:reuse=topup", "chase", "us", "prose:sigma=0.5", "asha", "dsh", "bsh"]
 
@@ -188,9 +188,9 @@ def test_what_is_owed_waits_for_the_open_tickets_of_the_arm():
 def test_what_is_owed_of_an_arm_that_is_withdrawn_is_forgotten():
     session = Session(["a", "b", "c"], "b3:effort=4", examples=3)  # a job has four pulls
     (ticket,) = session.ask()
-    assert session._core.owed
+    assert session._core.examples.owed
     session.withdraw(ticket.label)
-    assert not session._core.owed
+    assert not session._core.examples.owed
     again = pickle.loads(pickle.dumps(session))  # noqa: S301  # our own
     assert again.ask(3) == session.ask(3)
 
@@ -248,7 +248,7 @@ class TestKnownExamples:
         rows = [KnownResult(3, 0.5, 1), KnownResult(3, 0.5, 1)]
         refused(
             session,
-            lambda: amendments.check_all_known(session._core, rows),
+            lambda: amendments.check_known(session._core, rows),
             "pull 1 of 3 stands in the known results twice",
         )
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from boxthirding import Session, open_study
-from boxthirding.session.history import History, Row
+from boxthirding.session.history import History
 from boxthirding.storage.memory import MemoryJournal
 from boxthirding.study import Settings, Study
 
@@ -80,9 +80,8 @@ class TestSession:
         history = History()
         for results in range(1, 2_001):
             mean = float((results > 1_000) + (results > 1_004))
-            if history.is_news(results, 0, mean):
-                history.keep(Row(results, 0, mean, 1, None))
-        by_then = [[row for row in history.rows if row.results <= now][-1].mean for now in range(1, 2_001)]
+            history.add(results, 0, mean, 1, None)
+        by_then = [[row for row in history.moments if row.results <= now][-1].mean for now in range(1, 2_001)]
         assert by_then[:1_000] == [0.0] * 1_000
         assert by_then[1_020:] == [2.0] * 980
 
@@ -125,23 +124,23 @@ class TestStudy:
 
     def test_it_is_part_of_a_snapshot(self, study):
         play(study, 300)
-        kept = study._transactions.look(lambda state: state.core.history.rows)
+        kept = study._transactions.look(lambda state: state.core.history.moments)
         saved = json.loads(study.state().split(b"\n")[1])["facts"]["core"]["history"]
-        assert [row[0] for row in saved["rows"]] == [row.results for row in kept]
+        assert [moment[0] for moment in saved["moments"]] == [moment.results for moment in kept]
 
 
 class TestThinned:
     def test_an_answer_that_changes_with_every_result_takes_no_more_room(self):
         history = History()
         for results in range(1, 100_001):
-            history.keep(Row(results, results, 0.5, results, None))
-        assert len(history.rows) < 900
+            history.add(results, results, 0.5, results, None)
+        assert len(history.moments) < 900
         assert history.since.results == 100_000
 
     def test_what_is_saved_is_loaded(self):
         history = History()
         for results in range(1, 500):
-            history.keep(Row(results, results % 3, 0.5, results, 1.5))
+            history.add(results, results % 3, 0.5, results, 1.5)
         again = History()
         again.load(json.loads(json.dumps(history.save())))
         assert vars(again) == vars(history)

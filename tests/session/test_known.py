@@ -6,7 +6,7 @@ from asking import pull, refused
 
 from boxthirding import Session
 from boxthirding.errors import CannotAmend, UnknownLabel
-from boxthirding.session.known_results import listed
+from boxthirding.session.amendments import listed
 
 OVER_ALL = ["chase", "us", "prose:sigma=0.5"]
 AMENDED = [*OVER_ALL, "b3", "b3:reuse=pool", "b3:reuse=topup", "asha"]
@@ -88,7 +88,8 @@ class TestNotPaidFor:
         session.observe("a", 0.5)
         (third,) = session.ask()
         assert [ticket.pull for ticket in (first, second, third)] == [0, 1, 3]
-        assert [result.pull for result in session._core.ledger.results_of(0)] == [2]
+        ledger = session._core.ledger
+        assert [ledger.result(row).pull for row in ledger.rows_of_arm(0)] == [2]
 
 
 class TestTheAnswer:

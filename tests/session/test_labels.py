@@ -55,15 +55,15 @@ def test_every_arm_is_in_exactly_one_place(n_arms, by_iterator, steps, seed):
             pool.add(f"new {count}")
         elif step == "remove" and pool:
             label = rng.choice(sorted(pool))
-            labels.remove(label)
+            labels.withdraw(label)
             pool.discard(label)
             gone.add(label)
         assert labels.available() == len(numbered) + len(pool) + bool(coming)
         assert labels.in_sight == labels.available()
         assert [labels.label(k) for k in range(len(numbered))] == numbered
         assert [labels.find(label) for label in numbered] == list(range(len(numbered)))
-        assert all(labels.find(label) is None and not labels.is_gone(label) for label in pool)
-        assert all(labels.is_gone(label) for label in gone)
+        assert all(labels.find(label) is None and not labels.is_withdrawn(label) for label in pool)
+        assert all(labels.is_withdrawn(label) for label in gone)
 
 
 def test_every_order_has_the_same_chance_while_arms_come_and_go():
@@ -75,7 +75,7 @@ def test_every_order_has_the_same_chance_while_arms_come_and_go():
         labels = labels_of(["a", "c", "d"], seed)
         first = next_label(labels)
         labels.add(["b", "e"])
-        labels.remove("b")
+        labels.withdraw("b")
         counts[first, next_label(labels)] += 1
     assert len(counts) == 9
     expected = runs / 9
@@ -113,8 +113,8 @@ def test_the_order_is_that_of_the_simulator():
 def test_what_the_iterator_has_given_can_be_withdrawn_before_it_is_needed():
     labels = labels_of(iter("abc"))
     assert labels.available() == 1
-    labels.remove("a")
-    assert labels.is_gone("a")
+    labels.withdraw("a")
+    assert labels.is_withdrawn("a")
     assert labels.in_sight == 0
     assert labels.available() == 1
     assert next_label(labels) == "b"

@@ -9,7 +9,6 @@ from sums import check_sums
 from boxthirding import find_best
 from boxthirding.session import Session
 from boxthirding.session.core import Core
-from boxthirding.session.serialization import load, save
 
 ARMS = 300
 
@@ -157,11 +156,11 @@ def test_known_results_are_judged_too():
 def test_a_session_that_is_put_down_goes_on_with_them(crew):
     again = pickle.loads(pickle.dumps(crew.session))  # noqa: S301  # our own
     assert again.set_aside() == crew.session.set_aside()
-    saved = save(crew.session._core)
+    saved = crew.session._core.save()
     core = Core(ARMS, seed=1)
-    load(core, saved, crew.session.policy)
-    assert (core.ledger.aside, core.ledger.pulls) == (crew.session._core.ledger.aside, crew.session.view().pulls)
-    assert core.strays == crew.session._core.strays
+    core.load(saved, crew.session.policy)
+    assert (core.ledger.outliers, core.ledger.pulls) == (crew.session._core.ledger.outliers, crew.session.view().pulls)
+    assert core.outliers.excluded == crew.session._core.outliers.excluded
     assert core.ledger.totals == pytest.approx(crew.session._core.ledger.totals)
 
 
@@ -184,7 +183,7 @@ def test_what_was_found_names_them():
 def test_none_is_named_for_what_several_have_done_together():
     """The rule, which knows their sum, takes all but one of a job for a single one that none of them is near to."""
     crew = Crew(policy="chase", share=0.0).pull(400)
-    wanted = crew.session._core.wanted
+    wanted = crew.session._core.jobs
     while wanted.at_hand is None or wanted.at_hand.left < 5:
         crew.pull(1)
     *off, last = crew.session.ask(wanted.at_hand.left, holder="ann")

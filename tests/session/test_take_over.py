@@ -5,7 +5,6 @@ from asking import pull, refused
 
 from boxthirding import Session, parse_policy
 from boxthirding.errors import CannotAmend, InvalidInput
-from boxthirding.session import policy_switch as take_over
 
 AMENDED = ["b3", "b3:reuse=pool", "b3:reuse=topup", "chase", "us", "prose:sigma=0.5", "asha"]
 CANNOT = ["sh:budget=50", "sr:budget=50", "dsh", "bsh", "bucb:sigma=0.5", "ucbe:budget=50"]
@@ -58,7 +57,7 @@ def test_what_is_no_policy_is_refused_and_changes_nothing():
     refused(session, lambda: session.use("nobody"), "policy is 'nobody'")
     small = parse_policy("sr:budget=5")  # too small for the arms
     refused(session, lambda: session.use(small), "budget")
-    refused(session, lambda: take_over.check(session._core, small), "budget")  # what a study asks first
+    refused(session, lambda: session._core.check_policy(small), "budget")  # what a study asks first
     twin = Session(100, "b3")
     session.use("us")
     twin.use("us")

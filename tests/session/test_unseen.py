@@ -6,7 +6,7 @@ import pytest
 from asking import pull
 
 from boxthirding import Session
-from boxthirding.session import unscheduled as extra
+from boxthirding.session import core
 
 AMENDED = ["b3", "b3:reuse=pool", "b3:reuse=topup", "chase", "us", "prose:sigma=0.5", "asha"]
 OTHERS = ["dsh", "bsh", "bucb:sigma=0.5"]
@@ -23,9 +23,9 @@ def test_fifty_arms_and_one_rater(policy, told):
         if told:
             session.tell(ticket, ticket.label / 64)
     assert sorted(seen) == list(range(50))
-    before = session._core.jobs_begun
+    before = session._core.jobs.begun
     assert session.ask(holder="ann", unseen=True) == []
-    assert session._core.jobs_begun == before  # at once: the rule is not even asked
+    assert session._core.jobs.begun == before  # at once: the rule is not even asked
 
 
 @pytest.mark.parametrize("policy", [*AMENDED, *OTHERS])
@@ -140,7 +140,7 @@ def test_every_rater_of_a_small_contest_has_arms_to_the_end_of_its_sitting(polic
             left[rater] -= 1
             if not left[rater]:
                 del left[rater]
-        assert session._core.wanted.jobs <= 1_024 + 64
+        assert session._core.jobs.waiting <= 1_024 + 64
     assert all(len(set(labels)) == len(labels) == 25 for labels in handed.values())
     assert session.pulls == 1_000
 
@@ -155,10 +155,10 @@ def wanting_one(policy="chase", arms=20):
 
 def test_after_64_jobs_in_a_row_that_it_may_not_have_it_gets_the_best_arm_that_it_has_not_seen():
     session, wanted = wanting_one()
-    before, first, second = session._core.jobs_begun, *session.top(2)
+    before, first, second = session._core.jobs.begun, *session.top(2)
     assert first.label == wanted
     (ticket,) = session.ask(holder="ann", unseen=True)
-    assert session._core.jobs_begun - before == 64
+    assert session._core.jobs.begun - before == 64
     assert (ticket.label, ticket.pull) == (second.label, second.pulls)
     session.tell(ticket, 1.0)  # amended: the rule knows of it at once
     now = session.top(2)[1]
@@ -171,14 +171,14 @@ def test_no_more_jobs_are_put_aside_when_1_024_wait_for_others():
     for turn in range(1, 20):
         (ticket,) = session.ask(holder="ann", unseen=True)
         session.tell(ticket, 0.0)
-        assert session._core.wanted.jobs == min(64 * turn, 1_024)
+        assert session._core.jobs.waiting == min(64 * turn, 1_024)
     assert session.ask(holder="ann", unseen=True) == []
     waiting = session.view().wanted
     assert {ticket.label for ticket in session.ask(waiting, holder="bob")} == {wanted}
 
 
 def test_a_rater_who_has_seen_all_that_was_tried_gets_an_arm_that_was_not(monkeypatch):
-    monkeypatch.setattr(extra, "MOST_WAITING", 16)
+    monkeypatch.setattr(core, "MOST_WAITING", 16)
     session = Session(200, "b3", seed=1)
     labels = []
     for _ in range(150):
@@ -186,7 +186,7 @@ def test_a_rater_who_has_seen_all_that_was_tried_gets_an_arm_that_was_not(monkey
         session.tell(ticket, 0.5)
         labels.append(ticket.label)
     more = session.ask(49, holder="ann", unseen=True)
-    assert session._core.wanted.jobs == 16
+    assert session._core.jobs.waiting == 16
     assert session.view().screening is not None  # they were drawn at random, as by the rule
     assert len({*labels, *[ticket.label for ticket in more]}) == 199
     session.withdraw(more[-1].label)  # an arm that the rule has not met
@@ -206,10 +206,10 @@ def test_to_ask_again_and_again_makes_no_more_jobs(policy):
         session.ask(30, holder=rater)
     while session.ask(holder="ann", unseen=True) or session.ask(holder="bob", unseen=True):
         pass
-    before = session._core.jobs_begun
+    before = session._core.jobs.begun
     for _ in range(100):
         assert session.ask(holder="ann", unseen=True) == session.ask(holder="bob", unseen=True) == []
-    assert session._core.jobs_begun == before
+    assert session._core.jobs.begun == before
     wanted = session.view().wanted
     assert len(session.ask(wanted + 1, holder="cid")) >= wanted  # whoever may have them is given them
 

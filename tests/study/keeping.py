@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from boxthirding.storage.memory import MemoryJournal, MemoryShelf
 from boxthirding.study import Settings, Study, codec
 from boxthirding.study.codec import START, check_of
-from boxthirding.study.snapshot import unpack
+from boxthirding.study.snapshot import pack, unpack
 
 
 class Place:
@@ -49,8 +49,7 @@ def filled(texts):
 
 def unmarked(study):
     """Return the state of a study without what marks its own history: the check of its last event."""
-    facts, arrays = unpack(study.state())
-    return {**facts, "check": ""}, {name: array.tobytes() for name, array in arrays.items()}
+    return pack({**unpack(study.state()), "check": ""})
 
 
 def rewritten(place, at, text, name="study"):

@@ -34,7 +34,7 @@ from boxthirding.session import (
     Ticket,
     View,
 )
-from boxthirding.session.known_results import check_details
+from boxthirding.session.amendments import check_details
 from boxthirding.session.protocol import Plotted
 from boxthirding.session.tickets import WORKER, check_holder
 from boxthirding.session.values import in_brief

@@ -17,7 +17,7 @@ from boxthirding.session import (
     Ticket,
     View,
 )
-from boxthirding.session.known_results import listed
+from boxthirding.session.amendments import listed
 from boxthirding.session.labels import is_label, labelled, rows_of
 from boxthirding.session.values import BoxSize, Rival, SetAside, Step
 from boxthirding.study.payloads import digest, is_json

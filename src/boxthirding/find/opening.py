@@ -12,7 +12,7 @@ from boxthirding.find.interrupts import Breakable
 from boxthirding.find.search import unavailable
 from boxthirding.find.task import Examples
 from boxthirding.session import AskTell, Known, Session
-from boxthirding.session.known_results import pairs_of
+from boxthirding.session.amendments import pairs_of
 from boxthirding.session.labels import is_label
 from boxthirding.types import Label, Policy
 

@@ -17,7 +17,7 @@ from boxthirding.find.notebook import climb
 from boxthirding.find.summary import in_the_race
 from boxthirding.find.words import order_in_words
 from boxthirding.session import Moment, Recommendation, View
-from boxthirding.session.plotting import points
+from boxthirding.session.protocol import points
 from boxthirding.study import Entry, Study, Told
 from boxthirding.study.pace import Pace
 from boxthirding.study.scale import ABOUT, scale_of

@@ -27,7 +27,7 @@ from boxthirding.find.search import (
 from boxthirding.find.summary import RUNNERS_UP, summary
 from boxthirding.find.words import aside_in_words, having, measured
 from boxthirding.session import AskTell, Recommendation, SetAside, View
-from boxthirding.session.plotting import points
+from boxthirding.session.protocol import points
 from boxthirding.types import Label
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ class Found:
             Where to draw. Default: a new picture.
 
         """
-        from boxthirding.session.plotting import plot  # noqa: PLC0415  # the same
+        from boxthirding.session.protocol import plot  # noqa: PLC0415  # the same
 
         return plot(self.session, kind, ax, self._moments)
 

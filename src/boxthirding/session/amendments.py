@@ -1,70 +1,135 @@
-"""What is known without a ticket, and what turns out to be wrong: changes to the ledger that the rule is told of.
+"""Known results, corrections and exclusions: changes to the ledger that the rule is told of."""
 
-They happen to a core, like what is in core.py; what can be read is in answers.py.
-"""
-
+import json
+import reprlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
 
-from boxthirding._checks import whole
+import numpy as np
+
+from boxthirding._checks import as_reward, whole
 from boxthirding.errors import CannotAmend, InvalidInput, StudyDiffers
-from boxthirding.session import examples
 from boxthirding.session.core import Core
-from boxthirding.session.known_results import KnownResult
-from boxthirding.session.recompute import is_in_record, renew
 from boxthirding.session.tickets import shortened
-from boxthirding.session.values import Ticket
+from boxthirding.session.values import Known, Ticket
 from boxthirding.types import NONE, Label
 
+LONGEST_DETAILS: Final = 10_000
+"""Characters of the details of a result, as JSON."""
 
-def observe(core: Core, label: Label, reward: float, pull: int | None = None) -> None:
-    """Take a known result of an arm."""
-    check_known(core, label, pull)
-    is_unseen = core.labels.find(label) is None
-    arm = core.claim(label)
-    if is_unseen:
-        core.is_in_random_order = False
-    if pull is None:
-        pull = core.pulls.take_next(arm)
-    else:
-        core.pulls.take(arm, pull)
-    core.add_known(arm, reward, "", pull)
+_PAIR = 2
 
 
-def check_known(core: Core, label: Label, pull: int | None = None) -> None:
-    """Refuse a known result that cannot be taken."""
-    check_can_amend(core, "take known results")
-    arm = core.labels.find(label)
-    if arm in core.withdrawn or (arm is None and core.labels.is_gone(label)):
-        raise InvalidInput(f"label {label!r} is withdrawn, so no result of it can be taken")
-    if core.examples is None:
-        if pull is not None:
-            raise InvalidInput(f"pull is {pull!r}, but there are no examples, so leave it out")
+class KnownResult(NamedTuple):
+    """A result without a ticket."""
+
+    label: Label
+    reward: float
+    pull: int | None
+
+
+def plain(label: Label) -> Label:
+    """Return a label without the type of an array that it may come from."""
+    known: Label = label.item() if isinstance(label, np.generic) else label
+    return known
+
+
+def listed(known: Known | Any) -> list[KnownResult]:
+    """Return known results one by one, with plain labels and floats.
+
+    >>> listed({"ann": 0.5, "bob": [1, 2]})[1]
+    KnownResult(label='bob', reward=1.0, pull=None)
+    """
+    if isinstance(known, Mapping):
+        return [row for label, rewards in known.items() for row in _results_of(plain(label), rewards)]
+    return [KnownResult(plain(label), as_reward(reward), None) for label, reward in pairs_of(known)]
+
+
+def pairs_of(known: Known | Any) -> Iterator[tuple[Any, Any]]:
+    """Return known results as pairs of a label and what is known of it."""
+    if isinstance(known, Mapping):
+        yield from known.items()
         return
-    if pull is None:
-        raise InvalidInput(
-            f"the result of {label!r} names no example, but must: give its pull, 0 to {core.examples - 1}, which is "
-            "the place of its example in the order of the examples"
-        )
-    if not whole("pull", pull, least=0) < core.examples:
-        raise InvalidInput(f"pull is {pull}, but there are {core.examples} examples: give 0 to {core.examples - 1}")
-    if has_pull(core, label, pull):
-        raise InvalidInput(f"pull {pull} of {label!r} is told or handed out already, and counts once")
+    if isinstance(known, str | bytes) or not isinstance(known, Iterable):
+        raise InvalidInput(f"known results are {known!r}, but must be a mapping of labels to rewards, or pairs of them")
+    for pair in known:
+        if not (isinstance(pair, tuple | list) and len(pair) == _PAIR):
+            raise InvalidInput(f"a known result is {pair!r}, but must be a pair of a label and a reward")
+        yield pair[0], pair[1]
 
 
-def check_all_known(core: Core, rows: Iterable[KnownResult]) -> None:
-    """Refuse known results of which one cannot be taken, or that name a pull twice."""
+def _results_of(label: Label, rewards: Any) -> list[KnownResult]:
+    if isinstance(rewards, Mapping):
+        return [KnownResult(label, as_reward(reward), pull) for pull, reward in rewards.items()]
+    if isinstance(rewards, Iterable) and not isinstance(rewards, str | bytes) and getattr(rewards, "ndim", 1) != 0:
+        return [KnownResult(label, as_reward(reward), None) for reward in rewards]
+    return [KnownResult(label, as_reward(rewards), None)]
+
+
+def check_details(details: object) -> dict[str, Any]:
+    """Return the details of a result as a plain JSON object; raise for anything else."""
+    rule = "must be a small JSON object, such as {'answer': 'funny', 'seconds': 2.5}"
+    if not (isinstance(details, Mapping) and all(isinstance(key, str) for key in details)):
+        raise InvalidInput(f"details is {reprlib.repr(details)}, but {rule}")
+    try:
+        text = json.dumps(dict(details), allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput(f"details is {reprlib.repr(details)}, but {rule} ({error})") from None
+    if len(text) > LONGEST_DETAILS:
+        raise InvalidInput(f"details has {len(text):,} characters, but {rule}, of at most {LONGEST_DETAILS:,}")
+    plain_details: dict[str, Any] = json.loads(text)
+    return plain_details
+
+
+def observe_all(core: Core, rows: Iterable[KnownResult]) -> None:
+    """Take known results, all or none of them."""
+    rows = list(rows)
+    check_known(core, rows)
+    for label, reward, pull in rows:
+        if core.labels.find(label) is None:
+            core.is_in_random_order = False
+        arm = core.claim(label)
+        if pull is not None:
+            core.pulls.take(arm, pull)
+        core.add_known(arm, reward, "", core.pulls.take_next(arm) if pull is None else pull)
+    core.end_amendments()
+
+
+def check_known(core: Core, rows: Iterable[KnownResult]) -> None:
+    """Raise if one of the known results cannot be taken, or if a pull is there twice."""
     there: set[tuple[Label, int]] = set()
     for label, _, pull in rows:
-        check_known(core, label, pull)
+        check_can_amend(core, "take known results")
+        if core.labels.is_withdrawn(label):
+            raise InvalidInput(f"label {label!r} is withdrawn, so no result of it can be taken")
+        _check_pull(core, label, pull)
         if pull is not None:
             if (label, pull) in there:
                 raise InvalidInput(f"pull {pull} of {label!r} stands in the known results twice, but counts once")
             there.add((label, pull))
 
 
-def not_there(core: Core, rows: Iterable[KnownResult]) -> list[KnownResult]:
-    """Return the known results that are not in the ledger; refuse others instead of those that are.
+def _check_pull(core: Core, label: Label, pull: int | None) -> None:
+    examples = core.examples.count
+    if examples is None:
+        if pull is not None:
+            raise InvalidInput(f"pull is {pull!r}, but there are no examples, so leave it out")
+        return
+    if pull is None:
+        raise InvalidInput(
+            f"the result of {label!r} names no example, but must: give its pull, 0 to {examples - 1}, which is "
+            "the place of its example in the order of the examples"
+        )
+    if not whole("pull", pull, least=0) < examples:
+        raise InvalidInput(f"pull is {pull}, but there are {examples} examples: give 0 to {examples - 1}")
+    arm = core.labels.find(label)
+    if arm is not None and core.pulls.has(arm, pull):
+        raise InvalidInput(f"pull {pull} of {label!r} is told or handed out already, and counts once")
+
+
+def missing_results(core: Core, rows: Iterable[KnownResult]) -> list[KnownResult]:
+    """Return the known results that are not in the ledger; raise if it has others instead of them.
 
     A pull that was told through a ticket is there, whatever its reward.
     """
@@ -99,51 +164,35 @@ def _other_known(row: KnownResult, there: float) -> StudyDiffers:
     )
 
 
-def has_pull(core: Core, label: Label, pull: int) -> bool:
-    """Tell whether a pull of an arm is told, known or handed out."""
-    arm = core.labels.find(label)
-    return arm is not None and core.pulls.has(arm, pull)
-
-
-def end_batch(core: Core) -> None:
-    """What was observed or corrected is complete: let the rule work out anew what it learned from all results."""
-    if core.live is not None and core.amends:
-        for arm in sorted(core.rounded):
-            renew(core, arm)
-        core.live.amend(NONE, 0, 0.0, 0.0)
-        core.look_for_strays()
-    core.passed_over = 0
-    examples.consider(core)
-
-
 def correct(core: Core, ticket: int | Ticket, reward: float) -> None:
     """Replace the reward of a ticket that was told."""
     check_can_amend(core, "take corrections")
     row = core.tickets.told_row(ticket)
     before = core.ledger.result(row)
-    was_aside = row in core.ledger.aside
+    was_outlier = row in core.ledger.outliers
     change = core.ledger.correct(row, reward)
-    if was_aside and before.holder not in core.ledger.excluded:
-        _amend_result(core, row, NONE, (1, change, reward * reward))
+    if was_outlier and before.holder not in core.ledger.excluded:
+        core.amend(row, (1, change, reward * reward), job_id=NONE)
     elif change:
         squares = reward * reward - before.reward * before.reward
-        _amend_result(core, row, before.job, (0, change, squares), before.reward)
+        core.amend(row, (0, change, squares), job_id=before.job, taken_out=before.reward)
+    core.end_amendments()
 
 
 def exclude(core: Core, holder: str) -> int:
     """Let the results of a holder not count, now and later; return how many were told."""
     check_can_exclude(core, holder)
-    return _change_all(core, holder, counts=False)
+    return _count_all(core, holder, counts=False)
 
 
 def include(core: Core, holder: str) -> int:
     """Let the results of an excluded holder count again; return how many there are."""
     check_can_include(core, holder)
-    return _change_all(core, holder, counts=True)
+    return _count_all(core, holder, counts=True)
 
 
 def check_can_exclude(core: Core, holder: str) -> None:
-    """Refuse to exclude a holder who told nothing, or is excluded."""
+    """Raise if a holder told nothing, or is excluded."""
     check_can_amend(core, "leave results out")
     if not core.ledger.has_told(holder):
         told = [name for name in core.ledger.holders if name][:5]
@@ -156,14 +205,14 @@ def check_can_exclude(core: Core, holder: str) -> None:
 
 
 def check_can_include(core: Core, holder: object) -> None:
-    """Refuse to include a holder that is not excluded."""
+    """Raise unless a holder is excluded."""
     if not (isinstance(holder, str) and holder in core.ledger.excluded):
         excluded = ", ".join(map(repr, sorted(core.ledger.excluded))) or "none"
         raise InvalidInput(f"holder {shortened(holder)} is not excluded: excluded holders are {excluded}")
 
 
 def check_can_amend(core: Core, what: str) -> None:
-    """Refuse what the policy cannot take."""
+    """Raise if the policy cannot take amendments."""
     if core.live is not None and not core.amends:
         raise CannotAmend(
             f"policy {core.policy.name} cannot {what}, as it only knows the results of its own jobs",
@@ -171,8 +220,8 @@ def check_can_amend(core: Core, what: str) -> None:
         )
 
 
-def check_can_begin(core: Core, rows: Sequence[KnownResult]) -> None:
-    """Refuse to begin with known results that the policy cannot take: there is nothing yet that another could use."""
+def check_can_begin(core: Core, rows: list[KnownResult]) -> None:
+    """Raise if the policy of a new session or study cannot take its known results."""
     if rows and not core.amends:
         raise CannotAmend(
             f"policy {core.policy.name} cannot take known results, as it only knows the results of its own jobs: "
@@ -180,34 +229,16 @@ def check_can_begin(core: Core, rows: Sequence[KnownResult]) -> None:
         )
 
 
-def _change_all(core: Core, holder: str, *, counts: bool) -> int:
-    """Let all results of a holder count, or not."""
+def _count_all(core: Core, holder: str, *, counts: bool) -> int:
+    """Let all results of a holder count, or not; return how many there are."""
     rows = core.ledger.rows_of(holder)
     (core.ledger.include if counts else core.ledger.exclude)(holder)
     times = 1 if counts else -1
-    if core.live is not None:
-        for row in rows.tolist():
-            if row in core.ledger.aside:
-                continue
+    for row in rows.tolist():
+        if row not in core.ledger.outliers:
             result = core.ledger.result(row)
             value = core.sign * result.reward
             change = (times, times * value, times * value * value)
-            _amend_result(core, row, result.job, change, 0.0 if counts else value)
-    end_batch(core)
+            core.amend(row, change, job_id=result.job, taken_out=0.0 if counts else value)
+    core.end_amendments()
     return len(rows)
-
-
-def _amend_result(core: Core, row: int, job_id: int, change: tuple[int, float, float], taken_out: float = 0.0) -> None:
-    """Let the rule know that a result has changed, if it is part of what the rule knows."""
-    arm = core.ledger.result(row).arm
-    if core.live is None or arm in core.withdrawn:
-        return
-    job = core.jobs.get(job_id)
-    if job is not None:  # the rule keeps the results of an open job apart
-        job.changes = [*(job.changes or ()), change]
-    elif is_in_record(core, arm, job_id, row):
-        core.live.amend(arm, *change)
-    else:
-        return
-    if core.ledger.dwarfs(arm, taken_out):
-        core.rounded.add(arm)

@@ -1,40 +1,50 @@
-"""A policy at work on arms: its state, the ledger and the tickets. Pure: no lock, no clock, no thread, no file.
+"""The state of a session: the rule, the ledger and the tickets. Pure: no lock, no clock, no thread, no file.
 
-The same calls give the same tickets, so a study is a core to which the events of its journal have happened. What
-happens to a ticket is in this file; what is known without one, or turns out to be wrong, in amendments.py; what follows
-when an arm's examples run out in examples.py; what a policy starts from in take_over.py; what can be read in
-answers.py; how a core is put down and taken up in saved.py.
+The same calls give the same tickets, so a study is a core to which the events of its journal are applied. Amendments
+(known results, corrections, exclusions) are in amendments.py, and what can be read is in answers.py.
 """
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping
 from itertools import chain
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
+
+import numpy as np
 
 from boxthirding._checks import whole
-from boxthirding.errors import AlreadyTold, InvalidInput, TicketRefused
+from boxthirding.errors import AlreadyTold, CannotAmend, InvalidInput, TicketRefused
 from boxthirding.policies.lineage import PlainRecord, Record, record_for
 from boxthirding.policies.rule_runner import LiveState
 from boxthirding.rng import ORDER, spawn
-from boxthirding.session import examples
-from boxthirding.session import policy_switch as take_over
+from boxthirding.session.examples import Examples
 from boxthirding.session.history import History
-from boxthirding.session.job_queue import Wanted
+from boxthirding.session.job_queue import Change, Job, JobQueue
 from boxthirding.session.labels import Labels
 from boxthirding.session.ledger import Ledger
-from boxthirding.session.outliers import name_strays
-from boxthirding.session.pulls import Pulls
-from boxthirding.session.recompute import renew
-from boxthirding.session.seen_arms import Seen
-from boxthirding.session.tickets import Job, OpenTicket, Tickets, shortened
+from boxthirding.session.outliers import Outliers
+from boxthirding.session.tickets import OpenTicket, TakenPulls, Tickets, shortened
 from boxthirding.session.values import Ticket
 from boxthirding.types import NONE, Label, Policy
 
 PASSED_OVER: Final = 64
 """Jobs in a row that a holder may not have, or that wait for results, after which it gets nothing for now."""
 
+MOST_WAITING: Final = 1_024
+"""Queued jobs beyond which the rule is not asked again for a holder who may have none of them."""
+
+_ROOM: Final = 64  # arms that a new state has room for; it grows
+
+
+class HandedOut(NamedTuple):
+    """How `hand_out` ended."""
+
+    short: bool
+    """Whether the rule was asked, and had no more to give."""
+    unscheduled: int
+    """How many of the tickets, the last ones, belong to no job."""
+
 
 class Core:
-    """The state of a session. Every method either happens as a whole or is refused and changes nothing.
+    """The state of a session. Every method either happens as a whole, or raises and changes nothing.
 
     Until `start` is called it only keeps the ledger and the tickets, for which no rule is run.
     """
@@ -54,50 +64,30 @@ class Core:
         self.seed, self.direction = whole("seed", seed, least=0), direction
         self.sign = 1.0 if direction == "maximize" else -1.0
         self.patience = whole("patience", patience, least=1)
-        self.examples = None if examples is None else whole("the number of examples", examples, least=1)
-        """How many different pulls an arm has; None without end."""
+        if examples is not None:
+            examples = whole("the number of examples", examples, least=1)
         self.labels = Labels(arms, spawn(self.seed, 0, 1)[0, ORDER])
         self.given = self.labels.count
-        """Arms there from the start; what comes later is saved with the rest."""
+        """Arms there from the start; those added later are saved with the rest."""
         self.ledger = Ledger(self.sign)
         self.tickets = Tickets(origin)
-        self.withdrawn: set[int] = set()
-        """Numbers."""
+        self.pulls = TakenPulls()
+        self.jobs = JobQueue()
+        self.examples = Examples(examples, self.labels, self.ledger, self.tickets, self.pulls, self.jobs)
+        self.outliers = Outliers(self.labels, self.ledger, self.jobs)
+        self.history = History()
         self.is_in_random_order = True
         """Whether no known result has put an arm before others."""
         self.live: LiveState | None = None
-        """None, while no rule is run."""
+        """None while no rule is run."""
         self.record: Record = PlainRecord()
-        self.wanted = Wanted()
-        self.is_known = False
-        """Whether the examples have run out: nothing that the policy wants is left to evaluate."""
         self.amends = True
         """Whether the policy can be amended, or the last one could."""
         self._forgets = False  # whether the policy does
-        self.pulls = Pulls()
-        self.jobs: dict[int, Job] = {}
-        """Open ones, by id."""
-        self.jobs_begun = 0
         self.passed_over = 0
         """Jobs in a row, since something happened, that no ticket was cut for."""
-        self.owed: dict[int, list[tuple[Job, int]]] = {}
-        """By arm: pulls of jobs that are answered when all its examples are in."""
-        self.answered = 0
-        """Pulls in a row that were answered with a mean, free."""
-        self.complete: set[int] = set()
-        """Arms whose examples are all in."""
-        self.example_payloads: Sequence[Mapping[str, Any]] = ()
-        """What the examples are, by the pull that sees them, as a journal keeps them; empty while that is not known."""
         self.failed: dict[int, int] = {}
-        """By arm: failures in a row."""
-        self.seen = Seen(self.ledger, self.tickets)
-        self.history = History()
-        self.strays: dict[int, int] = {}
-        """By arm: results that the rule has set aside, and that were looked for."""
-        self.rounded: set[int] = set()
-        """Arms whose sums the rule has rounded, as a huge result was taken out of them."""
-        self.renewed: dict[int, tuple[int, int]] = {}
-        """By arm whose record began anew: the job that it began with, and the rows by then."""
+        """By arm: failures in a row; at `patience` it is to be withdrawn."""
 
     @property
     def policy(self) -> Policy:
@@ -109,16 +99,11 @@ class Core:
         """The rule's state."""
         if self.live is None:
             raise InvalidInput(
-                "no policy is at work: the rule that wrote the journal is not here, so let another one decide"
+                "no policy decides: the policy that wrote this journal is not installed, so let another one decide"
             )
         return self.live
 
-    @property
-    def arms_there(self) -> int:
-        """How many arms are known and not withdrawn."""
-        return self.labels.known - len(self.withdrawn)
-
-    # What a policy asks for
+    # Which rule decides
 
     def start(self, policy: Policy, era: int = 0, prepared: LiveState | None = None) -> None:
         """Let a policy decide from now on; it starts from every result that counts.
@@ -126,28 +111,27 @@ class Core:
         `era` counts the policies before it: each draws the order of the arms that are left from a stream of its own.
         `prepared` is the state that it starts from, if nothing has happened since that was made.
         """
-        live = take_over.prepared(self, policy) if prepared is None else prepared
+        live = self.prepared(policy) if prepared is None else prepared
         self.labels.draw_from(spawn(self.seed, era, 1)[0, ORDER])
-        self._let_go()
+        self._forget_jobs()
         self.run(live)
-        self.look_for_strays()
-        examples.consider(self)
+        self.outliers.update(live)
+        self._reconsider()
 
     def stop(self) -> None:
         """Let no policy decide: from now on only the ledger and the tickets are kept."""
         self.live, self.record = None, PlainRecord()
-        self._let_go()
+        self._forget_jobs()
 
-    def _let_go(self) -> None:
-        """Forget the jobs of a rule that decides no more; results of its tickets are amended."""
+    def _forget_jobs(self) -> None:
+        """Forget the jobs of a rule that no longer decides; results of its tickets are amended."""
         for entry in self.tickets.open.values():
             entry.job = None
-        self.wanted = Wanted()
-        self.jobs, self.owed, self.renewed, self.strays = {}, {}, {}, {}
-        self.rounded = set()
-        self.ledger.count_aside()
-        self.answered = self.passed_over = 0
-        self.is_known = False
+        self.jobs.clear()
+        self.examples.forget_jobs()
+        self.outliers.clear()
+        self.ledger.include_outliers()
+        self.passed_over = 0
 
     def run(self, live: LiveState) -> None:
         """Let the policy of a state decide from now on, as it stands."""
@@ -155,18 +139,44 @@ class Core:
         self.live, self.record = live, record_for(policy)
         self.amends, self._forgets = policy.rule.amend is not None, policy.forgets
 
-    def cut(self, n: int, holder: str, at: float, tickets: list[Ticket], *, unseen: bool = False) -> bool:
-        """Add up to n new tickets for a holder to a list; return whether the rule had no more to give.
+    def check_policy(self, policy: Policy) -> None:
+        """Raise if a policy cannot start from the results that are there."""
+        if self.labels.open_ended and not policy.open_ended:
+            raise InvalidInput(f"policy {policy.name} must know how many arms there are: give a sequence or a number")
+        policy.new(max(1, self.labels.in_sight), self.seed, 1)
+        if policy.rule.amend is None and (self.ledger.rows or self.tickets.open or self.labels.withdrawn):
+            raise CannotAmend(
+                f"policy {policy.name} cannot start from results and open tickets that are there, as it only knows "
+                "results of its own jobs",
+                advice="use one that can, such as chase",
+            )
 
-        Should an iterator of arms raise, the tickets before are in the list.
+    def prepared(self, policy: Policy) -> LiveState:
+        """Return the state that a policy starts from: every result that counts, arms in their old order.
+
+        Excluded outliers are among them: each rule judges for itself.
         """
-        wanted = self.wanted
-        for _ in range(n):
-            job = self._job_for(holder) if unseen else wanted.at_hand or wanted.first() or self._next_job(())
-            if job is None:
-                return True
-            tickets.append(self._cut(job, holder, at))
-        return False
+        self.check_policy(policy)
+        n_arms = self.labels.available()
+        if self.labels.count == 0:
+            raise InvalidInput("the iterator gave no arm, but at least one is needed")
+        numbered, withdrawn = self.labels.numbered, self.labels.withdrawn
+        live = LiveState(policy, max(1, n_arms), self.seed, capacity=max(_ROOM, numbered))
+        live.n_arms = n_arms  # 0, if all were withdrawn before one had a number
+        if policy.rule.amend is None:
+            return live
+        if numbered > 0:  # so that each of them has a record, and can be dropped
+            live.amend(numbered - 1, 0, 0.0, 0.0)
+        sums = self.ledger.sums(self.ledger.counting(outliers=True))
+        for arm, *change in zip(*(column.tolist() for column in sums), strict=True):
+            if arm not in withdrawn:
+                live.amend(arm, *change)
+        for arm in sorted(withdrawn):
+            live.drop(arm)
+        live.amend(NONE, 0, 0.0, 0.0)
+        return live
+
+    # Tickets that go out
 
     def room(self, n: int, limit: int | None) -> int:
         """Return how many of n new tickets a limit on results and open tickets allows."""
@@ -183,7 +193,7 @@ class Core:
             held = len(tickets.open) - len(tickets.free) - len(overdue)
             n = min(n, limit - self.ledger.spent - held)
         found: list[int] = []
-        taken = set(self.seen.by(holder)) if unseen else set()
+        taken = set(self.seen_by(holder)) if unseen else set()
         for ticket_id in chain(tickets.free, overdue):
             arm = tickets.open[ticket_id].ticket.arm
             if len(found) >= n:
@@ -194,98 +204,145 @@ class Core:
                     taken.add(arm)
         return found
 
-    def give(self, ticket_id: int, holder: str, at: float) -> Ticket:
-        """Give an open ticket to a holder."""
-        ticket = self.tickets.give(ticket_id, holder, at)
-        self.seen.note(holder, ticket.arm)
-        return ticket
+    def hand_out(self, n: int, holder: str, at: float, tickets: list[Ticket], *, unseen: bool) -> HandedOut:
+        """Add up to n new tickets for a holder to a list: of jobs, and then unscheduled ones.
+
+        A rater sees an arm once, so late in a small contest a rule may want only arms that the rater has seen: it gets
+        the best arm that it has not seen. And where examples run out, a rule may want only complete arms, while
+        another may be as good. The results of such tickets are amended, as known ones are. If an iterator of arms
+        raises, the tickets before are in the list.
+        """
+        end, short = len(tickets) + n, False
+        if unseen and self.amends:
+            while len(tickets) < end and not short and not self._enough_wait(holder):
+                short = self.cut(1, holder, at, tickets, unseen=True)
+        else:
+            short = self.cut(n, holder, at, tickets, unseen=unseen)
+        scheduled = len(tickets)
+        while len(tickets) < end and (arm := self._next_unscheduled(holder, unseen=unseen)) != NONE:
+            tickets.append(self.issue(arm, None, holder, at))
+        return HandedOut(short, len(tickets) - scheduled)
+
+    def cut(self, n: int, holder: str, at: float, tickets: list[Ticket], *, unseen: bool = False) -> bool:
+        """Add up to n new tickets of jobs to a list; return whether the rule had no more to give."""
+        jobs = self.jobs
+        for _ in range(n):
+            job = self._job_for(holder) if unseen else jobs.at_hand or jobs.first() or self._next_job(())
+            if job is None:
+                return True
+            self.passed_over = 0
+            jobs.take_pull(job)
+            tickets.append(self.issue(job.arm, job, holder, at))
+        return False
+
+    def issue(self, arm: int, job: Job | None, holder: str, at: float) -> Ticket:
+        """Issue a ticket for the next pull of an arm."""
+        label, payload = self.labels.arm(arm)
+        return self.tickets.cut(arm, label, self.pulls.take_next(arm), payload, job, holder, at)
+
+    def issue_again(self, label: Label, holder: str, at: float) -> Ticket:
+        """Issue an unscheduled ticket that a journal has."""
+        arm = self.labels.find(label)
+        return self.issue(self._number_next() if arm is None else arm, None, holder, at)
+
+    def restore_ticket(self, ticket_id: int, label: Label, pull: int, holder: str, at: float) -> None:
+        """Issue a ticket that a journal has, without asking a rule."""
+        arm = self.claim(label)
+        if ticket_id != len(self.tickets.ended):
+            raise InvalidInput(f"ticket {ticket_id} follows {len(self.tickets.ended) - 1}")
+        self.pulls.take_up_to(arm, pull)
+        self.tickets.cut(arm, label, pull, self.labels.payload_of(label), None, holder, at)
+
+    def seen_by(self, holder: str) -> set[int]:
+        """Return the arms that a holder was ever handed."""
+        return self.tickets.seen_by(holder, self.ledger)
 
     @property
     def asked_so_far(self) -> tuple[int, int, Job | None]:
-        """What tells whether a question that gave no ticket has changed something all the same."""
-        return self.jobs_begun, self.passed_over, self.wanted.at_hand
+        """A value that differs after the rule was asked or jobs were postponed, even if no ticket was cut."""
+        return self.jobs.begun, self.passed_over, self.jobs.at_hand
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is left that could change the answer, as the examples have run out."""
+        return self.examples.are_exhausted and (not self.amends or self.examples.rival() == NONE)
 
     def _job_for(self, holder: str) -> Job | None:
         """Return a job of an arm that a holder was never handed; the others wait for other holders."""
-        seen = self.seen.by(holder)
-        if not self.labels.open_ended and len(seen - self.withdrawn) >= self.arms_there:
+        seen = self.seen_by(holder)
+        if not self.labels.open_ended and len(seen - self.labels.withdrawn) >= self.labels.in_race:
             return None
-        return self.wanted.first_but(seen) or self._next_job(seen)
+        return self.jobs.first(seen) or self._next_job(seen)
 
     def _next_job(self, seen: Container[int]) -> Job | None:
         """Ask the rule until a job has a pull of an arm that is not among those seen.
 
         When it waits, or 64 jobs in a row were passed over, it is not asked again before something has happened.
         """
+        live = self.live or self.running  # which raises if there is none
         while True:
-            if self.labels.open_ended:
-                self._look_for_arms()
-            if self.passed_over >= PASSED_OVER or self.is_known:
+            if self.labels.open_ended and (available := self.labels.available()) != live.n_arms:
+                live.n_arms = available
+                self.passed_over = 0
+            if self.passed_over >= PASSED_OVER or self.examples.are_exhausted:
                 return None
-            if self.wanted.at_hand is not None:
-                self.wanted.put_aside()
-            job = self._new_job()
-            if job is None:
+            if self.jobs.at_hand is not None:
+                self.jobs.postpone()
+            name, arm, times = live.ask()
+            self.record.note(live.views, self.ledger.pulls)
+            if name < 0:
                 self.passed_over = PASSED_OVER
-            elif job.left and job.arm not in seen:
+                continue
+            job = self._begin(name, arm, times)
+            if job.left and arm not in seen:
                 return job
-            elif job.untold:  # else it was answered, free, and that has an end of its own
+            if job.untold:  # else it was answered, free, and that has an end of its own
                 self.passed_over += 1
 
-    def _look_for_arms(self) -> None:
-        """Let the rule know of an arm that an iterator has given."""
-        live, there = self.running, self.labels.available()
-        if there != live.n_arms:
-            live.n_arms = there
-            self.passed_over = 0
-
-    def _new_job(self) -> Job | None:
-        """Ask the rule for a job; if it has pulls that can be handed out, it is the one at hand."""
-        live = self.live or self.running  # which says why there is none
-        name, arm, times = live.ask()
-        self.record.note(live.views, self.ledger.pulls)
-        if name < 0:
-            return None
-        job = Job(self.jobs_begun, name, arm, times)
-        self.jobs_begun += 1
-        self.jobs[job.id] = job
-        if arm >= self.labels.numbered:
-            self.labels.number(arm)
+    def _begin(self, name: int, arm: int, times: int) -> Job:
+        """Begin a job; it is at hand if it has pulls that can be handed out."""
+        job = self.jobs.add(name, arm, times)
+        self.labels.number(arm)
+        if arm >= len(self.ledger.counts):
             self._make_room(arm + 1)
-        if self.examples is not None:
-            examples.keep_to(self, job)
+        if self.examples.count is not None and self.examples.limit(job):
+            self._answer(arm)
         if job.left:
-            self.wanted.at_hand = job
+            self.jobs.at_hand = job
         return job
 
-    def _cut(self, job: Job, holder: str, at: float) -> Ticket:
-        arm = job.arm
-        self.passed_over = 0
-        job.left -= 1
-        if job.left == 0:
-            self.wanted.done_with(job)
-        return self._ticket(arm, job, holder, at)
+    def _enough_wait(self, holder: str) -> bool:
+        """Return whether so many jobs wait for other holders that the rule is not asked for more of them."""
+        if self.jobs.waiting < MOST_WAITING or self.labels.open_ended:
+            return False
+        return self.jobs.first(self.seen_by(holder)) is None
 
-    def cut_extra(self, arm: int, holder: str, at: float) -> Ticket:
-        """Cut a ticket that no job asked for: its result is amended."""
-        return self._ticket(arm, None, holder, at)
+    def _next_unscheduled(self, holder: str, *, unseen: bool) -> int:
+        """Return the arm of the next unscheduled ticket; NONE if there is none, or its result could not be amended."""
+        if not self.amends:
+            return NONE
+        if not unseen:
+            return self.examples.rival() if self.examples.are_exhausted else NONE
+        if self.is_over:
+            return NONE
+        seen = self.seen_by(holder)  # else the best by rank, then those without a result, then a new one
+        for arm in chain(self.running.ranking(len(seen) + 1), range(self.labels.numbered)):
+            if arm not in seen and arm not in self.labels.withdrawn and self.examples.has_pull_left(arm):
+                return arm
+        return self._number_next()
 
-    def _ticket(self, arm: int, job: Job | None, holder: str, at: float) -> Ticket:
-        if self.seen.is_kept:
-            self.seen.note(holder, arm)
-        label, payload = self.labels.arm(arm)
-        return self.tickets.cut(arm, label, self.pulls.take_next(arm), payload, job, holder, at)
-
-    def number_next(self) -> int:
-        """Give the next number to an arm of the pool, begin its record, and return it."""
+    def _number_next(self) -> int:
+        """Give the next number to an arm of the pool and begin its record; NONE if the pool is empty."""
         arm = self.labels.numbered
+        if arm >= self.labels.in_sight:
+            return NONE
         self.labels.number(arm)
         self._make_room(arm + 1)
         self.running.amend(arm, 0, 0.0, 0.0)
         return arm
 
     def claim(self, label: Label) -> int:
-        """Return the number of a label; it comes before all unseen ones from now on."""
+        """Return the number of a label; it comes before all arms without a number from now on."""
         arm = self.labels.claim(label)
         self._make_room(arm + 1)
         return arm
@@ -293,45 +350,32 @@ class Core:
     def _make_room(self, arms: int) -> None:
         """Have room for the first `arms` arms, and for some that come next."""
         if arms > len(self.ledger.counts):
-            room = -(-arms // take_over.ROOM) * take_over.ROOM
+            room = -(-arms // _ROOM) * _ROOM
             self.ledger.make_room(room)
             self.pulls.make_room(room)
 
-    # What comes back
+    # Results that come in
 
-    def tell(self, ticket: int | Ticket, reward: float, holder: str | None = None) -> None:
-        """Take the result of a ticket: of its holder, or of one who held it before."""
+    def expected(self, ticket: int | Ticket, holder: str | None) -> OpenTicket | None:
+        """Return the open ticket that a holder may tell; None if its late result counts as one more of its arm."""
         tickets = self.tickets
-        entry = tickets.expected(ticket) if holder is None else self.expected(ticket, holder)
-        if entry is None or (holder is not None and entry.holder is not None and holder != entry.holder):
-            self._tell_late(tickets.find(ticket), reward, str(holder))
-            return
-        ticket_id, arm, _, pull, _ = entry.ticket
-        job = entry.job
-        who = holder or entry.holder or tickets.earlier[ticket_id][-1]
-        ledger = self.ledger
-        tickets.close(ticket_id, ledger.rows)
-        if tickets.earlier:
-            self._has_told(ticket_id, who)
-        counts = ledger.add(arm, pull, reward, who, ticket_id, NONE if job is None else job.id)
-        if self.failed:
-            self.failed.pop(arm, None)
-        self.passed_over = 0
-        if self.live is not None:
-            value = self.sign * reward
-            if job is None:
-                self.is_known = False  # perhaps: with this, the rule may want something
-                if counts:
-                    self.live.amend(arm, 1, value, value * value)
-            elif counts:
-                self.take(job, 1, value, value * value)
-            else:
-                self._want_again(job)
-        if self.examples is not None:
-            examples.note(self, arm)
+        if holder is None:
+            return tickets.expected(ticket)
+        ticket_id = tickets.find(ticket)
+        entry = tickets.open.get(ticket_id)
+        if entry is not None and entry.holder == holder:
+            return entry
+        if holder in tickets.earlier.get(ticket_id, ()):
+            if entry is not None or (tickets.ended[ticket_id] >= 0 and self._takes_late_ones):
+                return entry
+        elif entry is not None:
+            raise TicketRefused(
+                f"ticket {ticket_id} was never given to {shortened(holder)}: tell it as the holder who asked"
+            )
+        raise tickets.refusal(ticket_id)
 
     def check_all(self, tickets: Iterable[int | Ticket]) -> list[int]:
-        """Return the ids of open tickets that are to be told together; refuse one that is there twice."""
+        """Return the ids of open tickets that are to be told together; raise if one is there twice."""
         ids: dict[int, None] = {}
         for ticket in tickets:
             ticket_id = self.tickets.expected(ticket).ticket.id
@@ -342,27 +386,42 @@ class Core:
             ids[ticket_id] = None
         return list(ids)
 
-    def expected(self, ticket: int | Ticket, holder: str | None) -> OpenTicket | None:
-        """Return the open ticket that a holder may tell; None, if its late result counts as one more of its arm."""
-        if holder is None:
-            return self.tickets.expected(ticket)
-        ticket_id = self.tickets.find(ticket)
-        entry = self.tickets.open.get(ticket_id)
-        if entry is not None and entry.holder == holder:
-            return entry
-        if holder in self.tickets.earlier.get(ticket_id, ()):
-            if entry is not None or (self.tickets.ended[ticket_id] >= 0 and self._takes_late_ones):
-                return entry
-        elif entry is not None:
-            raise TicketRefused(
-                f"ticket {ticket_id} was never given to {shortened(holder)}: tell it as the holder who asked"
-            )
-        raise self.tickets.refusal(ticket_id)
+    def tell(self, ticket: int | Ticket, reward: float, holder: str | None = None) -> None:
+        """Take the result of a ticket: of its holder, or of one who held it before."""
+        tickets, ledger = self.tickets, self.ledger
+        entry = tickets.expected(ticket) if holder is None else self.expected(ticket, holder)
+        if entry is None or (holder is not None and entry.holder is not None and holder != entry.holder):
+            self._tell_late(tickets.find(ticket), reward, str(holder))
+            return
+        ticket_id, arm, _, pull, _ = entry.ticket
+        job = entry.job
+        who = holder or entry.holder or tickets.earlier[ticket_id][-1]
+        tickets.close(ticket_id, ledger.rows)
+        if tickets.earlier:
+            tickets.has_told(ticket_id, who)
+        counts = ledger.add(arm, pull, reward, who, ticket_id, NONE if job is None else job.id)
+        if self.failed:
+            self.failed.pop(arm, None)
+        self.passed_over = 0
+        if self.live is not None:
+            value = self.sign * reward
+            if job is None:
+                self.examples.are_exhausted = False  # perhaps: with this, the rule may want something
+                if counts:
+                    self.live.amend(arm, 1, value, value * value)
+            elif counts:
+                self._tell_rule(job, 1, value, value * value)
+            elif self.examples.has_pull_left(arm):  # it does not count: the pull goes to another holder
+                self.jobs.give_back(job)
+            else:
+                self.examples.owe(job, 1)
+        if self.examples.count is not None:
+            self._note_example(arm)
 
     @property
     def _takes_late_ones(self) -> bool:
         """Whether a second result of a ticket is one more result of its arm: with examples it would be the same one."""
-        return self.amends and self.examples is None
+        return self.amends and self.examples.count is None
 
     def _tell_late(self, ticket_id: int, reward: float, holder: str) -> None:
         """Take the result of a ticket that was given to another holder meanwhile."""
@@ -371,59 +430,43 @@ class Core:
             self.tickets.take_back(ticket_id)
             self.tell(ticket_id, reward, holder)
             return
-        self._has_told(ticket_id, holder)
+        self.tickets.has_told(ticket_id, holder)
         row = self.tickets.ended[ticket_id]
         arm = entry.ticket.arm if entry is not None else self.ledger.result(row).arm
         self.failed.pop(arm, None)
         self.passed_over = 0
         self.add_known(arm, reward, holder, self.pulls.take_next(arm))
 
-    def _has_told(self, ticket_id: int, holder: str) -> None:
-        earlier = self.tickets.earlier.get(ticket_id)
-        if earlier is not None and holder in earlier:
-            earlier.remove(holder)
-        if earlier is not None and not earlier:
-            del self.tickets.earlier[ticket_id]
-
-    def take(self, job: Job, times: int, total: float, squares: float) -> None:
-        """Let the rule have results of a job; when it has all, what was amended meanwhile."""
-        live = self.live or self.running  # which says why there is none
+    def _tell_rule(self, job: Job, times: int, total: float, squares: float) -> None:
+        """Tell the rule results of a job; when it has all, tell it what was amended meanwhile."""
+        live = self.live or self.running  # which raises if there is none
         live.tell(job.name, times, total, squares)
         job.untold -= times
-        if job.untold == 0:
-            del self.jobs[job.id]
-            if self._forgets and self.pulls.taken(job.arm) != job.times and self._begins_anew(job):
-                self.renewed[job.arm] = (job.id, self.ledger.rows)
-            if job.changes is not None:
-                for change in job.changes:
-                    live.amend(job.arm, *change)
-            if job.arm in self.rounded:
-                renew(self, job.arm)
-            self.look_for_strays()
-
-    def look_for_strays(self) -> None:
-        """See whether the rule has set results aside."""
-        live = self.live
-        if live is not None and live.set_aside is not None and live.set_aside(live.views) != sum(self.strays.values()):
-            name_strays(self)
-
-    def _begins_anew(self, job: Job) -> bool:
-        """Tell whether the record of an arm is made of the results of a job that has just ended, and of no others."""
+        if job.untold:
+            return
         arm = job.arm
-        if arm in self.renewed or (job.changes is None and self.ledger.counts[arm] == job.times):
+        del self.jobs.open[job.id]
+        if self._forgets and self.pulls.count(arm) != job.times and self._restarts_record(job):
+            self.jobs.restart_record(job, self.ledger.rows)
+        for change in job.changes or ():
+            live.amend(arm, *change)
+        if arm in self.outliers.rounded:
+            self.outliers.recompute(live, arm)
+        self.outliers.update(live)
+
+    def _restarts_record(self, job: Job) -> bool:
+        """Return whether the record of an arm consists of the results of a job that has just ended, and no others."""
+        if self.jobs.has_restarted(job.arm) or (job.changes is None and self.ledger.counts[job.arm] == job.times):
             return True  # no need to look
-        return self.running.record_pulls(arm) == job.times
+        return self.running.record_pulls(job.arm) == job.times
 
-    def _want_again(self, job: Job) -> None:
-        """A result of a job does not count: its pull is wanted of another holder, if an example is left for it."""
-        if self.examples is not None and examples.left(self, job.arm) == 0:
-            self.owed.setdefault(job.arm, []).append((job, 1))
-        else:
-            self.wanted.give_back(job)
-
-    def failures_in_a_row(self, arm: int) -> int:
-        """Return how often an arm has failed since its last result; at `patience` it is to be withdrawn."""
-        return self.failed.get(arm, 0)
+    def add_known(self, arm: int, reward: float, holder: str, pull: int) -> None:
+        """Take a result that no job asked for."""
+        counts = self.ledger.add(arm, pull, reward, holder, NONE, NONE)
+        if counts and self.live is not None and arm not in self.labels.withdrawn:
+            value = self.sign * reward
+            self.live.amend(arm, 1, value, value * value)
+        self._note_example(arm)
 
     def fail(self, ticket: int | Ticket) -> None:
         """Note that a ticket could not be evaluated, so that it is given out again."""
@@ -434,64 +477,144 @@ class Core:
         self.failed[arm] = self.failed.get(arm, 0) + 1
         self.tickets.take_back(ticket_id)
 
-    def add_known(self, arm: int, reward: float, holder: str, pull: int) -> None:
-        """Take a result that no job asked for."""
-        counts = self.ledger.add(arm, pull, reward, holder, NONE, NONE)
-        if counts and self.live is not None and arm not in self.withdrawn:
-            value = self.sign * reward
-            self.live.amend(arm, 1, value, value * value)
-        examples.note(self, arm)
+    def amend(self, row: int, change: Change, *, job_id: int, taken_out: float = 0.0) -> None:
+        """Tell the rule that a result has changed, if it is part of what the rule knows."""
+        arm = self.ledger.result(row).arm
+        if self.live is None or arm in self.labels.withdrawn:
+            return
+        job = self.jobs.open.get(job_id)
+        if job is not None:  # the rule keeps the results of an open job apart
+            job.changes = [*(job.changes or ()), change]
+        elif self.jobs.is_in_record(arm, job_id, row):
+            self.live.amend(arm, *change)
+        else:
+            return
+        if self.ledger.dwarfs(arm, taken_out):
+            self.outliers.rounded.add(arm)
+
+    def end_amendments(self) -> None:
+        """Let the rule refit its estimates: what was amended is complete."""
+        if self.live is not None and self.amends:
+            for arm in sorted(self.outliers.rounded):
+                self.outliers.recompute(self.live, arm)
+            self.live.amend(NONE, 0, 0.0, 0.0)
+            self.outliers.update(self.live)
+        self._reconsider()
+
+    def _note_example(self, arm: int) -> None:
+        if self.examples.has_completed(arm):
+            self._answer(arm)
+
+    def _reconsider(self) -> None:
+        """Ask the rule again: other results count, or there are other arms."""
+        self.passed_over = 0
+        for arm in self.examples.reconsider():
+            self._answer(arm)
+
+    def _answer(self, arm: int) -> None:
+        """Answer the pulls that are owed of a complete arm with its mean, free."""
+        count = self.ledger.counts[arm]
+        if self.live is None or count == 0:  # all its results are excluded: nothing is known of it for now
+            return
+        mean = self.ledger.totals[arm] / count
+        for job, times in self.examples.owed.pop(arm, ()):
+            self._tell_rule(job, times, times * mean, times * mean * mean)
 
     # Arms that come and go
 
     def add(self, arms: Iterable[Any] | Mapping[Label, Any]) -> None:
         """Add arms, all or none of them."""
         self.labels.add(arms)
-        self.passed_over = 0
-        examples.consider(self)
+        self._reconsider()
         if self.live is not None:
             self.live.n_arms = self.labels.in_sight
 
-    def check_can_withdraw(self, label: Label) -> None:
-        """Refuse a label that does not exist, or is withdrawn."""
-        arm = self.labels.find(label)
-        if arm in self.withdrawn or (arm is None and self.labels.is_gone(label)):
-            raise InvalidInput(
-                f"label {label!r} is withdrawn already: to try the arm again, add it under another label"
-            )
-
     def withdraw(self, label: Label) -> None:
-        """Take an arm out of the race for good; its open tickets become void."""
-        self.check_can_withdraw(label)
-        arm = self.labels.find(label)
+        """Withdraw an arm for good; its open tickets become void."""
+        arm = self.labels.withdraw(label)
         if arm is None:
-            self.labels.remove(label)
             if self.live is not None:
                 self.live.n_arms = self.labels.in_sight
         else:
-            self.withdrawn.add(arm)
-            self.rounded.discard(arm)
+            self.outliers.rounded.discard(arm)
             self.tickets.void(arm)
-            self.wanted.drop(arm)
-            self.owed.pop(arm, None)
-            self.jobs = {job_id: job for job_id, job in self.jobs.items() if job.arm != arm}
+            self.jobs.drop(arm)
+            self.examples.owed.pop(arm, None)
             if self.live is not None:
                 self.live.drop(arm)
-        self.passed_over = 0
-        examples.consider(self)
+        self._reconsider()
 
-    # A journal that is read without its rule
+    # The answer
 
-    def number_as(self, labels: Iterable[Label]) -> None:
-        """Give labels their numbers, in the order that a journal has."""
-        for label in labels:
-            self.claim(label)
+    def best(self) -> int:
+        """Return the number of the recommended arm, or NONE."""
+        arm = NONE if self.live is None else self.live.recommend()
+        ledger = self.ledger
+        if arm != NONE and ledger.counts[arm]:
+            return arm
+        # No job has ended yet, or the rule does not know yet that results were excluded: an arm with a result (S12)
+        best = NONE
+        for number, count in enumerate(ledger.counts):
+            if count and number not in self.labels.withdrawn:
+                mean = ledger.totals[number] / count
+                if best == NONE or mean > ledger.totals[best] / ledger.counts[best]:
+                    best = number
+        return best
 
-    def restore(self, ticket_id: int, label: Label, pull: int, holder: str, at: float) -> Ticket:
-        """Cut a ticket that a journal says was cut, without asking a rule."""
-        arm = self.claim(label)
-        if ticket_id != self.tickets.issued:
-            raise InvalidInput(f"ticket {ticket_id} follows {self.tickets.issued - 1}")
-        self.pulls.take_up_to(arm, pull)
-        self.seen.note(holder, arm)
-        return self.tickets.cut(arm, label, pull, self.labels.payload_of(label), None, holder, at)
+    def mean(self, arm: int) -> float:
+        """Return the mean of the results of an arm that count."""
+        return self.sign * self.ledger.totals[arm] / self.ledger.counts[arm] + 0.0  # never -0
+
+    def note_answer(self, at: float | None = None) -> None:
+        """Keep the answer in the history, if it or its mean has changed, or a while has passed."""
+        arm = NONE if self.live is None else self.best()
+        if arm != NONE:
+            ledger = self.ledger
+            self.history.add(ledger.rows, self.labels.label(arm), self.mean(arm), ledger.tried, at)
+
+    # Saved and restored
+
+    def save(self) -> dict[str, Any]:
+        """Return everything as plain values and arrays, but for the policy, payloads and the first arms."""
+        saved = {
+            "labels": self.labels.save(self.given),
+            "ledger": self.ledger.save(),
+            "tickets": self.tickets.save(),
+            "pulls": self.pulls.save(),
+            "jobs": self.jobs.save(),
+            "examples": self.examples.save(),
+            "outliers": self.outliers.save(),
+            "history": self.history.save(),
+            "random": self.is_in_random_order,
+            "amends": self.amends,
+            "passed_over": self.passed_over,
+            "failed": list(self.failed.items()),
+            "state": None,
+        }
+        if self.live is not None:
+            state = self.live.arrays
+            spent = {name: getattr(state, name).shape for name in self.record.spent}
+            kept = {name: array.copy() for name, array in state._asdict().items() if name not in spent}
+            saved["state"] = {"spent": spent, "arrays": kept, "record": self.record.save()}
+        return saved
+
+    def load(self, saved: Mapping[str, Any], policy: Policy | None) -> None:
+        """Restore what another core has saved that had the same arms, seed and settings as this one."""
+        self.labels.load(saved["labels"], self.given)
+        self.ledger.load(saved["ledger"])
+        self.pulls.load(saved["pulls"])
+        self.jobs.load(saved["jobs"])
+        self.tickets.load(saved["tickets"], self.jobs.open, self.labels.arm)
+        self.examples.load(saved["examples"])
+        self.outliers.load(saved["outliers"])
+        self.history.load(saved["history"])
+        self.is_in_random_order, self.passed_over = saved["random"], saved["passed_over"]
+        self.failed = dict(saved["failed"])
+        self.live, self.amends = None, saved["amends"]
+        state = saved["state"]
+        if state is not None and policy is not None:
+            live = LiveState(policy, 1, self.seed)
+            spent = {name: np.zeros(shape, np.int64) for name, shape in state["spent"].items()}
+            live.hold(type(live.arrays)(**state["arrays"], **spent))
+            self.run(live)
+            self.record.load(state["record"])

@@ -2,61 +2,173 @@
 
 An arm that has had them all is complete, and known exactly: what a job wants beyond that is owed to it, and answered
 with the arm's mean, free, when its last example is in. When nothing that the policy wants is left to evaluate, arms
-that may be as good as the best complete one are evaluated on (extra.py); when there is none of these, all is known.
-
-`paired` sees to it that results on an example stay those of the same example when a list is given again.
+that may be as good as the best complete one get unscheduled tickets; without such an arm, all is known.
 """
 
 import json
 import math
 from collections import deque
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from boxthirding._text import counted, cut
 from boxthirding.errors import InvalidInput, StudyChanged, StudyDiffers
+from boxthirding.session.job_queue import Job, JobQueue
+from boxthirding.session.labels import Labels
+from boxthirding.session.ledger import Ledger
+from boxthirding.session.tickets import TakenPulls, Tickets
 from boxthirding.types import NONE
-
-if TYPE_CHECKING:
-    from boxthirding.session.core import Core
-    from boxthirding.session.tickets import Job
 
 SURE: Final = 2.0
 """Standard errors by which an arm must be behind to be out of the question."""
 
-Kept = Mapping[str, Any]
-"""An example as a journal keeps it: {"json": value}, or {"digest": text} for what JSON cannot hold."""
+Stored = Mapping[str, Any]
+"""An example as a journal stores it: {"json": value}, or {"digest": text} for what JSON cannot hold."""
 
 _LONGEST: Final = 60  # characters of an example in a message
 _MIXED: Final = "so results on different examples would be mixed"
 _SAME: Final = "give the same examples, in any order, or use another study"
 
 
-def paired(core: "Core", given: Sequence[Kept], order: Sequence[int], *, force: bool = False) -> list[int]:
-    """Return by pull the place in `given` of the example that it sees; refuse others than those that are known.
+class Examples:
+    """How many examples there are, which arms have had them all, and which pulls are owed to jobs."""
 
-    `order` holds where they are not known yet, and with `force` where others are.
-    """
-    if sorted(order) != [*range(len(given))]:
-        raise InvalidInput(f"the order is {cut(repr(order), _LONGEST)}, but must have each place of the examples once")
-    if given and core.examples not in (None, len(given)):
-        raise StudyDiffers(
-            f"the study has {counted(core.examples, 'example')}, but {len(given):,} are given", advice=_SAME
-        )
-    if not core.example_payloads:
-        return [*order]
-    try:
-        return _matched(core.example_payloads, given)
-    except StudyChanged:
-        if not force:
-            raise
-        return [*order]
+    def __init__(
+        self, count: int | None, labels: Labels, ledger: Ledger, tickets: Tickets, pulls: TakenPulls, jobs: JobQueue
+    ) -> None:
+        self.count = count
+        """How many different pulls an arm has; None without end."""
+        self._labels, self._ledger, self._tickets, self._pulls, self._jobs = labels, ledger, tickets, pulls, jobs
+        self.stored: Sequence[Stored] = ()
+        """The examples, by the pull that sees them; empty while they are not known."""
+        self.complete: set[int] = set()
+        """Arms whose examples are all in."""
+        self.are_exhausted = False
+        """Whether nothing that the policy wants is left to evaluate."""
+        self.owed: dict[int, list[tuple[Job, int]]] = {}
+        """By arm: pulls of jobs that are answered when all its examples are in."""
+        self._answered = 0  # pulls in a row that were answered with a mean, free
+
+    def pair(self, given: Sequence[Stored], order: Sequence[int], *, force: bool = False) -> list[int]:
+        """Return by pull the place in `given` of the example that it sees; raise for other examples than the known.
+
+        `order` holds where they are not known yet, and with `force` where others are.
+        """
+        if sorted(order) != [*range(len(given))]:
+            raise InvalidInput(
+                f"the order is {cut(repr(order), _LONGEST)}, but must have each place of the examples once"
+            )
+        if given and self.count not in (None, len(given)):
+            raise StudyDiffers(
+                f"the study has {counted(self.count, 'example')}, but {len(given):,} are given", advice=_SAME
+            )
+        if not self.stored:
+            return [*order]
+        try:
+            return _matched(self.stored, given)
+        except StudyChanged:
+            if not force:
+                raise
+            return [*order]
+
+    def left(self, arm: int) -> int:
+        """Return how many examples of an arm are neither handed out nor known nor wanted."""
+        return max(0, (self.count or 0) - self._pulls.count(arm) - self._jobs.pulls_of(arm))
+
+    def has_pull_left(self, arm: int) -> bool:
+        """Return whether an arm has a pull that is neither handed out nor known nor wanted."""
+        return self.count is None or self.left(arm) > 0
+
+    def limit(self, job: Job) -> bool:
+        """Let a job have no more pulls than its arm has examples; return whether the others can be answered now."""
+        arm = job.arm
+        over = min(job.left, job.left - self.left(arm))
+        if over > 0:
+            job.left -= over
+            self.owe(job, over)
+        if job.left or arm not in self.complete:
+            self._answered = 0
+            return False
+        self._answered += over
+        self.are_exhausted = self.are_exhausted or self._answered >= max(1, self._ledger.spent)
+        return True
+
+    def owe(self, job: Job, times: int) -> None:
+        """Answer pulls of a job when all examples of its arm are in."""
+        self.owed.setdefault(job.arm, []).append((job, times))
+
+    def has_completed(self, arm: int) -> bool:
+        """Return whether the last example of an arm has come in just now."""
+        if self.count is None or arm in self.complete or self._pulls.count(arm) < self.count:
+            return False
+        if any(entry.ticket.arm == arm for entry in self._tickets.open.values()):
+            return False
+        self.complete.add(arm)
+        self._check_all_complete()
+        return True
+
+    def reconsider(self) -> list[int]:
+        """Let the policy want other arms, as other results count; return the complete arms with pulls owed."""
+        if self.count is None:
+            return []
+        self.are_exhausted, self._answered = False, 0
+        self._check_all_complete()
+        return [arm for arm in self.owed if arm in self.complete]
+
+    def _check_all_complete(self) -> None:
+        if not self._labels.open_ended and len(self.complete - self._labels.withdrawn) >= self._labels.in_race:
+            self.are_exhausted = True
+
+    def forget_jobs(self) -> None:
+        """Forget what was owed to the jobs of a rule that no longer decides."""
+        self.owed, self._answered, self.are_exhausted = {}, 0, False
+
+    def rival(self) -> int:
+        """Return the arm that may exceed the best complete one by most, and has examples left; NONE without any.
+
+        A policy counts on fresh noise in every pull. On few examples it may want nothing but the arm that is complete,
+        on the strength of a single unlucky example of another.
+        """
+        if self.count is None:
+            return NONE
+        squares, repeats, *_ = self._ledger.spread(())
+        counts = np.asarray(self._ledger.counts)
+        counts[[*self._labels.withdrawn]] = 0
+        arms = np.flatnonzero(counts)
+        complete = arms[np.isin(arms, [*self.complete])]
+        others = np.setdiff1d(arms, complete)
+        if repeats == 0 or not len(complete) or not len(others):
+            return NONE
+        totals = np.asarray(self._ledger.totals)
+        means = totals[others] / counts[others]
+        unknown = np.maximum(0.0, 1 / counts[others] - 1 / self.count)  # of n examples out of so many
+        deviation = math.sqrt(squares / repeats) * (1 + 1.5 / repeats)  # nearly Student's t, for few repeats
+        most = means + SURE * deviation * np.sqrt(unknown)
+        best = np.max(totals[complete] / counts[complete])
+        candidates = others[np.argsort(-most, kind="stable")][: np.count_nonzero(most > best)].tolist()
+        return next((arm for arm in candidates if self.left(arm) > 0), NONE)
+
+    def save(self) -> dict[str, Any]:
+        """Return everything as plain values and arrays; jobs by id."""
+        return {
+            "stored": [*self.stored],
+            "complete": np.array(sorted(self.complete), np.int64),
+            "exhausted": self.are_exhausted,
+            "owed": [[arm, [[job.id, times] for job, times in owed]] for arm, owed in self.owed.items()],
+            "answered": self._answered,
+        }
+
+    def load(self, saved: Mapping[str, Any]) -> None:
+        """Restore what was saved; the jobs must be there already."""
+        self.stored, self.are_exhausted, self._answered = saved["stored"], saved["exhausted"], saved["answered"]
+        self.complete = set(saved["complete"].tolist())
+        self.owed = {arm: [(self._jobs.open[job_id], times) for job_id, times in owed] for arm, owed in saved["owed"]}
 
 
-def _matched(known: Sequence[Kept], given: Sequence[Kept]) -> list[int]:
-    """Return the places in `given` of the known examples, of equal ones in turn; refuse other examples."""
+def _matched(known: Sequence[Stored], given: Sequence[Stored]) -> list[int]:
+    """Return the places in `given` of the known examples, of equal ones in turn; raise for other examples."""
     if not given:
         raise StudyDiffers(
             f"the study was made with {counted(len(known), 'example')}, but none are given", advice=_SAME
@@ -80,104 +192,9 @@ def _matched(known: Sequence[Kept], given: Sequence[Kept]) -> list[int]:
     raise StudyChanged(f"{problem}, {_MIXED}", advice=_SAME)
 
 
-def _text(example: Kept) -> str:
+def _text(example: Stored) -> str:
     return json.dumps(example, sort_keys=True, allow_nan=False)
 
 
-def _shown(example: Kept) -> str:
+def _shown(example: Stored) -> str:
     return cut(repr(example["json"]), _LONGEST) if "json" in example else "another object"
-
-
-def keep_to(core: "Core", job: "Job") -> None:
-    """Let a job have no more pulls than its arm has examples; the others are answered with the arm's mean."""
-    arm = job.arm
-    over = min(job.left, job.left - left(core, arm))
-    if over > 0:
-        job.left -= over
-        core.owed.setdefault(arm, []).append((job, over))
-    if job.left or arm not in core.complete:
-        core.answered = 0
-        return
-    core.answered += over
-    core.is_known = core.is_known or core.answered >= max(1, core.ledger.spent)
-    _answer(core, arm)
-
-
-def is_over(core: "Core") -> bool:
-    """Tell whether nothing is left that could change the answer."""
-    return core.is_known and rival(core) == NONE
-
-
-def rival(core: "Core") -> int:
-    """Return the arm that may be better than the best complete one by most, and has examples left; NONE without any.
-
-    A policy counts on fresh noise in every pull. On few examples it may want nothing but the arm that is complete, on
-    the strength of a single unlucky example of another.
-    """
-    if core.examples is None or not core.amends:
-        return NONE
-    squares, repeats, *_ = core.ledger.spread(())
-    counts = np.asarray(core.ledger.counts)
-    counts[[*core.withdrawn]] = 0
-    arms = np.flatnonzero(counts)
-    complete = arms[np.isin(arms, [*core.complete])]
-    others = np.setdiff1d(arms, complete)
-    if repeats == 0 or not len(complete) or not len(others):
-        return NONE
-    means = np.asarray(core.ledger.totals)[others] / counts[others]
-    unknown = np.maximum(0.0, 1 / counts[others] - 1 / core.examples)  # of n examples out of so many
-    deviation = math.sqrt(squares / repeats) * (1 + 1.5 / repeats)  # nearly Student's t, for few repeats
-    most = means + SURE * deviation * np.sqrt(unknown)
-    best = np.max(np.asarray(core.ledger.totals)[complete] / counts[complete])
-    for place in np.argsort(-most, kind="stable"):
-        if most[place] <= best:
-            break
-        if left(core, int(others[place])) > 0:
-            return int(others[place])
-    return NONE
-
-
-def is_any_left(core: "Core", arm: int) -> bool:
-    """Tell whether an arm has a pull that is neither handed out nor known nor wanted."""
-    return core.examples is None or left(core, arm) > 0
-
-
-def left(core: "Core", arm: int) -> int:
-    """Return how many examples of an arm are neither handed out nor known nor wanted."""
-    return max(0, (core.examples or 0) - core.pulls.taken(arm) - core.wanted.of(arm))
-
-
-def note(core: "Core", arm: int) -> None:
-    """See whether the last example of an arm has come in, and answer what waited for that."""
-    if core.examples is None or arm in core.complete or core.pulls.taken(arm) < core.examples:
-        return
-    if any(entry.ticket.arm == arm for entry in core.tickets.open.values()):
-        return
-    core.complete.add(arm)
-    _answer(core, arm)
-    _see_whether_known(core)
-
-
-def consider(core: "Core") -> None:
-    """Other results count now: the policy may want other arms, and what was owed can perhaps be answered."""
-    if core.examples is None:
-        return
-    core.is_known, core.answered = False, 0
-    for arm in [arm for arm in core.owed if arm in core.complete]:
-        _answer(core, arm)
-    _see_whether_known(core)
-
-
-def _answer(core: "Core", arm: int) -> None:
-    """Answer the pulls that are owed of a complete arm with its mean, free."""
-    count = core.ledger.counts[arm]
-    if core.live is None or count == 0:  # all its results are excluded: nothing is known of it for now
-        return
-    mean = core.ledger.totals[arm] / count
-    for job, times in core.owed.pop(arm, ()):
-        core.take(job, times, times * mean, times * mean * mean)
-
-
-def _see_whether_known(core: "Core") -> None:
-    if not core.labels.open_ended and len(core.complete - core.withdrawn) >= core.arms_there:
-        core.is_known = True

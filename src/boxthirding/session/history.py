@@ -23,55 +23,45 @@ class Moment(NamedTuple):
     """When, in seconds since 1970; None in a session, which reads no clock for it."""
 
 
-class Row(NamedTuple):
-    """A moment, with the arm's number."""
-
-    results: int
-    arm: int
-    mean: float
-    tried: int
-    at: float | None
-
-
 class History:
     """The moments that are kept: at most 900 for 100,000 results, and seventy more for twice as many."""
 
     def __init__(self) -> None:
-        self.rows: list[Row] = []
+        self.moments: list[Moment] = []
         self.due = 1
-        """How many results there are when the next moment is to be kept, though the answer be the same."""
-        self.since: Row | None = None
+        """The number of results at which the next moment is kept, even if the answer is the same."""
+        self.since: Moment | None = None
         """The moment at which the present answer became that."""
 
-    def is_news(self, results: int, arm: int, mean: float) -> bool:
-        """Tell whether an answer is another one than the last, or has another mean, or a while has passed."""
-        if results >= self.due:
-            return True
-        last = self.rows[-1]
-        return last.arm != arm or last.mean != mean
+    def add(self, results: int, label: Label, mean: float, tried: int, at: float | None) -> None:
+        """Keep a moment if its answer or mean differs from the last one's, or if one is due.
 
-    def keep(self, row: Row) -> None:
-        """Keep a moment, in the place of the last one if that is close to the one before it."""
-        if self.since is None or self.since.arm != row.arm:
-            self.since = row
-        if self.rows and (self.rows[-1].results == row.results or self._is_close()):
-            self.rows.pop()
-        self.rows.append(row)
-        self.due = row.results + max(1, row.results // (_APART if self._is_close() else _PAUSE))  # a close one may go
+        It replaces the last one, if that is close to the one before it.
+        """
+        moments = self.moments
+        if results < self.due and moments[-1].label == label and moments[-1].mean == mean:
+            return
+        moment = Moment(results, label, mean, tried, at)
+        if self.since is None or self.since.label != label:
+            self.since = moment
+        if moments and (moments[-1].results == results or self._is_last_close()):
+            moments.pop()
+        moments.append(moment)
+        self.due = results + max(1, results // (_APART if self._is_last_close() else _PAUSE))  # a close one may go
 
     def save(self) -> dict[str, Any]:
         """Return everything as JSON has it."""
-        return {"rows": self.rows, "due": self.due, "since": self.since}
+        return {"moments": self.moments, "due": self.due, "since": self.since}
 
     def load(self, saved: dict[str, Any]) -> None:
-        """Go on from what was saved."""
-        self.rows = [Row(*row) for row in saved["rows"]]
+        """Restore what was saved."""
+        self.moments = [Moment(*moment) for moment in saved["moments"]]
         self.due = saved["due"]
-        self.since = None if saved["since"] is None else Row(*saved["since"])
+        self.since = None if saved["since"] is None else Moment(*saved["since"])
 
-    def _is_close(self) -> bool:
-        """Tell whether the last moment is so close to the one before it that the next may stand in its place."""
-        if len(self.rows) < 2:  # noqa: PLR2004  # a last one and the one before
+    def _is_last_close(self) -> bool:
+        """Return whether the last moment is so close to the one before it that the next may replace it."""
+        if len(self.moments) < 2:  # noqa: PLR2004  # a last one and the one before
             return False
-        before, last = self.rows[-2].results, self.rows[-1].results
+        before, last = self.moments[-2].results, self.moments[-1].results
         return last - before < last // _APART

@@ -1,7 +1,7 @@
-"""Who is who: the caller's arms by label, and the numbers that a rule knows them by.
+"""The caller's arms by label, and the numbers by which a rule knows them.
 
 Number k is drawn uniformly from the arms that have no number yet, and only when it is first needed (S4). So the order
-in which the caller lists arms tells a rule nothing, and ten million of them cost nothing until they are touched.
+in which the caller lists arms tells a rule nothing, and ten million of them cost nothing until they are tried.
 """
 
 import re
@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from boxthirding._checks import whole
 from boxthirding._text import cut, did_you_mean
@@ -34,7 +33,7 @@ _SHOWN = 200  # letters of a label that is not there
 
 
 class Dry(Exception):  # no error: raised by an iterator of arms that has none now and may have one later
-    """There is no arm at the moment."""
+    """The iterator has no arm at the moment."""
 
 
 class Labels:
@@ -55,6 +54,8 @@ class Labels:
         self._pool_end = 0  # places len(_numbered) … _pool_end - 1 hold the arms without a number
         self._numbered: list[int] = []  # number -> arm
         self._number: dict[int, int] = {}  # arm -> number
+        self.withdrawn: set[int] = set()
+        """Numbers of withdrawn arms."""
         self._gone: set[int] = set()  # arms withdrawn before they had a number
         self._coming: Iterator[Any] | None = None
         self._next: list[int] = []  # what the iterator gave and no number was needed for yet
@@ -76,7 +77,7 @@ class Labels:
     @property
     def known(self) -> int:
         """How many arms have been given and not withdrawn before they were numbered."""
-        return len(self._numbered) + self._in_pool
+        return self._pool_end
 
     def available(self) -> int:
         """Return how many numbers a rule may use: those given, the pool, and one more while the iterator has an arm."""
@@ -87,6 +88,11 @@ class Labels:
     def in_sight(self) -> int:
         """The same without drawing from the iterator, which may raise."""
         return self.known + len(self._next)
+
+    @property
+    def in_race(self) -> int:
+        """How many arms are known and not withdrawn."""
+        return self.known - len(self.withdrawn)
 
     def number(self, number: int) -> None:
         """Give numbers up to this one."""
@@ -125,11 +131,12 @@ class Labels:
 
     def label(self, number: int) -> Label:
         """Return the label of a number."""
-        return self._label_of(self._numbered[number])
+        return self.given(self._numbered[number])
 
     def given(self, place: int) -> Label:
         """Return the label of the arm that was given at a place."""
-        return self._label_of(place)
+        implicit = len(self._implicit)
+        return self._implicit[place] if place < implicit else self._listed[place - implicit]
 
     def arm(self, number: int) -> tuple[Label, Any]:
         """Return the label of a number, and what was given as the arm: its label, where nothing else was."""
@@ -139,7 +146,7 @@ class Labels:
         return label, self._payloads.get(arm, label) if self._payloads else label
 
     def knows(self, label: object) -> bool:
-        """Tell whether there is, or was, an arm of that label."""
+        """Return whether there is, or was, an arm of that label."""
         if not is_label(label):
             return False
         return label in self._index or (not isinstance(label, str) and int(label) in self._implicit)  # type: ignore[call-overload]  # it is a label
@@ -149,14 +156,14 @@ class Labels:
         return self._payloads.get(self._arm(label), label)
 
     def keep_payload(self, label: Label, payload: Any) -> None:
-        """Let another thing be what was given as an arm, or just its label."""
+        """Replace what was given as an arm: another object, or just its label."""
         if payload is label:
             self._payloads.pop(self._arm(label), None)
         else:
             self._payloads[self._arm(label)] = payload
 
     def find(self, label: Label) -> int | None:
-        """Return the number of a label, or None while it has none; refuse a label that does not exist."""
+        """Return the number of a label, or None while it has none; raise for a label that does not exist."""
         return self._number.get(self._arm(label))
 
     def labelled(self, arms: Iterable[Any]) -> list[tuple[Label, Any]]:
@@ -173,7 +180,7 @@ class Labels:
         self._add(self.labelled(arms))
 
     def check_new(self, new: list[tuple[Label, Any]]) -> None:
-        """Refuse labels of arms to add that are there already, or twice."""
+        """Raise if an arm to add has the label of another one."""
         seen: dict[Label, int] = {}
         for position, (label, _) in enumerate(new):
             if label in seen:
@@ -193,25 +200,41 @@ class Labels:
         for label, payload in new:
             self._take_in(self._append(label, payload))
 
-    def remove(self, label: Label) -> None:
-        """Take an arm that has no number out of the pool for good."""
+    def withdraw(self, label: Label) -> int | None:
+        """Withdraw an arm for good; return its number, or None if it had none yet."""
+        self.check_not_withdrawn(label)
+        number = self.find(label)
+        if number is not None:
+            self.withdrawn.add(number)
+            return number
         arm = self._arm(label)
         self._gone.add(arm)
         if arm in self._next:
             self._next.clear()
-            return
-        place = self._place.get(arm, arm)
+            return None
+        place = self._place.pop(arm, arm)
         self._pool_end -= 1
-        self._put(place, self._swapped.get(self._pool_end, self._pool_end))
+        last = self._swapped.pop(self._pool_end, self._pool_end)
+        if place != self._pool_end:
+            self._put(place, last)
+        return None
 
-    def is_gone(self, label: Label) -> bool:
-        """Tell whether a label was withdrawn before it had a number."""
-        return self._arm(label) in self._gone
+    def check_not_withdrawn(self, label: Label) -> None:
+        """Raise if an arm does not exist, or is withdrawn."""
+        if self.is_withdrawn(label):
+            raise InvalidInput(
+                f"label {label!r} is withdrawn already: to try the arm again, add it under another label"
+            )
+
+    def is_withdrawn(self, label: Label) -> bool:
+        """Return whether an arm was withdrawn, before it had a number or later."""
+        arm = self._arm(label)
+        return arm in self._gone or self._number.get(arm) in self.withdrawn
 
     @property
-    def gone(self) -> int:
-        """How many arms were withdrawn before they had a number."""
-        return len(self._gone)
+    def withdrawn_count(self) -> int:
+        """How many arms were withdrawn, before they had a number or later."""
+        return len(self.withdrawn) + len(self._gone)
 
     @property
     def numbered(self) -> int:
@@ -222,46 +245,42 @@ class Labels:
         """Return the labels of arm number `count`, in the order in which they were given, and of those after it."""
         return self._listed[count - len(self._implicit) :]
 
-    def save(self, first: int) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return as plain facts and arrays what has become of the arms; of their labels, those from `first` on."""
-        facts = {"labels": self.since(first), "pool_end": self._pool_end, "open_ended": self.open_ended}
-        arrays = {
+    def save(self, first: int) -> dict[str, Any]:
+        """Return as plain values and arrays what has become of the arms; of their labels, those from `first` on."""
+        return {
+            "labels": self.since(first),
+            "pool_end": self._pool_end,
+            "open_ended": self.open_ended,
             "stream": self._stream,
             "numbered": np.array(self._numbered, np.int64),
             "places": np.array(list(self._swapped), np.int64),
             "swapped": np.array(list(self._swapped.values()), np.int64),
-            "arms": np.array(list(self._place), np.int64),
-            "placed": np.array(list(self._place.values()), np.int64),
+            "withdrawn": np.array(sorted(self.withdrawn), np.int64),
             "gone": np.array(sorted(self._gone), np.int64),
             "next": np.array(self._next, np.int64),
         }
-        return facts, arrays
 
-    def load(self, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], first: int) -> None:
-        """Go on from what was saved; the labels before `first` must be here already."""
+    def load(self, saved: Mapping[str, Any], first: int) -> None:
+        """Restore what was saved; the labels before `first` must be here already."""
         for label in self.since(first):
             del self._index[label]
         del self._listed[first - len(self._implicit) :]
-        for label in facts["labels"]:
+        for label in saved["labels"]:
             self._append(label, label)
-        self._pool_end = facts["pool_end"]
-        self._coming = self._coming if facts["open_ended"] else None
-        self._stream[:] = arrays["stream"]
-        self._numbered = arrays["numbered"].tolist()
+        self._pool_end = saved["pool_end"]
+        self._coming = self._coming if saved["open_ended"] else None
+        self._stream[:] = saved["stream"]
+        self._numbered = saved["numbered"].tolist()
         self._number = {arm: number for number, arm in enumerate(self._numbered)}
-        self._swapped = dict(zip(arrays["places"].tolist(), arrays["swapped"].tolist(), strict=True))
-        self._place = dict(zip(arrays["arms"].tolist(), arrays["placed"].tolist(), strict=True))
-        self._gone = set(arrays["gone"].tolist())
-        self._next = arrays["next"].tolist()
+        self._swapped = dict(zip(saved["places"].tolist(), saved["swapped"].tolist(), strict=True))
+        self._place = {arm: place for place, arm in self._swapped.items()}
+        self.withdrawn, self._gone = set(saved["withdrawn"].tolist()), set(saved["gone"].tolist())
+        self._next = saved["next"].tolist()
 
     @property
     def count(self) -> int:
         """How many arms have been given so far, withdrawn or not."""
         return len(self._implicit) + len(self._listed)
-
-    @property
-    def _in_pool(self) -> int:
-        return self._pool_end - len(self._numbered)
 
     def _arm(self, label: Label) -> int:
         if not self.knows(label):
@@ -269,13 +288,9 @@ class Labels:
         return self._index[label] if label in self._index else self._implicit.index(int(label))
 
     def _meant(self, label: object) -> str:
-        """Say which label may have been meant."""
+        """Return advice that names the label that may have been meant."""
         close = did_you_mean(label, self._listed[:_SEARCHED]) if isinstance(label, str) else ""
         return close or "labels are texts or whole numbers, as the arms were given"
-
-    def _label_of(self, arm: int) -> Label:
-        implicit = len(self._implicit)
-        return self._implicit[arm] if arm < implicit else self._listed[arm - implicit]
 
     def _append(self, label: Label, payload: Any) -> int:
         arm = self.count
@@ -422,7 +437,7 @@ def unlabelled(rows: Iterable[Any]) -> list[Any]:
 
 
 def _plain(label: Label) -> Label:
-    """Return a label without the type of an array that it may come from, or refuse one that JSON would change."""
+    """Return a label as a plain int or str; raise for one that JSON would change."""
     if not isinstance(label, str):
         return int(label)
     if not label.isascii() and _TWO_HALVES.search(label):
@@ -434,5 +449,5 @@ def _plain(label: Label) -> Label:
 
 
 def is_label(value: object) -> bool:
-    """Tell whether a value can be the label of an arm."""
+    """Return whether a value can be the label of an arm."""
     return isinstance(value, str | int | np.integer) and not isinstance(value, bool)

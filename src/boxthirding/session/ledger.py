@@ -27,7 +27,7 @@ class Sums(NamedTuple):
     squares: Floats
 
 
-class Result(NamedTuple):
+class LedgerRow(NamedTuple):
     """One result of an arm."""
 
     arm: int
@@ -48,15 +48,16 @@ class Ledger:
     """
 
     def __init__(self, sign: float) -> None:
-        self._sign = sign
+        self.sign = sign
+        """1, or -1 if smaller rewards are better."""
         self._table = bytearray(_ROOM)  # of rows, and room for more
         self.holders: list[str] = [""]
         """By number; the first is that of known results."""
         self._number_of: dict[str, int] = {"": 0}
         self.excluded: set[str] = set()
         """Holders whose results do not count, told already or still to come."""
-        self.aside: set[int] = set()
-        """Rows of results that are wildly off, and so do not count."""
+        self.outliers: set[int] = set()
+        """Rows of results that are excluded as outliers."""
         self.corrected: set[int] = set()
         """Rows whose reward was replaced."""
         self.counts: list[int] = []
@@ -67,24 +68,16 @@ class Ledger:
         """Results, whether they count or not."""
         self.pulls = 0
         """Results that count."""
-        self._known = 0  # results without a ticket
+        self.spent = 0
+        """Results that were told through tickets, excluded ones too."""
         self.tried = 0
         """Arms with a result that counts."""
-
-    def __len__(self) -> int:
-        return self.rows
-
-    @property
-    def spent(self) -> int:
-        """How many results were told through tickets, excluded ones too."""
-        return self.rows - self._known
 
     def make_room(self, arms: int) -> None:
         """Have an entry for each of the first `arms` arms."""
         missing = arms - len(self.counts)
-        if missing > 0:
-            self.counts.extend([0] * missing)
-            self.totals.extend([0.0] * missing)
+        self.counts.extend([0] * missing)
+        self.totals.extend([0.0] * missing)
 
     def add(self, arm: int, pull: int, reward: float, holder: str, ticket: int, job: int) -> bool:
         """Take a result; return whether it counts."""
@@ -97,39 +90,39 @@ class Ledger:
             self._table.extend(bytes(_ROOM + start // 4 // _ROOM * _ROOM))
         _ROW.pack_into(self._table, start, arm, pull, number, ticket, job, reward)
         self.rows += 1
-        if number == 0:
-            self._known += 1
-        elif holder in self.excluded:
-            return False
+        if number != 0:
+            self.spent += 1
+            if holder in self.excluded:
+                return False
         self.pulls += 1
         count = self.counts[arm]
         if count == 0:
             self.tried += 1
         self.counts[arm] = count + 1
-        self.totals[arm] += self._sign * reward
+        self.totals[arm] += self.sign * reward
         return True
 
-    def result(self, row: int) -> Result:
+    def result(self, row: int) -> LedgerRow:
         """Return a result."""
         arm, pull, holder, ticket, job, reward = _ROW.unpack_from(self._table, row * _SIZE)
-        return Result(arm, pull, self.holders[holder], ticket, job, reward)
+        return LedgerRow(arm, pull, self.holders[holder], ticket, job, reward)
 
     def correct(self, row: int, reward: float) -> float:
         """Replace the reward of a result; return by how much its arm's total has changed, 0 if it does not count.
 
-        One that was set aside counts from now on, and the whole of it is the change.
+        An outlier counts from now on, and the whole of it is the change.
         """
         result = self.result(row)
         self.corrected.add(row)
         _REWARD_ALONE.pack_into(self._table, (row + 1) * _SIZE - _REWARD_ALONE.size, reward)
         if result.holder in self.excluded:
-            self.aside.discard(row)
+            self.outliers.discard(row)
             return 0.0
-        if row in self.aside:
-            self.aside.discard(row)
+        if row in self.outliers:
+            self.outliers.discard(row)
             self._count_again([result.arm])
-            return self._sign * reward
-        change = self._sign * (reward - result.reward)
+            return self.sign * reward
+        change = self.sign * (reward - result.reward)
         self.totals[result.arm] += change
         if self.dwarfs(result.arm, result.reward):
             self._count_again([result.arm])
@@ -161,27 +154,27 @@ class Ledger:
         self.excluded.discard(holder)
         self._count_again(self._column(_ARM)[self.rows_of(holder)])
 
-    def set_aside(self, row: int) -> None:
-        """Let a result not count that is wildly off."""
-        self.aside.add(row)
+    def exclude_outlier(self, row: int) -> None:
+        """Let a result not count, as an outlier."""
+        self.outliers.add(row)
         self._count_again([self.result(row).arm])
 
-    def count_aside(self) -> None:
-        """Let all results count again that were set aside."""
-        arms = [self.result(row).arm for row in self.aside]
-        self.aside.clear()
+    def include_outliers(self) -> None:
+        """Let all outliers count again."""
+        arms = [self.result(row).arm for row in self.outliers]
+        self.outliers.clear()
         if arms:
             self._count_again(arms)
 
     def nearest(self, arm: int, value: float) -> int:
         """Return the result of an arm that counts and is nearest to a value, larger is better; NONE, if it has none."""
         rows = self.counting_of(arm)
-        return int(rows[np.argmin(np.abs(self._sign * self._rewards[rows] - value))]) if len(rows) else NONE
+        return int(rows[np.argmin(np.abs(self.sign * self._rewards[rows] - value))]) if len(rows) else NONE
 
     def sums(self, rows: Ints) -> Sums:
         """Return what rows add up to by arm, larger is better; arms in the order of their numbers."""
         arms, place = np.unique(self._column(_ARM)[rows], return_inverse=True)
-        values = self._sign * self._rewards[rows]
+        values = self.sign * self._rewards[rows]
         counts = np.bincount(place, minlength=len(arms)).astype(np.int64)
         totals = np.bincount(place, values, minlength=len(arms)).astype(np.float64)
         squares = np.bincount(place, values * values, minlength=len(arms)).astype(np.float64)
@@ -212,14 +205,14 @@ class Ledger:
         freedom = int(counts.sum() - np.count_nonzero(counts))
         return float(squares.sum()), freedom, _few(values), own
 
-    def counting(self, *, aside: bool = False) -> Ints:
-        """Return the rows that count, earliest first; with `aside`, also those that are set aside."""
-        counts = np.ones(len(self), np.bool_)
+    def counting(self, *, outliers: bool = False) -> Ints:
+        """Return the rows that count, earliest first; with `outliers`, also those of outliers."""
+        counts = np.ones(self.rows, np.bool_)
         if self.excluded:
             out = [self._number_of[holder] for holder in self.excluded if holder in self._number_of]
             counts = ~np.isin(self._column(_HOLDER), out)
-        if self.aside and not aside:
-            counts[sorted(self.aside)] = False
+        if self.outliers and not outliers:
+            counts[sorted(self.outliers)] = False
         return np.flatnonzero(counts)
 
     def counting_of(self, arm: int) -> Ints:
@@ -227,10 +220,6 @@ class Ledger:
         rows = self.counting()
         found: Ints = rows[self._column(_ARM)[rows] == arm]
         return found
-
-    def results_of(self, arm: int) -> list[Result]:
-        """Return the results of an arm, earliest first, excluded ones too."""
-        return [self.result(row) for row in self.rows_of_arm(arm).tolist()]
 
     def rows_of_arm(self, arm: int) -> Ints:
         """Return the rows of an arm, earliest first, excluded ones too."""
@@ -259,38 +248,35 @@ class Ledger:
                 arms.setdefault(self.holders[holder], set()).add(arm)
         return arms
 
-    def save(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return everything as plain facts and arrays."""
-        facts = {
+    def save(self) -> dict[str, Any]:
+        """Return everything as plain values and arrays."""
+        return {
             "holders": self.holders,
             "excluded": sorted(self.excluded),
-            "aside": sorted(self.aside),
+            "outliers": sorted(self.outliers),
             "corrected": sorted(self.corrected),
-        }
-        arrays = {
             "rewards": self._rewards,
             "facts": self._columns(np.int64)[:, :_REWARD].copy(),
             "totals": np.array(self.totals, np.float64),
         }
-        return facts, arrays
 
-    def load(self, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from what was saved."""
-        self.holders = list(facts["holders"])
+    def load(self, saved: Mapping[str, Any]) -> None:
+        """Restore what was saved."""
+        self.holders = list(saved["holders"])
         self._number_of = {holder: number for number, holder in enumerate(self.holders)}
-        self.excluded, self.aside = set(facts["excluded"]), set(facts["aside"])
-        self.corrected = set(facts["corrected"])
-        self.rows = len(arrays["rewards"])
+        self.excluded, self.outliers, self.corrected = (
+            set(saved[name]) for name in ("excluded", "outliers", "corrected")
+        )
+        self.rows = len(saved["rewards"])
         columns = np.empty((self.rows, len(_COLUMNS)), np.int64)
-        columns[:, :_REWARD] = arrays["facts"]
-        columns[:, _REWARD] = arrays["rewards"].astype(np.float64).view(np.int64)
+        columns[:, :_REWARD] = saved["facts"]
+        columns[:, _REWARD] = saved["rewards"].astype(np.float64).view(np.int64)
         self._table = bytearray(columns)
-        self.totals = arrays["totals"].tolist()
+        self.totals = saved["totals"].tolist()
         counting = self.counting()
-        counts = np.bincount(self._column(_ARM)[counting], minlength=len(self.totals))
-        self.counts = counts.tolist()
-        self.pulls, self.tried = len(counting), int(np.count_nonzero(counts))
-        self._known = self.rows - int(np.count_nonzero(self._column(_HOLDER)))
+        self.counts = np.bincount(self._column(_ARM)[counting], minlength=len(self.totals)).tolist()
+        self.pulls, self.tried = len(counting), int(np.count_nonzero(self.counts))
+        self.spent = int(np.count_nonzero(self._column(_HOLDER)))
 
     @property
     def _rewards(self) -> Floats:
@@ -304,7 +290,7 @@ class Ledger:
         return np.frombuffer(self._table, kind, self.rows * len(_COLUMNS)).reshape(-1, len(_COLUMNS))
 
     def _count_again(self, arms: Ints | list[int]) -> None:
-        """Add up arms anew: the same results give the same sums, to the last bit."""
+        """Add up arms again: the same results give the same sums, to the last bit."""
         concerned = np.unique(arms)
         counting = self.counting()
         sums = self.sums(counting[np.isin(self._column(_ARM)[counting], concerned)])
@@ -319,7 +305,7 @@ class Ledger:
 
 
 def _few(values: Floats) -> frozenset[float] | None:
-    """Return the different values; None, if there are more than a few."""
+    """Return the distinct values; None, if there are more than five."""
     found: list[float] = []
     while len(values) and len(found) < FEW_ANSWERS:
         found.append(float(values[0]))

@@ -1,48 +1,82 @@
-"""Results that a rule sets aside as wildly off: it knows sums only, so they are found here, by arm and reward.
+"""Results that the rule excludes as outliers, and arms whose sums it must be told again.
 
-One that is set aside stays in the ledger and does not count; one that a person has corrected is given back to the rule.
+A rule knows sums only: the result that it excludes is found here, by arm and reward. It stays in the ledger and does
+not count; one that a person has corrected is given back to the rule. Sums that a huge number was part of are rounded,
+so the record of its arm is taken out of the rule and put in again, from the ledger.
 """
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import Any
 
-from boxthirding.session.recompute import renew
-from boxthirding.session.values import SetAside
+from boxthirding.policies.rule_runner import LiveState
+from boxthirding.session.job_queue import Change, JobQueue
+from boxthirding.session.labels import Labels
+from boxthirding.session.ledger import Ledger
 from boxthirding.types import NONE
 
-if TYPE_CHECKING:
-    from boxthirding.session.core import Core
 
+class Outliers:
+    """What the rule has excluded, and which arms have rounded sums."""
 
-def name_strays(core: "Core") -> None:
-    """Find the results that the rule has set aside since the last time, and let it know exactly what is left."""
-    live = core.running
-    for arm, (times, value) in live.strays().items():
-        if times == core.strays.get(arm, 0):
-            continue
-        core.strays[arm] = times
-        row = _stray_row(core, arm, value)
-        if row != NONE:
-            core.ledger.set_aside(row)
-        if arm not in core.withdrawn:
-            renew(core, arm, (1, value, value * value) if row == NONE else (0, 0.0, 0.0))
+    def __init__(self, labels: Labels, ledger: Ledger, jobs: JobQueue) -> None:
+        self._labels, self._ledger, self._jobs = labels, ledger, jobs
+        self.clear()
 
+    def clear(self) -> None:
+        """Forget what a rule has excluded that no longer decides."""
+        self.excluded: dict[int, int] = {}
+        """By arm: how many results the rule has excluded, as far as they were looked for."""
+        self.rounded: set[int] = set()
+        """Arms whose sums the rule has rounded, as a huge result was taken out of them."""
 
-def set_aside(core: "Core", count: int | None = None) -> list[SetAside]:
-    """Return the results that are set aside, or the latest `count` of them, earliest first."""
-    rows = sorted(core.ledger.aside)
-    found = []
-    for row in rows if count is None else rows[-count:]:
-        result = core.ledger.result(row)
-        ticket = None if result.ticket == NONE else result.ticket
-        found.append(SetAside(core.labels.label(result.arm), result.pull, result.reward, result.holder, ticket))
-    return found
+    def update(self, live: LiveState) -> None:
+        """Find the results that the rule has excluded since the last time, and tell it the exact sums without them."""
+        if live.set_aside is None or live.set_aside(live.views) == sum(self.excluded.values()):
+            return
+        for arm, (times, value) in live.strays().items():
+            if times == self.excluded.get(arm, 0):
+                continue
+            self.excluded[arm] = times
+            row = self._row_of(arm, value)
+            if row != NONE:
+                self._ledger.exclude_outlier(row)
+            if arm not in self._labels.withdrawn:
+                self.recompute(live, arm, (1, value, value * value) if row == NONE else (0, 0.0, 0.0))
 
+    def recompute(self, live: LiveState, arm: int, change: Change = (0, 0.0, 0.0)) -> None:
+        """Tell the rule exactly what counts of an arm; `change` is by how much that is more than what it knows.
 
-def _stray_row(core: "Core", arm: int, value: float) -> int:
-    """Return the result of an arm that is nearest to what its rule found; NONE, if that is another or was corrected."""
-    ledger = core.ledger
-    row = ledger.nearest(arm, value)
-    if row == NONE or row in ledger.corrected:
-        return NONE
-    away = abs(core.sign * ledger.result(row).reward - value)
-    return row if away <= abs(value - ledger.totals[arm] / ledger.counts[arm]) / 2 else NONE
+        A rule begins an arm's sums again when the last result is taken out, but what rounding has left may stay with
+        an open job: then the record is recomputed once more when that has ended.
+        """
+        ledger, jobs = self._ledger, self._jobs
+        rows = [(row, ledger.result(row)) for row in ledger.counting_of(arm).tolist()]
+        values = [
+            ledger.sign * result.reward
+            for row, result in rows
+            if result.job not in jobs.open and jobs.is_in_record(arm, result.job, row)
+        ]
+        times, total, squares = len(values), sum(values), sum(value * value for value in values)
+        live.amend(arm, change[0] - times, change[1] - total, change[2] - squares)
+        live.amend(arm, times, total, squares)
+        if any(job.arm == arm for job in jobs.open.values()):
+            self.rounded.add(arm)
+        else:
+            self.rounded.discard(arm)
+
+    def save(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        return {"excluded": list(self.excluded.items()), "rounded": sorted(self.rounded)}
+
+    def load(self, saved: Mapping[str, Any]) -> None:
+        """Restore what was saved."""
+        self.excluded, self.rounded = dict(saved["excluded"]), set(saved["rounded"])
+
+    def _row_of(self, arm: int, value: float) -> int:
+        """Return the result of an arm nearest to what its rule excluded; NONE if that is another or was corrected."""
+        ledger = self._ledger
+        row = ledger.nearest(arm, value)
+        if row == NONE or row in ledger.corrected:
+            return NONE
+        distance = abs(ledger.sign * ledger.result(row).reward - value)
+        return row if distance <= abs(value - ledger.totals[arm] / ledger.counts[arm]) / 2 else NONE

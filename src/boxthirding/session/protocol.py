@@ -1,8 +1,11 @@
-"""What everything that hands out pulls has in common: the verbs of `AskTell`, and what each of them does."""
+"""`AskTell`: the interface that sessions, studies and remote studies share, and how each of them is plotted."""
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from boxthirding._text import visible
+from boxthirding.errors import InvalidInput
 from boxthirding.session.history import Moment
 from boxthirding.session.values import (
     PAGE,
@@ -22,13 +25,20 @@ from boxthirding.types import Label, Policy
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from boxthirding.figures.live import Point
+
+KINDS: Final = ("answer", "arms", "boxes")
+"""What `plot` can draw."""
+
+_MOST: Final = 5_000  # arms that a picture shows
+
 
 class AskTell(Protocol):
-    """The verbs of a session: `find_best`, the command line and the integrations are written against these alone."""
+    """Ask for pulls, tell rewards, read the answer: all that `find_best`, the command line and the integrations use."""
 
     @property
     def seed(self) -> int:
-        """The seed that it was made with: it decides the order of arms and examples."""
+        """The seed: it decides the order of arms and examples."""
 
     @property
     def policy(self) -> Policy:
@@ -41,20 +51,20 @@ class AskTell(Protocol):
     def ask(
         self, n: int = 1, *, holder: str | None = None, unseen: bool = False, limit: int | None = None
     ) -> list[Ticket]:
-        """Return up to n tickets; fewer, or none, if a result is needed first, no arm is left or a study is paused.
+        """Return up to n tickets; fewer if a result is needed first, no arm is left or the study is paused.
 
         Parameters
         ----------
         n : int, default 1
-            How many tickets are wanted.
+            The number of tickets.
         holder : str, optional
             Who asks: a worker or a rater. Default: the session itself, or the holder that the study was opened with.
         unseen : bool, default False
             Give only arms that this holder was never handed, as raters must see no arm twice.
         limit : int, optional
-            Make no new ticket when `spent` and the open tickets of all holders number as many.
+            Issue no new ticket while `spent` plus the open tickets of all holders is at least this number.
 
-        Tickets that were given to a holder and never heard of, after a crash or a lost answer, are in `held(holder)`.
+        Tickets that a holder was given and has lost, after a crash or a lost answer, are in `held(holder)`.
 
         """
 
@@ -66,24 +76,24 @@ class AskTell(Protocol):
         holder: str | None = None,
         details: Mapping[str, Any] | None = None,
     ) -> None:
-        """Take the result of a ticket; refuse it, changing nothing, if it is not finite or not expected.
+        """Take the result of a ticket; raise, and change nothing, if it is not finite or not expected.
 
         Parameters
         ----------
         ticket : Ticket or int
             What `ask` returned, or its id.
         reward : float
-            What the pull gave.
+            The result of the pull, a finite number.
         holder : str, optional
-            Who tells; one to whom the ticket was never given is refused. Default: the ticket's holder.
+            Who tells it, to whom the ticket must have been given. Default: the ticket's holder.
         details : mapping, optional
-            A small JSON object to keep with the result, such as {"answer": "funny", "seconds": 2.5}. A session keeps
-            none, and only checks it; a study does.
+            A small JSON object to keep with the result, such as {"answer": "funny", "seconds": 2.5}. A study keeps it;
+            a session only checks it.
 
         """
 
     def fail(self, ticket: int | Ticket) -> None:
-        """Note that a ticket could not be evaluated: the next to ask is given it.
+        """Note that a ticket could not be evaluated: the next holder who asks is given it.
 
         An arm that failed `patience` times in a row is withdrawn.
         """
@@ -92,21 +102,21 @@ class AskTell(Protocol):
         """Return the open tickets of a holder, in the order in which they were given."""
 
     def release(self, *tickets: int | Ticket, holder: str | None = None) -> list[int]:
-        """Take open tickets, or all that a holder has, from their holders: the next to ask is given them.
+        """Take open tickets, or all that a holder has, from their holders, and return their ids.
 
-        That is no failure of their arms. It returns their ids.
+        The next holder who asks is given them. It does not count as a failure of their arms.
         """
 
     def worker(self) -> str:
-        """Return a holder's name that is ours alone for as long as this process lives."""
+        """Return a holder's name that no other process has while this one lives."""
 
     def reclaim(self) -> int:
         """Release the tickets of workers that have ended; return how many."""
 
     def observe(self, label: Label, reward: float, *, pull: int | None = None) -> None:
-        """Take a known result of an arm, without a ticket: it is not paid for.
+        """Take a known result of an arm, without a ticket: it does not count as spent.
 
-        With examples, `pull` says which example it is of: its place in the order of the examples.
+        With examples, `pull` is the place of its example in the order of the examples.
         """
 
     def observe_all(self, results: Known) -> None:
@@ -116,22 +126,22 @@ class AskTell(Protocol):
         """
 
     def correct(self, ticket: int | Ticket, reward: float) -> None:
-        """Replace the reward of a ticket that was told: the answer is right at once, and nothing is run again."""
+        """Replace the reward of a ticket that was told; nothing is evaluated again."""
 
     def exclude(self, holder: str) -> int:
-        """Let the results of a holder not count, those told and those still to come; return how many were told."""
+        """Exclude all results of a holder, past and future; return how many were told."""
 
     def include(self, holder: str) -> int:
-        """Let the results of an excluded holder count again; return how many there are."""
+        """Include the results of an excluded holder again; return how many there are."""
 
     def use(self, policy: Policy | str) -> None:
-        """Go on with another policy: it starts from every result that counts, and open tickets stay valid."""
+        """Continue with another policy: it starts from every result that counts, and open tickets stay valid."""
 
     def add(self, arms: Iterable[Any] | Mapping[Label, Any]) -> None:
         """Add arms, all or none of them; a policy whose plan is made at the start (sh, sr, dsh) does not play them."""
 
     def withdraw(self, label: Label) -> None:
-        """Take an arm out of the race for good; its open tickets become void."""
+        """Withdraw an arm for good; its open tickets become void."""
 
     def recommend(self) -> Recommendation | None:
         """Return the best arm so far, or None before the first result."""
@@ -147,66 +157,66 @@ class AskTell(Protocol):
         Parameters
         ----------
         first : int, default 0
-            How many to pass over.
+            How many arms to skip.
         count : int, default 100
-            How many to return at most.
+            How many arms to return at most.
         order : str, default "best"
             "best" first; "tried": in the order in which they were first tried; "latest": the last result first;
             "given": as given, also those that were not tried; or by "mean", "pulls", "level" or "label", the smallest
             first, or with a minus, as "-pulls", the largest first.
         search : str, optional
-            Only arms whose label has this text in it, in capitals or not.
+            Only arms whose label contains this text, in upper or lower case.
 
         """
 
     def boxes(self, level: int | None = None, first: int = 0, count: int = PAGE) -> list[Box]:
-        """Return the boxes and piles that hold an arm; none, if the policy has no boxes.
+        """Return the boxes and piles that hold an arm; none if the policy has no boxes.
 
         Parameters
         ----------
         level : int, optional
-            Only those of this level. Default: all, from the lowest up.
+            Only boxes of this level. Default: all, from the lowest up.
         first, count : int, default 0 and 100
-            Of each box, which page of its arms to return.
+            Which page of the arms of each box to return.
 
         """
 
     def ladder(self, pulls: int | None = None, first: int = 0, count: int = PAGE) -> list[Rung]:
-        """Return the arms that were tried by how many pulls they have, whatever the policy.
+        """Return the arms that were tried by their number of pulls, whatever the policy.
 
         Rungs have 1, 2, 3-4, 5-7, 8-11, 12-17, … pulls, each half as many again as the one before: what an arm of
-        `chase` has after each time that it keeps up with the leader. Those between two that hold an arm are there too.
+        `chase` has after each time that it keeps up with the leader. Empty rungs between two others are included.
 
         Parameters
         ----------
         pulls : int, optional
-            Only the rung of arms with as many pulls. Default: all, from the fewest pulls up.
+            Only the rung of arms with this number of pulls. Default: all, from the fewest pulls up.
         first, count : int, default 0 and 100
-            Of each rung, which page of its arms to return.
+            Which page of the arms of each rung to return.
 
         """
 
     def payload(self, label: Label) -> Any:
-        """Return what was given as an arm; its label, where nothing else was."""
+        """Return what was given as an arm, or its label if nothing else was."""
 
     def why(self, label: Label) -> Lineage:
         """Return the story of an arm: the boxes it was in, its rivals there, and where it stands now."""
 
     def screening(self, share: float) -> Screening | None:
-        """Return the chance, exact, that an arm of the best `share` of all is among those that could still be returned.
+        """Return the exact chance that an arm of the best `share` of all is among those that could still be returned.
 
-        It is None where known results have put some arms before others; with an iterator, it is the chance for
-        infinitely many arms.
+        It is None if known results have put some arms before others. With an iterator, it is the chance for infinitely
+        many arms.
         """
 
     def view(self) -> View:
-        """Return all that can be read, at one moment, with everything that others have written."""
+        """Return a summary of the present state, with everything that other processes have written."""
 
     def glance(self) -> Glance:
-        """Return the counts and the answer as they were when the last call here returned; nothing is read for it."""
+        """Return the counts and the answer as they were when the last call here returned, without reading the study."""
 
     def history(self) -> list[Moment]:
-        """Return what the answer was over time, earliest first: the best arm, its mean then, and how many were tried.
+        """Return the answer over time, earliest first: the best arm, its mean then, and how many arms were tried.
 
         There is a moment wherever the answer or its mean changed. It is thinned, so that it stays short: moments lie a
         hundredth of the results apart, or more. The last is now.
@@ -227,6 +237,41 @@ class Plotted(AskTell, Protocol):
             Where to draw. Default: a new picture.
 
         """
-        from boxthirding.session.plotting import plot  # noqa: PLC0415  # loaded when it is needed
-
         return plot(self, kind, ax, self.history())
+
+
+def plot(study: AskTell, kind: str, ax: "Axes | None", history: Sequence[Moment]) -> "Axes":
+    """Draw a session or study; `history` is its answer over time."""
+    from boxthirding.figures import live  # noqa: PLC0415  # loaded when it is needed
+
+    if kind not in KINDS:
+        rule = f"kind is {kind!r}, but must be one of {', '.join(KINDS)}"
+        is_file = PurePath(str(kind)).suffix != ""
+        raise InvalidInput(f"{rule}: plot().figure.savefig({str(kind)!r}) writes a file" if is_file else rule)
+    view = study.view()
+    if view.recommendation is None:
+        raise InvalidInput("there is nothing to plot: no arm has a result yet")
+    if kind == "boxes" and not view.boxes:
+        raise InvalidInput(f"policy {view.policy} has no boxes to plot: give kind='answer' or kind='arms'")
+    axes = live.axes_for(ax)
+    if kind == "answer":
+        live.draw_answer(axes, points(history))
+        axes.set_title("The answer over time", loc="left", fontsize=12)
+    elif kind == "arms":
+        tried = [arm for arm in study.arms(0, min(_MOST, max(1, view.tried))) if not arm.withdrawn]
+        dots = [live.Point(arm.pulls, arm.mean, visible(arm.label)) for arm in tried if arm.mean is not None]
+        live.draw_arms(axes, dots, visible(view.recommendation.label))
+        of = f" of {view.arms:,} arms" if view.arms is not None else " arms"
+        shown = f", the best {_MOST:,} shown" if view.tried > _MOST else ""
+        axes.set_title(f"{view.tried:,}{of} tried{shown}", loc="left", fontsize=12)
+    else:
+        cells = [live.Cell(box.level, box.deferment, box.arms) for box in view.boxes]
+        live.draw_boxes(axes, cells, view.recommendation.level)
+    return axes
+
+
+def points(history: Sequence[Moment]) -> "list[Point]":
+    """Return a history as it is drawn."""
+    from boxthirding.figures.live import Point  # noqa: PLC0415  # loaded when it is needed
+
+    return [Point(moment.results, moment.mean, visible(moment.label)) for moment in history]

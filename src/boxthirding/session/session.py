@@ -1,47 +1,28 @@
-"""Live: a policy that you ask and tell in your own loop, one pull a ticket, results in any order, from any thread."""
+"""A session in memory: ask a policy for tickets and tell their results, in any order and from any thread."""
 
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
 from boxthirding._checks import as_reward, is_number, whole
 from boxthirding.errors import BoxThirdingError, InvalidInput
 from boxthirding.policies.spec import as_policy
 from boxthirding.session import amendments, answers
-from boxthirding.session import outliers as aside
+from boxthirding.session.amendments import KnownResult, check_details, listed
 from boxthirding.session.core import Core
-from boxthirding.session.examples import paired
-from boxthirding.session.history import Moment
-from boxthirding.session.known_results import KnownResult, check_details, listed
-from boxthirding.session.protocol import Plotted
-from boxthirding.session.tickets import WORKER, check_holder, to_release
-from boxthirding.session.unscheduled import hand_out
-from boxthirding.session.values import (
-    PAGE,
-    ArmSummary,
-    Box,
-    Glance,
-    Known,
-    Lineage,
-    Recommendation,
-    Rung,
-    Screening,
-    SetAside,
-    Spread,
-    Ticket,
-    View,
-    in_brief,
-)
+from boxthirding.session.tickets import WORKER, check_holder
+from boxthirding.session.values import Glance, Known, Ticket, View, in_brief
 from boxthirding.types import Label, Policy
 
 HOLDER: Final = "session"
-"""Who asks, when no holder is named."""
+"""The holder, if none is named."""
 
 
-class Session(Plotted):
-    """A live run of a policy over arms, in memory.
+class Session(answers.CoreReader):
+    """A run of a policy over arms, in memory.
 
     Parameters
     ----------
@@ -49,21 +30,21 @@ class Session(Plotted):
         A sequence, a mapping of labels to arms, an iterator, a range, a number of arms, or a pandas or polars
         DataFrame or a pyarrow Table, whose rows are the arms, as dictionaries.
     policy : Policy or str, default "chase"
-        What decides which arm is next: an object, or a SPEC such as "b3:reuse=topup".
+        The policy, or its SPEC, such as "b3:reuse=topup".
     seed : int, default 0
-        Decides the order of arms.
+        The seed that decides the order of arms.
     direction : {"maximize", "minimize"}, default "maximize"
         Whether larger rewards are better.
     lease : float, optional
         Seconds after which a ticket that was not told is given to the next holder who asks. Default: never.
     clock : callable, default time.monotonic
-        What leases go by.
+        The clock of the leases.
     patience : int, default 3
         Failures in a row after which an arm is withdrawn.
     examples : int, optional
         How many different pulls an arm has. An arm that has had them all is known exactly, and is not handed out again.
     known : mapping or pairs, optional
-        Results that are there before the first pull: {label: reward}, {label: [reward, …]} or (label, reward) pairs.
+        Results from before the first pull: {label: reward}, {label: [reward, …]} or (label, reward) pairs.
 
     All methods may be called from several threads, for any number of holders. `AskTell` says what each verb does.
 
@@ -122,22 +103,12 @@ class Session(Plotted):
 
     @property
     def examples(self) -> int | None:
-        return self._core.examples
+        return self._core.examples.count
 
-    @property
-    def pulls(self) -> int:
-        """How many results count."""
-        return self._core.ledger.pulls
-
-    @property
-    def spent(self) -> int:
-        """How many results were told through tickets, excluded ones too."""
-        return self._core.ledger.spent
-
-    @property
-    def open(self) -> int:
-        """How many tickets are neither told nor void."""
-        return len(self._core.tickets.open)
+    @contextmanager
+    def _reading(self) -> Iterator[Core]:
+        with self._lock:
+            yield self._core
 
     def ask(
         self, n: int = 1, *, holder: str | None = None, unseen: bool = False, limit: int | None = None
@@ -156,14 +127,13 @@ class Session(Plotted):
             now = 0.0 if lease is None else self._clock()
             if core.tickets.free or lease is not None:
                 ids = core.to_give(n, holder, now, lease, limit, unseen=unseen)
-                tickets = [core.give(ticket_id, holder, now) for ticket_id in ids]
-            wanted = n - len(tickets) if limit is None else core.room(n - len(tickets), limit)
+                tickets = [core.tickets.give(ticket_id, holder, now) for ticket_id in ids]
             try:
-                hand_out(core, wanted, holder, now, tickets, unseen=unseen)
+                core.hand_out(core.room(n - len(tickets), limit), holder, now, tickets, unseen=unseen)
             except BoxThirdingError as trouble:
                 if not tickets:
                     raise
-                self._trouble = trouble  # what is in hand goes out first; the next ask says what is wrong
+                self._trouble = trouble  # the tickets in hand go out first; the next ask raises the error
         return tickets
 
     def tell(
@@ -180,7 +150,7 @@ class Session(Plotted):
         core = self._core
         with self._lock:
             core.tell(ticket, value, holder)
-            answers.note(core)
+            core.note_answer()
 
     def tell_all(self, results: Iterable[tuple[int | Ticket, float]]) -> None:
         """Take the results of many tickets, all or none of them: (ticket, reward) pairs."""
@@ -189,13 +159,13 @@ class Session(Plotted):
             self._core.check_all(ticket for ticket, _ in pairs)
             for ticket, reward in pairs:
                 self._core.tell(ticket, reward)
-                answers.note(self._core)
+                self._core.note_answer()
 
     def fail(self, ticket: int | Ticket) -> None:
         with self._lock:
             _, arm, label, *_ = self._core.tickets.expected(ticket).ticket
             self._core.fail(ticket)
-            if self._core.failures_in_a_row(arm) >= self._core.patience:
+            if self._core.failed[arm] >= self._core.patience:
                 self._core.withdraw(label)
 
     def held(self, holder: str | None = None) -> list[Ticket]:
@@ -204,7 +174,7 @@ class Session(Plotted):
 
     def release(self, *tickets: int | Ticket, holder: str | None = None) -> list[int]:
         with self._lock:
-            ids = to_release(self._core.tickets, tickets, holder)
+            ids = self._core.tickets.to_release(tickets, holder)
             for ticket_id in ids:
                 self._core.tickets.take_back(ticket_id)
             return ids
@@ -220,26 +190,19 @@ class Session(Plotted):
         return 0
 
     def observe(self, label: Label, reward: float, *, pull: int | None = None) -> None:
-        value = as_reward(reward)
-        with self._lock:
-            amendments.observe(self._core, label, value, pull)
-            amendments.end_batch(self._core)
+        self._observe([KnownResult(label, as_reward(reward), pull)])
 
     def observe_all(self, results: Known) -> None:
         self._observe(listed(results))
 
     def _observe(self, rows: list[KnownResult]) -> None:
         with self._lock:
-            amendments.check_all_known(self._core, rows)
-            for label, reward, pull in rows:
-                amendments.observe(self._core, label, reward, pull)
-            amendments.end_batch(self._core)
+            amendments.observe_all(self._core, rows)
 
     def correct(self, ticket: int | Ticket, reward: float) -> None:
         value = as_reward(reward)
         with self._lock:
             amendments.correct(self._core, ticket, value)
-            amendments.end_batch(self._core)
 
     def exclude(self, holder: str) -> int:
         with self._lock:
@@ -250,21 +213,21 @@ class Session(Plotted):
             return amendments.include(self._core, holder)
 
     def pair(self, examples: Sequence[Mapping[str, Any]], order: Sequence[int], *, force: bool = False) -> list[int]:
-        """Return by pull the place of the example that every arm sees; refuse other examples than those known here.
+        """Return by pull the place of the example that every arm sees; raise for other examples than those known here.
 
         Parameters
         ----------
         examples : sequence
-            The examples, as a journal keeps them: {"json": value}, or {"digest": text} for what JSON cannot hold.
+            The examples, as a journal stores them: {"json": value}, or {"digest": text} for what JSON cannot hold.
         order : sequence of int
-            Their places by pull; it holds the first time, when they are not known yet.
+            Their places by pull, which hold the first time, when the examples are not known yet.
         force : bool, default False
-            Let other examples be those of the study from now on.
+            Continue with these examples, even if they differ from the known ones.
 
         """
         with self._lock:
-            places = paired(self._core, examples, order, force=force)
-            self._core.example_payloads = [examples[place] for place in places]
+            places = self._core.examples.pair(examples, order, force=force)
+            self._core.examples.stored = [examples[place] for place in places]
             return places
 
     def use(self, policy: Policy | str) -> None:
@@ -281,62 +244,18 @@ class Session(Plotted):
         with self._lock:
             self._core.withdraw(label)
 
-    def recommend(self) -> Recommendation | None:
-        with self._lock:
-            return answers.recommend(self._core)
-
-    def top(self, k: int) -> list[Recommendation]:
-        with self._lock:
-            return answers.top(self._core, k)
-
-    def arms(
-        self, first: int = 0, count: int = PAGE, *, order: str = "best", search: str | None = None
-    ) -> list[ArmSummary]:
-        with self._lock:
-            return answers.arms(self._core, first, count, order, search)
-
-    def boxes(self, level: int | None = None, first: int = 0, count: int = PAGE) -> list[Box]:
-        with self._lock:
-            return answers.boxes(self._core, level, first, count)
-
-    def ladder(self, pulls: int | None = None, first: int = 0, count: int = PAGE) -> list[Rung]:
-        with self._lock:
-            return answers.ladder(self._core, pulls, first, count)
-
     def payload(self, label: Label) -> Any:
         with self._lock:
             return self._core.labels.payload_of(label)
-
-    def why(self, label: Label) -> Lineage:
-        with self._lock:
-            return answers.why(self._core, label)
-
-    def screening(self, share: float) -> Screening | None:
-        with self._lock:
-            return answers.screening(self._core, share)
 
     def view(self) -> View:
         with self._lock:
             return answers.view(self._core, name=None, status="open", per_minute=None)
 
-    def set_aside(self) -> list[SetAside]:
-        """Return the results that the policy has set aside as wildly off, earliest first; chase does that."""
-        with self._lock:
-            return aside.set_aside(self._core)
-
     def glance(self) -> Glance:
         """Return the counts and the answer now."""
         with self._lock:
             return answers.glance(self._core)
-
-    def history(self) -> list[Moment]:
-        with self._lock:
-            return answers.history(self._core)
-
-    def spread(self, labels: Iterable[Label] = ()) -> Spread:
-        """Return how far results lie from the mean of their arm: over all arms, and for those named."""
-        with self._lock:
-            return answers.spread(self._core, labels)
 
     def __getstate__(self) -> dict[str, Any]:
         if self._core.labels.open_ended:
@@ -349,6 +268,6 @@ class Session(Plotted):
 
 
 def check_lease(lease: float | None) -> None:
-    """Refuse a lease that is none."""
+    """Raise unless a lease is None or a positive, finite number."""
     if lease is not None and not (is_number(lease) and 0 < lease < math.inf):
         raise InvalidInput(f"lease is {lease!r}, but must be a finite number of seconds above 0, or None")

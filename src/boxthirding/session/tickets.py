@@ -1,4 +1,4 @@
-"""The tickets of a session: which are open, who holds them, who held them before, and why one is refused."""
+"""The tickets of a session: which are open, who holds or held them, and which pulls and arms were handed out."""
 
 import os
 import re
@@ -7,35 +7,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from boxthirding.errors import AlreadyTold, ArmWithdrawn, InvalidInput, TicketRefused, UnknownTicket
+from boxthirding.session.job_queue import Job
+from boxthirding.session.ledger import Ledger
 from boxthirding.session.values import Ticket
 from boxthirding.types import NONE, Label
 
 OPEN: Final = -1
 VOID: Final = -2
-
-
-class Job:
-    """Pulls of one arm that a rule asked for."""
-
-    __slots__ = ("arm", "changes", "id", "left", "name", "times", "untold")
-
-    def __init__(self, job_id: int, name: int, arm: int, times: int) -> None:
-        self.id = job_id
-        """Counted over all jobs: a rule may use a name again."""
-        self.name = name
-        """What the rule calls it."""
-        self.arm = arm
-        self.times = times
-        """Pulls that it has in all."""
-        self.left = times
-        """Pulls that no ticket was cut for."""
-        self.untold = times
-        """Pulls that the rule has not been told."""
-        self.changes: list[tuple[int, float, float]] | None = None
-        """Amendments of results that were told in it: the rule takes them when the job has ended."""
 
 
 class OpenTicket:
@@ -46,27 +26,28 @@ class OpenTicket:
     def __init__(self, ticket: Ticket, job: Job | None, holder: str | None, at: float) -> None:
         self.ticket = ticket
         self.job = job
-        """None, if the rule that asked for it has been replaced: its result is amended."""
+        """None for an unscheduled ticket, and for one whose rule has been replaced: its result is amended."""
         self.holder = holder
         self.at = at
         """When it was given to its holder, by the caller's clock."""
 
 
 class Tickets:
-    """Every ticket that was ever cut: the open ones, and of the others what became of them."""
+    """Every ticket that was ever issued: the open ones, and of the others what became of them."""
 
     def __init__(self, origin: str | None = None) -> None:
         self.origin = os.urandom(8).hex() if origin is None else origin
-        """Marks tickets as ours, and decides nothing."""
+        """Marks the tickets of this session; nothing is decided by it."""
         self.open: dict[int, OpenTicket] = {}
         self.free: dict[int, None] = {}
-        """Open tickets without a holder, those first that have waited longest."""
+        """Open tickets without a holder, the longest waiting first."""
         self.by_holder: dict[str, dict[int, None]] = {}
         """Open tickets by holder, in the order in which they were given; holders may have none."""
         self.earlier: dict[int, list[str]] = {}
         """Of tickets that were given more than once: earlier holders who have not told it."""
         self.ended = array("q")
         """By ticket: OPEN, VOID, or the ledger's row of its result."""
+        self._seen: dict[str, set[int]] | None = None  # by holder: the arms that it was ever handed
 
     @property
     def held_by(self) -> dict[str, int]:
@@ -74,22 +55,16 @@ class Tickets:
         held = [(holder, len(ids)) for holder, ids in self.by_holder.items() if ids]
         return dict(sorted(held, key=lambda item: (-item[1], item[0])))
 
-    @property
-    def issued(self) -> int:
-        """How many were cut; also the id of the next one."""
-        return len(self.ended)
-
     def cut(self, arm: int, label: Label, pull: int, payload: Any, job: Job | None, holder: str, at: float) -> Ticket:
-        """Make the next ticket and give it to a holder."""
+        """Issue the next ticket to a holder."""
         ticket_id = len(self.ended)
         ticket = _new(Ticket, (ticket_id, arm, label, pull, payload))
         ticket.origin = self.origin
         self.ended.append(OPEN)
         self.open[ticket_id] = OpenTicket(ticket, job, holder, at)
-        held = self.by_holder.get(holder)
-        if held is None:
-            held = self.by_holder[holder] = {}
-        held[ticket_id] = None
+        self.by_holder.setdefault(holder, {})[ticket_id] = None
+        if self._seen is not None:
+            self._seen.setdefault(holder, set()).add(arm)
         return ticket
 
     def give(self, ticket_id: int, holder: str, at: float) -> Ticket:
@@ -102,10 +77,12 @@ class Tickets:
         entry.holder, entry.at = holder, at
         del self.free[ticket_id]
         self.by_holder.setdefault(holder, {})[ticket_id] = None
+        if self._seen is not None:
+            self._seen.setdefault(holder, set()).add(entry.ticket.arm)
         return entry.ticket
 
     def take_back(self, ticket_id: int) -> None:
-        """Let an open ticket have no holder: the next to ask is given it."""
+        """Take an open ticket from its holder: the next one who asks is given it."""
         entry = self.open[ticket_id]
         if entry.holder is not None:
             self.earlier.setdefault(ticket_id, []).append(entry.holder)
@@ -124,17 +101,23 @@ class Tickets:
         if became == VOID:
             self.earlier.pop(ticket_id, None)
 
-    def void(self, arm: int) -> list[int]:
-        """Make the open tickets of a withdrawn arm void; return their ids."""
-        gone = [ticket_id for ticket_id, entry in self.open.items() if entry.ticket.arm == arm]
-        for ticket_id in gone:
+    def void(self, arm: int) -> None:
+        """Make the open tickets of a withdrawn arm void."""
+        for ticket_id in [ticket_id for ticket_id, entry in self.open.items() if entry.ticket.arm == arm]:
             self.close(ticket_id, VOID)
-        return gone
+
+    def has_told(self, ticket_id: int, holder: str) -> None:
+        """Note that a holder, who may have lost the ticket before, has told it."""
+        earlier = self.earlier.get(ticket_id, [])
+        if holder in earlier:
+            earlier.remove(holder)
+        if not earlier:
+            self.earlier.pop(ticket_id, None)
 
     def overdue(self, now: float, lease: float | None) -> Iterable[int]:
         """Return the tickets whose lease has run out, the longest held first.
 
-        Clocks may differ: a ticket that was given more than a lease from now is one of a clock that was wrong.
+        Clocks may differ: a ticket that was given more than a lease from now has the time of a wrong clock.
         """
         if lease is not None:
             late = [
@@ -145,9 +128,10 @@ class Tickets:
             yield from (ticket_id for _, ticket_id in sorted(late))
 
     def find(self, ticket: int | Ticket) -> int:
-        """Return the id of a ticket that was issued here, open or not."""
-        ticket_id = ticket.id if isinstance(ticket, Ticket) else ticket
-        if not (_is_id(ticket_id) and 0 <= ticket_id < self.issued):
+        """Return the id of a ticket that was issued here, open or not; raise for any other."""
+        ticket_id: Any = ticket.id if isinstance(ticket, Ticket) else ticket
+        is_whole = isinstance(ticket_id, int | np.integer) and not isinstance(ticket_id, bool)
+        if not (is_whole and 0 <= ticket_id < len(self.ended)):
             raise UnknownTicket(
                 f"ticket {ticket_id!r} was not issued here", advice="give a ticket from ask(), or its id"
             )
@@ -159,7 +143,7 @@ class Tickets:
         return int(ticket_id)
 
     def expected(self, ticket: int | Ticket) -> OpenTicket:
-        """Return an open ticket, or refuse it by what is wrong with it."""
+        """Return an open ticket; raise the reason why it is not open."""
         if type(ticket) is Ticket:  # the common case, at half the cost
             entry = self.open.get(ticket.id)
             if entry is not None and entry.ticket is ticket:
@@ -171,7 +155,7 @@ class Tickets:
         return entry
 
     def refusal(self, ticket_id: int) -> TicketRefused:
-        """Say why the result of a ticket that is not open is refused."""
+        """Return the error for a ticket that is not open."""
         if self.ended[ticket_id] == VOID:
             return ArmWithdrawn(f"ticket {ticket_id} is void: its arm was withdrawn")
         return AlreadyTold(
@@ -183,7 +167,7 @@ class Tickets:
         return [self.open[ticket_id].ticket for ticket_id in self.by_holder.get(holder, ())]
 
     def told_row(self, ticket: int | Ticket) -> int:
-        """Return the ledger's row of a ticket that was told, or refuse."""
+        """Return the ledger's row of a ticket that was told; raise if it was not."""
         ticket_id = self.find(ticket)
         row = self.ended[ticket_id]
         if row == VOID:
@@ -192,68 +176,138 @@ class Tickets:
             raise TicketRefused(f"ticket {ticket_id} has no result yet, so there is nothing to correct: tell it")
         return row
 
-    def save(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the tickets as facts and arrays; their jobs by id."""
+    def seen_by(self, holder: str, ledger: Ledger) -> set[int]:
+        """Return the arms that a holder was ever handed: computed when first asked for, and kept up from then on."""
+        if self._seen is None:
+            self._seen = seen = ledger.arms_by_holder()
+            for ticket_id, entry in self.open.items():
+                for name in (entry.holder, *self.earlier.get(ticket_id, ())):
+                    if name is not None:
+                        seen.setdefault(name, set()).add(entry.ticket.arm)
+            for ticket_id, names in self.earlier.items():
+                row = self.ended[ticket_id]
+                if row != OPEN:
+                    for name in names:
+                        seen.setdefault(name, set()).add(ledger.result(row).arm)
+        return self._seen.setdefault(holder, set())
+
+    def to_release(self, named: Sequence[int | Ticket], holder: object) -> list[int]:
+        """Return the ids of tickets that have a holder, or of all that one holder has; raise for anything else."""
+        if bool(named) == (holder is not None):
+            given = f"tickets and the holder {shortened(holder)} are" if named else "neither tickets nor a holder is"
+            raise InvalidInput(f"{given} given, but must be one of them: name the tickets, or their holder")
+        if holder is None:
+            ids = list(dict.fromkeys([self.expected(ticket).ticket.id for ticket in named]))
+            free = next((ticket_id for ticket_id in ids if ticket_id in self.free), None)
+            if free is not None:
+                raise TicketRefused(f"ticket {free} has no holder: the next to ask is given it, so leave it out")
+            return ids
+        ids = list(self.by_holder.get(holder, ())) if isinstance(holder, str) else []
+        if not ids:
+            holders = ", ".join(map(repr, sorted(self.held_by))) or "none"
+            raise InvalidInput(f"holder {shortened(holder)} has no open tickets: holders who have some are {holders}")
+        return ids
+
+    def save(self) -> dict[str, Any]:
+        """Return the tickets as plain values and arrays; their jobs by id."""
         entries = self.open.values()
-        facts = {
+        rows = [
+            (entry.ticket.id, entry.ticket.arm, entry.ticket.pull, NONE if entry.job is None else entry.job.id)
+            for entry in entries
+        ]
+        return {
             "holders": [entry.holder for entry in entries],
             "at": [entry.at for entry in entries],
             "free": list(self.free),
             "held": [[holder, list(held)] for holder, held in sorted(self.by_holder.items()) if held],
             "earlier": [[ticket_id, holders] for ticket_id, holders in self.earlier.items()],
+            "open": np.array(rows, np.int64).reshape(-1, 4),
+            "ended": np.array(self.ended),
         }
-        rows = [
-            (entry.ticket.id, entry.ticket.arm, entry.ticket.pull, NONE if entry.job is None else entry.job.id)
-            for entry in entries
-        ]
-        return facts, {"open": np.array(rows, np.int64).reshape(-1, 4), "ended": np.array(self.ended)}
 
-    def load(
-        self,
-        facts: Mapping[str, Any],
-        arrays: Mapping[str, NDArray[Any]],
-        jobs: Mapping[int, Job],
-        arm: Callable[[int], tuple[Label, Any]],
-    ) -> None:
-        """Go on from what was saved, with the label and payload of each arm."""
-        self.ended = array("q", arrays["ended"].astype(np.int64).tobytes())
+    def load(self, saved: Mapping[str, Any], jobs: Mapping[int, Job], arm: Callable[[int], tuple[Label, Any]]) -> None:
+        """Restore what was saved, with the label and payload of each arm."""
+        self._seen = None
+        self.ended = array("q", saved["ended"].astype(np.int64).tobytes())
         self.open = {}
-        rows = zip(arrays["open"].tolist(), facts["holders"], facts["at"], strict=True)
+        rows = zip(saved["open"].tolist(), saved["holders"], saved["at"], strict=True)
         for (ticket_id, number, pull, job), holder, at in rows:
             label, payload = arm(number)
             ticket = Ticket(ticket_id, number, label, pull, payload)
             ticket.origin = self.origin
             self.open[ticket_id] = OpenTicket(ticket, jobs.get(job), holder, at)
-        self.free = dict.fromkeys(facts["free"])
-        self.by_holder = {holder: dict.fromkeys(held) for holder, held in facts["held"]}
-        self.earlier = {ticket_id: list(holders) for ticket_id, holders in facts["earlier"]}
+        self.free = dict.fromkeys(saved["free"])
+        self.by_holder = {holder: dict.fromkeys(held) for holder, held in saved["held"]}
+        self.earlier = {ticket_id: list(holders) for ticket_id, holders in saved["earlier"]}
 
 
-def to_release(tickets: Tickets, wanted: Sequence[int | Ticket], holder: object) -> list[int]:
-    """Return the ids of tickets that have a holder, or of all that one holder has; refuse anything else."""
-    if bool(wanted) == (holder is not None):
-        given = f"tickets and the holder {shortened(holder)} are" if wanted else "neither tickets nor a holder is"
-        raise InvalidInput(f"{given} given, but must be one of them: name the tickets, or their holder")
-    if holder is None:
-        ids = list(dict.fromkeys([tickets.expected(ticket).ticket.id for ticket in wanted]))
-        free = next((ticket_id for ticket_id in ids if ticket_id in tickets.free), None)
-        if free is not None:
-            raise TicketRefused(f"ticket {free} has no holder: the next to ask is given it, so leave it out")
-        return ids
-    ids = list(tickets.by_holder.get(holder, ())) if isinstance(holder, str) else []
-    if not ids:
-        holders = ", ".join(map(repr, sorted(tickets.held_by))) or "none"
-        raise InvalidInput(f"holder {shortened(holder)} has no open tickets: holders who have some are {holders}")
-    return ids
+class TakenPulls:
+    """Which pulls of each arm are handed out, told or known: no pull is handed out twice.
+
+    By arm these are all pulls up to one, and beyond it some that are known.
+    """
+
+    def __init__(self) -> None:
+        self._next: list[int] = []  # by arm: the first pull that was never taken in order
+        self._beyond: dict[int, set[int]] = {}  # by arm: later pulls that are taken
+
+    def make_room(self, arms: int) -> None:
+        """Have an entry for each of the first `arms` arms."""
+        self._next.extend([0] * (arms - len(self._next)))
+
+    def take_next(self, arm: int) -> int:
+        """Take the first free pull of an arm, and return it."""
+        pull = self._next[arm]
+        if self._beyond:
+            beyond = self._beyond.get(arm, ())
+            while pull in beyond:
+                pull += 1
+            self._skip(arm, pull + 1)
+        self._next[arm] = pull + 1
+        return pull
+
+    def take(self, arm: int, pull: int) -> None:
+        """Take a pull out of order."""
+        self._beyond.setdefault(arm, set()).add(pull)
+
+    def take_up_to(self, arm: int, pull: int) -> None:
+        """Take all pulls of an arm up to this one."""
+        self._next[arm] = max(self._next[arm], pull + 1)
+        self._skip(arm, self._next[arm])
+
+    def has(self, arm: int, pull: int) -> bool:
+        """Return whether a pull of an arm is taken."""
+        return pull < self._next[arm] or pull in self._beyond.get(arm, ())
+
+    def count(self, arm: int) -> int:
+        """Return how many pulls of an arm are taken."""
+        return self._next[arm] + (len(self._beyond.get(arm, ())) if self._beyond else 0)
+
+    def save(self) -> dict[str, Any]:
+        """Return everything as plain values and arrays."""
+        beyond = [[arm, sorted(pulls)] for arm, pulls in self._beyond.items()]
+        return {"beyond": beyond, "next": np.array(self._next, np.int64)}
+
+    def load(self, saved: Mapping[str, Any]) -> None:
+        """Restore what was saved."""
+        self._beyond = {arm: set(pulls) for arm, pulls in saved["beyond"]}
+        self._next = saved["next"].tolist()
+
+    def _skip(self, arm: int, first: int) -> None:
+        """Forget the later pulls before `first`, which are taken in order now."""
+        if arm in self._beyond:
+            left = {pull for pull in self._beyond.pop(arm) if pull >= first}
+            if left:
+                self._beyond[arm] = left
 
 
 def is_worker(holder: str) -> bool:
-    """Tell whether a holder is a process that works by itself: `worker()` gave the name, and people choose others."""
+    """Return whether a holder's name was given to a process by `worker()`; people choose other names."""
     return _WORKER.fullmatch(holder) is not None
 
 
 def check_holder(holder: object) -> str:
-    """Return the name of a holder, or refuse it."""
+    """Return the name of a holder; raise unless it is a short, printable text."""
     if not (isinstance(holder, str) and holder.isprintable() and 0 < len(holder) <= LONGEST_NAME):
         raise InvalidInput(f"the holder is {shortened(holder)}, but must be 1 to {LONGEST_NAME} printable characters")
     return holder
@@ -269,14 +323,9 @@ LONGEST_NAME: Final = 200
 """Characters of a holder's name, or of a study's."""
 
 WORKER: Final = "find_best-"
-"""What the names of processes that work by themselves begin with; a number follows."""
+"""What the names that `worker()` gives begin with; a number follows."""
 
 _WORKER = re.compile(rf"{WORKER}\d+")
 
 
 _new: Final = tuple.__new__  # a call less for each ticket than Ticket(…)
-
-
-def _is_id(value: object) -> bool:
-    """Tell whether a value can be the id of a ticket; True is not 1 here."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)

@@ -10,10 +10,7 @@ from typing import Any, TypeVar
 from boxthirding._text import counted
 from boxthirding.errors import StudyFinished
 from boxthirding.session import Ticket, amendments
-from boxthirding.session import policy_switch as take_over
-from boxthirding.session.examples import paired
-from boxthirding.session.known_results import KnownResult
-from boxthirding.session.tickets import to_release
+from boxthirding.session.amendments import KnownResult
 from boxthirding.study import events
 from boxthirding.study.events import Event
 from boxthirding.study.payloads import kept_all
@@ -80,7 +77,7 @@ class Decisions:
         state.check_can_write()
         arm, now = state.core.tickets.expected(ticket).ticket, self.now_open(state)
         led_to: list[Event] = [events.Failed(now, arm.id)]
-        if state.core.failures_in_a_row(arm.arm) + 1 >= state.core.patience:
+        if state.core.failed.get(arm.arm, 0) + 1 >= state.core.patience:
             why = f"failed {counted(state.core.patience, 'time')} in a row"
             led_to.append(events.ArmWithdrawn(now, arm.label, why))
         return _happens(state, *led_to)
@@ -91,20 +88,20 @@ class Decisions:
         """Take open tickets from their holders; return their ids."""
         state.check_can_write()
         now = self.now_open(state)
-        ids = to_release(state.core.tickets, tickets, holder)
+        ids = state.core.tickets.to_release(tickets, holder)
         return Decided(_happens(state, events.Released(now, tuple(ids), why)).events, ids)
 
     def observe(self, state: StudyState, rows: list[KnownResult]) -> Decided[None]:
         """Take known results, all or none of them."""
         state.check_can_write()
         now = self.now_open(state)
-        amendments.check_all_known(state.core, rows)
+        amendments.check_known(state.core, rows)
         check_rewards(state, (row.reward for row in rows))
         return _happens(state, events.Observed(now, tuple([(label, reward, pull) for label, reward, pull in rows])))
 
     def add_known(self, state: StudyState, rows: list[KnownResult]) -> Decided[None]:
         """Take those known results that are missing: another process may have taken the others just now."""
-        missing = amendments.not_there(state.core, rows)
+        missing = amendments.missing_results(state.core, rows)
         return self.observe(state, missing) if missing else Decided([], None)
 
     def correct(self, state: StudyState, ticket: int | Ticket, reward: float) -> Decided[None]:
@@ -135,7 +132,7 @@ class Decisions:
     def use(self, state: StudyState, policy: Policy, spec: str) -> Decided[None]:
         """Let another policy, which is written as this SPEC, decide from now on."""
         now = self.now_open(state)
-        take_over.check(state.core, policy)
+        state.core.check_policy(policy)
         why = f"use {spec} instead of {state.chosen.spec}"
         return _happens(state, events.TakenOver(now, spec, version_of(policy), why, package()))
 
@@ -152,7 +149,7 @@ class Decisions:
         """Take an arm out of the race for good."""
         state.check_can_write()
         now = self.now_open(state)
-        state.core.check_can_withdraw(label)
+        state.core.labels.check_not_withdrawn(label)
         return _happens(state, events.ArmWithdrawn(now, label))
 
     def describe(self, state: StudyState, details: dict[str, Any]) -> Decided[None]:
@@ -176,9 +173,9 @@ class Decisions:
         self, state: StudyState, examples: Sequence[Mapping[str, Any]], order: Sequence[int], *, force: bool
     ) -> Decided[list[int]]:
         """Let examples be those of the study, unless it has them; return by pull which of them it sees."""
-        places = paired(state.core, examples, order, force=force)
+        places = state.core.examples.pair(examples, order, force=force)
         now = tuple([{**examples[place]} for place in places])
-        if now == tuple(state.core.example_payloads):
+        if now == tuple(state.core.examples.stored):
             return Decided([], places)
         return Decided(_happens(state, events.Redefined(self.clock(), example_payloads=now)).events, places)
 

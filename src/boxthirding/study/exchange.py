@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 from boxthirding._checks import as_reward
 from boxthirding.errors import BoxThirdingError, InvalidInput, StudyFinished
 from boxthirding.session import Ticket
-from boxthirding.session.known_results import check_details
+from boxthirding.session.amendments import check_details
 from boxthirding.session.tickets import check_holder
 from boxthirding.study.arm_source import NotDrawn, OwnArms
 from boxthirding.study.decisions import Decisions

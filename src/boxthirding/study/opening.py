@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from boxthirding.errors import JournalBroken
 from boxthirding.session import amendments
-from boxthirding.session.known_results import listed
+from boxthirding.session.amendments import listed
 from boxthirding.study.arm_source import ArmSource, OwnArms
 from boxthirding.study.codec import START, check_of, decode, encode
 from boxthirding.study.decisions import Decisions

@@ -32,7 +32,7 @@ def check_rewards(state: StudyState, rewards: Iterable[float]) -> None:
 def check_change(state: StudyState, details: Mapping[str, Any] | None) -> None:
     """Raise if the details have other rewards than those that results were told with."""
     before, after, ledger = scale_of(state.details), scale_of(details), state.core.ledger
-    if before == after or not len(ledger):
+    if before == after or not ledger.rows:
         return
     if before:
         moved = [label for label, reward in after.items() if before.get(label, reward) != reward]
@@ -40,7 +40,7 @@ def check_change(state: StudyState, details: Mapping[str, Any] | None) -> None:
             return
         problem = f"the scale is {_written(before)}, and cannot become {_written(after)} once there are ratings"
     else:
-        rewards = (ledger.result(row).reward for row in range(len(ledger)))
+        rewards = (ledger.result(row).reward for row in range(ledger.rows))
         other = next((reward for reward in rewards if reward not in after.values()), None)
         if other is None:
             return

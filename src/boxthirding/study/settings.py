@@ -9,8 +9,8 @@ from boxthirding._checks import is_number, whole
 from boxthirding._text import counted, cut
 from boxthirding.errors import StudyChanged, StudyDiffers
 from boxthirding.policies.spec import as_policy, written
+from boxthirding.session.amendments import check_details, listed
 from boxthirding.session.core import Core
-from boxthirding.session.known_results import check_details, listed
 from boxthirding.session.labels import sort_out
 from boxthirding.session.session import check_lease
 from boxthirding.session.values import Known

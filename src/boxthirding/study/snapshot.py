@@ -6,12 +6,11 @@ and its shape) and then the arrays one after the other, little-endian. Whole num
 
 import json
 import zlib
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-
-from boxthirding.session.serialization import Saved
 
 VERSION: Final = 1
 
@@ -22,19 +21,18 @@ class Unusable(Exception):
     """A snapshot is damaged or of another version: the journal has everything that was in it."""
 
 
-def pack(saved: Saved) -> bytes:
-    """Return facts and arrays as bytes."""
-    arrays = {name: _narrow(array) for name, array in saved.arrays.items()}
-    body = b"".join(array.tobytes() for array in arrays.values())
-    table = [
-        [name, array.dtype.str, _little(saved.arrays[name]).str, list(array.shape)] for name, array in arrays.items()
-    ]
-    head = {"version": VERSION, "bytes": len(body), "sum": zlib.crc32(body), "facts": saved.facts, "arrays": table}
+def pack(saved: Mapping[str, Any]) -> bytes:
+    """Return what was saved, nested mappings of plain values and arrays, as bytes."""
+    facts, arrays = _split(saved, ())
+    narrow = [(path, array, _narrow(array)) for path, array in arrays]
+    body = b"".join(stored.tobytes() for _, _, stored in narrow)
+    table = [[path, stored.dtype.str, _little(array).str, list(array.shape)] for path, array, stored in narrow]
+    head = {"version": VERSION, "bytes": len(body), "sum": zlib.crc32(body), "facts": facts, "arrays": table}
     line = json.dumps(head, separators=(",", ":")).encode()
     return b"%08x\n%s\n%s" % (zlib.crc32(line), line, body)
 
 
-def unpack(data: bytes) -> Saved:
+def unpack(data: bytes) -> dict[str, Any]:
     """Return what was packed, or raise `Unusable`."""
     try:
         check, line, body = data.split(b"\n", 2)
@@ -45,20 +43,32 @@ def unpack(data: bytes) -> Saved:
             raise Unusable(f"the snapshot is of version {head['version']}, and this one reads {VERSION}")
         if (len(body), zlib.crc32(body)) != (head["bytes"], head["sum"]):
             raise Unusable("the snapshot's arrays are damaged")
-        return Saved(head["facts"], _arrays(head["arrays"], body))
+        saved: dict[str, Any] = head["facts"]
+        start = 0
+        for (*path, name), stored, here, shape in head["arrays"]:
+            array = np.frombuffer(body, stored, int(np.prod(shape)), start)
+            part = saved
+            for step in path:
+                part = part[step]
+            part[name] = array.astype(np.dtype(here).newbyteorder("=")).reshape(shape)
+            start += array.nbytes
     except (ValueError, KeyError, TypeError, IndexError) as error:
         raise Unusable(f"the snapshot cannot be read: {error}") from None
+    return saved
 
 
-def _arrays(table: list[Any], body: bytes) -> dict[str, NDArray[Any]]:
-    arrays = {}
-    start = 0
-    for name, stored, here, shape in table:
-        count = int(np.prod(shape))
-        array = np.frombuffer(body, stored, count, start)
-        arrays[name] = array.astype(np.dtype(here).newbyteorder("=")).reshape(shape)
-        start += array.nbytes
-    return arrays
+def _split(saved: Mapping[str, Any], path: tuple[str, ...]) -> tuple[dict[str, Any], list[tuple[Any, NDArray[Any]]]]:
+    """Return nested mappings without their arrays, and the arrays with the path of each."""
+    facts, arrays = {}, []
+    for name, value in saved.items():
+        if isinstance(value, np.ndarray):
+            arrays.append(((*path, name), value))
+        elif isinstance(value, Mapping):
+            facts[name], inner = _split(value, (*path, name))
+            arrays += inner
+        else:
+            facts[name] = value
+    return facts, arrays
 
 
 def _narrow(array: NDArray[Any]) -> NDArray[Any]:

@@ -5,17 +5,15 @@ policy's state follows from the events since the last `Created` or `TakenOver`, 
 newer version of the rule starts from the ledger.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Final, NamedTuple, Self
 
 from boxthirding.errors import BoxThirdingError, JournalBroken, PolicyMissing
 from boxthirding.policies.rule_runner import LiveState
 from boxthirding.session import Ticket, View, amendments, answers
-from boxthirding.session import policy_switch as take_over
-from boxthirding.session import unscheduled as extra
-from boxthirding.session.core import Core
-from boxthirding.session.serialization import Saved, load, save
+from boxthirding.session.amendments import KnownResult
+from boxthirding.session.core import Core, HandedOut
 from boxthirding.study import events
 from boxthirding.study.arm_source import ArmSource, Feed, NotDrawn
 from boxthirding.study.codec import RESTORE, name_of
@@ -138,7 +136,7 @@ class StudyState:
         self._APPLY[type(event)](self, event)
         self.seq += 1
         if type(event) in _MAY_CHANGE_THE_ANSWER:
-            answers.note(self.core, event.at)
+            self.core.note_answer(event.at)
 
     def ask(self, n: int, holder: str, at: float, *, unseen: bool) -> Asking:
         """Decide on up to n new tickets: what is decided has happened. There is no event if nothing is new."""
@@ -155,7 +153,7 @@ class StudyState:
 
     def prepare(self, policy: Policy) -> None:
         """Make the state that a policy would start from now, so that no one has to wait for it under the write lock."""
-        self._prepared = _Prepared(self.seq, policy, take_over.prepared(self.core, policy))
+        self._prepared = _Prepared(self.seq, policy, self.core.prepared(policy))
 
     def check_can_write(self) -> None:
         """Refuse to write where the policy cannot decide."""
@@ -170,10 +168,9 @@ class StudyState:
         view = answers.view(self.core, name=name, status=self.status, per_minute=rate)
         return view if view.policy else replace(view, policy=self.chosen.spec)
 
-    def save(self) -> Saved:
+    def save(self) -> dict[str, Any]:
         """Return the state as facts and arrays."""
-        saved = save(self.core)
-        facts = {
+        return {
             "seq": self.seq,
             "check": self.check,
             "status": self.status,
@@ -183,23 +180,21 @@ class StudyState:
             "stored": list(self._stored_later.items()),
             "policy": [self.chosen.spec, self.chosen.version],
             "era": self.era,
-            "core": saved.facts,
+            "core": self.core.save(),
         }
-        return Saved(facts, saved.arrays)
 
     @classmethod
-    def load(cls, created: events.Created, source: ArmSource | None, saved: Saved) -> Self:
+    def load(cls, created: events.Created, source: ArmSource | None, saved: Mapping[str, Any]) -> Self:
         """Return a state that was saved; raise Unusable, if that is not possible."""
-        facts = saved.facts
         try:
             state = cls(created, source)
-            state.chosen = chosen(*facts["policy"])
-            load(state.core, Saved(facts["core"], saved.arrays), state.chosen.policy if state.chosen.is_here else None)
-            state.seq, state.check, state.status = facts["seq"], facts["check"], facts["status"]
-            state.told_at, state.era = facts["told_at"], facts["era"]
-            state.feed.drawn[:] = facts["drawn"]
-            state.details = facts["details"]
-            state._store_later([label for label, _ in facts["stored"]], [stored for _, stored in facts["stored"]])
+            state.chosen = chosen(*saved["policy"])
+            state.core.load(saved["core"], state.chosen.policy if state.chosen.is_here else None)
+            state.seq, state.check, state.status = saved["seq"], saved["check"], saved["status"]
+            state.told_at, state.era = saved["told_at"], saved["era"]
+            state.feed.drawn[:] = saved["drawn"]
+            state.details = saved["details"]
+            state._store_later([label for label, _ in saved["stored"]], [stored for _, stored in saved["stored"]])
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
             raise Unusable(f"the snapshot does not fit this policy: {error!r}") from None
         return state
@@ -210,16 +205,16 @@ class StudyState:
         numbered, known, open_ended = labels.numbered, labels.count, labels.open_ended
         before = core.asked_so_far
         tickets: list[Ticket] = []
-        handed = extra.HandedOut(short=False, extra=0)
+        handed = HandedOut(short=False, unscheduled=0)
         trouble: BoxThirdingError | NotDrawn | None = None
         try:
             if done is None:
-                handed = extra.hand_out(core, n, holder, at, tickets, unseen=unseen)
+                handed = core.hand_out(n, holder, at, tickets, unseen=unseen)
             else:
                 short = core.cut(n - done.extra, holder, at, tickets, unseen=unseen)
                 jobs = len(tickets)
-                tickets += [extra.again(core, label, holder, at) for _, label, _ in done.tickets[jobs:]]
-                handed = extra.HandedOut(short, len(tickets) - jobs)
+                tickets += [core.issue_again(label, holder, at) for _, label, _ in done.tickets[jobs:]]
+                handed = HandedOut(short, len(tickets) - jobs)
         except (BoxThirdingError, NotDrawn) as error:
             trouble = error
         rows = tuple([(ticket.id, ticket.label, ticket.pull) for ticket in tickets])
@@ -231,15 +226,16 @@ class StudyState:
         drawn, payloads = self._keep_drawn(known) if open_ended else ((), None)
         ended = open_ended and not labels.open_ended
         has_moved = before != core.asked_so_far
-        event = events.Asked(at, holder, rows, unseen, handed.short, met, drawn, payloads, ended, handed.extra)
+        event = events.Asked(at, holder, rows, unseen, handed.short, met, drawn, payloads, ended, handed.unscheduled)
         return Asking(tickets, event, has_moved, trouble)
 
     def _asked(self, event: events.Asked) -> None:
         if self.core.live is None:
             self._take_drawn(event.drawn, ended=event.ended)
-            self.core.number_as(event.met)
+            for label in event.met:
+                self.core.claim(label)
             for ticket_id, label, pull in event.tickets:
-                self.core.restore(ticket_id, label, pull, event.holder, event.at)
+                self.core.restore_ticket(ticket_id, label, pull, event.holder, event.at)
         else:
             self.feed.expect(event.drawn, ended=event.ended)
             wanted = len(event.tickets) + event.short
@@ -256,7 +252,7 @@ class StudyState:
 
     def _given(self, event: events.Given) -> None:
         for ticket in event.tickets:
-            self.core.give(ticket, event.holder, event.at)
+            self.core.tickets.give(ticket, event.holder, event.at)
 
     def _told(self, event: events.Told) -> None:
         self.core.tell(event.ticket, event.reward, event.holder)
@@ -272,13 +268,10 @@ class StudyState:
             self.core.tickets.take_back(self.core.tickets.expected(ticket).ticket.id)
 
     def _observed(self, event: events.Observed) -> None:
-        for label, reward, pull in event.results:
-            amendments.observe(self.core, label, reward, pull)
-        amendments.end_batch(self.core)
+        amendments.observe_all(self.core, [KnownResult(*result) for result in event.results])
 
     def _corrected(self, event: events.Corrected) -> None:
         amendments.correct(self.core, event.ticket, event.reward)
-        amendments.end_batch(self.core)
 
     def _excluded(self, event: events.Excluded) -> None:
         amendments.exclude(self.core, event.holder)
@@ -308,7 +301,7 @@ class StudyState:
         self._store_later(event.labels, event.payloads or ())
         self.details = self.details if event.details is None else event.details
         if event.example_payloads is not None:
-            self.core.example_payloads = [payload for payload in event.example_payloads if payload is not None]
+            self.core.examples.stored = [payload for payload in event.example_payloads if payload is not None]
 
     def _paused(self, _: events.Paused) -> None:
         self.status = PAUSED

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -11,29 +11,16 @@ from boxthirding.errors import InvalidInput, JournalBroken, UnknownStudy
 from boxthirding.policies.lineage import PlainRecord
 from boxthirding.policies.spec import as_policy, written
 from boxthirding.session import (
-    PAGE,
-    ArmResult,
-    ArmSummary,
-    Box,
     Glance,
     Known,
-    Lineage,
-    Moment,
-    Recommendation,
-    Rung,
-    Screening,
-    SetAside,
-    Spread,
     Ticket,
     View,
     amendments,
     answers,
 )
-from boxthirding.session import outliers as aside
-from boxthirding.session.examples import paired
-from boxthirding.session.known_results import KnownResult, check_details, listed, plain
+from boxthirding.session.amendments import KnownResult, check_details, listed, plain
+from boxthirding.session.core import Core
 from boxthirding.session.labels import is_label, rows_of
-from boxthirding.session.protocol import Plotted
 from boxthirding.session.tickets import check_holder, is_worker
 from boxthirding.session.values import in_brief
 from boxthirding.study import opening
@@ -54,7 +41,7 @@ from boxthirding.types import Label, Policy
 T = TypeVar("T")
 
 
-class Study(Plotted):
+class Study(answers.CoreReader):
     """A durable session: the same verbs, kept in a journal that any number of threads and processes may share.
 
     `ask` and `tell` return when what they did is committed. Every call may name its `holder`: a worker or a rater; one
@@ -140,7 +127,7 @@ class Study(Plotted):
     @property
     def knows_examples(self) -> bool:
         """Whether `pair` has said what the examples are."""
-        return self._transactions.look(lambda state: bool(state.core.example_payloads))
+        return self._transactions.look(lambda state: bool(state.core.examples.stored))
 
     @property
     def details(self) -> dict[str, Any]:
@@ -168,21 +155,6 @@ class Study(Plotted):
     def seq(self) -> int:
         """The number of the last event."""
         return self._transactions.look(lambda state: state.seq)
-
-    @property
-    def pulls(self) -> int:
-        """How many results count."""
-        return self._transactions.look(lambda state: state.core.ledger.pulls)
-
-    @property
-    def spent(self) -> int:
-        """How many results were told through tickets, excluded ones too."""
-        return self._transactions.look(lambda state: state.core.ledger.spent)
-
-    @property
-    def open(self) -> int:
-        """How many tickets are neither told nor void."""
-        return self._transactions.look(lambda state: len(state.core.tickets.open))
 
     def ask(
         self, n: int = 1, *, holder: str | None = None, unseen: bool = False, limit: int | None = None
@@ -301,7 +273,7 @@ class Study(Plotted):
         """Take those of the known results that the study does not have: of each arm, what goes beyond those it has."""
         if results is not None:
             rows = listed(results)
-            if self._transactions.look(lambda state: amendments.not_there(state.core, rows)):
+            if self._transactions.look(lambda state: amendments.missing_results(state.core, rows)):
                 self._do(lambda state: self._decisions.add_known(state, rows))
 
     def correct(self, ticket: int | Ticket, reward: float) -> None:
@@ -319,9 +291,9 @@ class Study(Plotted):
 
         The parameters are those of `Session.pair`.
         """
-        known = self._transactions.look(lambda state: state.core.example_payloads)
+        known = self._transactions.look(lambda state: state.core.examples.stored)
         if known or not examples:
-            places = self._transactions.look(lambda state: paired(state.core, examples, order, force=force))
+            places = self._transactions.look(lambda state: state.core.examples.pair(examples, order, force=force))
             if [*known] == [examples[place] for place in places]:
                 return places
         return self._transactions.do(lambda state: self._decisions.pair(state, examples, order, force=force))
@@ -360,27 +332,6 @@ class Study(Plotted):
         """
         self._transactions.do(self._decisions.finish)
 
-    def recommend(self) -> Recommendation | None:
-        return self._transactions.look(lambda state: answers.recommend(state.core))
-
-    def top(self, k: int) -> list[Recommendation]:
-        return self._transactions.look(lambda state: answers.top(state.core, k))
-
-    def arms(
-        self, first: int = 0, count: int = PAGE, *, order: str = "best", search: str | None = None
-    ) -> list[ArmSummary]:
-        return self._transactions.look(lambda state: answers.arms(state.core, first, count, order, search))
-
-    def results(self, label: Label, first: int = 0, count: int = PAGE) -> list[ArmResult]:
-        """Return a page of the results of an arm, the latest first, excluded ones too."""
-        return self._transactions.look(lambda state: answers.results(state.core, label, first, count))
-
-    def boxes(self, level: int | None = None, first: int = 0, count: int = PAGE) -> list[Box]:
-        return self._transactions.look(lambda state: answers.boxes(state.core, level, first, count))
-
-    def ladder(self, pulls: int | None = None, first: int = 0, count: int = PAGE) -> list[Rung]:
-        return self._transactions.look(lambda state: answers.ladder(state.core, pulls, first, count))
-
     def payload(self, label: Label) -> Any:
         """Return what was given as an arm; its label, where nothing else was, or where only its digest is stored."""
         if is_label(label) and label in self._arms.payloads:
@@ -393,19 +344,9 @@ class Study(Plotted):
         def look(state: StudyState) -> list[Label]:
             core, here = state.core, self._arms.payloads
             labels = [label for label, kept in state.stored.items() if "json" not in kept and label not in here]
-            return [
-                label
-                for label in labels
-                if core.labels.find(label) not in core.withdrawn and not core.labels.is_gone(label)
-            ]
+            return [label for label in labels if not core.labels.is_withdrawn(label)]
 
         return self._transactions.look(look)
-
-    def why(self, label: Label) -> Lineage:
-        return self._transactions.look(lambda state: answers.why(state.core, label))
-
-    def screening(self, share: float) -> Screening | None:
-        return self._transactions.look(lambda state: answers.screening(state.core, share))
 
     def view(self) -> View:
         return self._transactions.look(lambda state: state.view(self.name))
@@ -431,24 +372,8 @@ class Study(Plotted):
             amendments.include(state.core, holder)
         return state.view(self.name)
 
-    def set_aside(self) -> list[SetAside]:
-        """Return the results that the policy has set aside as wildly off, earliest first; chase does that."""
-        return self._transactions.look(lambda state: aside.set_aside(state.core))
-
     def glance(self) -> Glance:
         return self._transactions.peek(lambda state: answers.glance(state.core))
-
-    def history(self) -> list[Moment]:
-        return self._transactions.look(lambda state: answers.history(state.core))
-
-    def since(self) -> Moment | None:
-        """Return the moment at which the present answer became that; None before the first result."""
-        return self._transactions.look(lambda state: answers.since(state.core))
-
-    def spread(self, labels: Iterable[Label] = ()) -> Spread:
-        """Return how far results lie from the mean of their arm: over all arms, and for those named."""
-        wanted = list(labels)
-        return self._transactions.look(lambda state: answers.spread(state.core, wanted))
 
     def events(self, after: int = 0, *, damaged: bool = False) -> Iterator[Entry | Damaged]:
         """Return the events of the journal with their numbers, in order, from number `after` + 1 on.
@@ -500,8 +425,13 @@ class Study(Plotted):
         if state is None:
             return f"<Study {where}>"
         core = state.core
-        arms = None if core.labels.open_ended else core.arms_there
+        arms = None if core.labels.open_ended else core.labels.in_race
         return f"<Study {where} of {in_brief(arms, state.chosen.spec, core.ledger.pulls)}>"
+
+    @contextmanager
+    def _reading(self) -> Iterator[Core]:
+        with self._transactions.reading() as state:
+            yield state.core
 
     def _do(self, decide: Decide[T]) -> T:
         """Let something happen, for good."""

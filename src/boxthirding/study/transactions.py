@@ -10,8 +10,8 @@ import os
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from boxthirding.errors import BoxThirdingError, JournalBroken, StudyUnavailable
@@ -138,6 +138,12 @@ class Transactions:
         requests = [*map(_Request, decisions)]
         self._wait_for(requests)
         return [request.settled() for request in requests]
+
+    @contextmanager
+    def reading(self) -> Iterator[StudyState]:
+        """Hold the state as it is now, with everything that others have written."""
+        with self._lock:
+            yield self._caught_up()
 
     def look(self, read: Callable[[StudyState], T]) -> T:
         """Return what can be read of the study as it is now, with everything that others have written."""
