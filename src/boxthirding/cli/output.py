@@ -51,7 +51,7 @@ _ADVICE: Final[dict[type[BoxThirdingError], str]] = {
 }
 """By class of error: what to type, instead of the advice of the library, which is for Python."""
 
-_DATABASE = re.compile(r"(-wal|-shm|-journal|-lock|-read|-saved|-worker-.*)?", re.DOTALL)
+_DATABASE = re.compile(r"(-wal|-shm|-journal|-lock|-read|-saved-.*|-worker-.*)?", re.DOTALL)
 """How the names of the files of an SQLite database end."""
 
 

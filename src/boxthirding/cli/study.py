@@ -166,7 +166,7 @@ def report(*, url: str, name: str | None, out: Path, force: bool) -> None:
     The page is one file, to be opened in a browser, mailed or printed. STUDY may be in use.
     """
     from boxthirding.find.report import study_page
-    from boxthirding.storage.pictures import read_picture
+    from boxthirding.storage.opening import read_picture
 
     if out.suffix.lower() not in {".html", ".htm"}:
         raise InvalidInput(f"--out is {out}, but must end in .html: a page is written")
@@ -190,8 +190,7 @@ def copy(*, url: str, to: str, name: str | None, other_name: str | None) -> None
     links are not.
     """
     from boxthirding.storage import list_studies, open_study
-    from boxthirding.storage.copying import copy_journal, copy_pictures
-    from boxthirding.storage.opening import open_journal
+    from boxthirding.storage.opening import copy_journal, copy_pictures, open_journal
 
     wanted = existing_name(url, name)
     new = wanted if other_name is None else other_name

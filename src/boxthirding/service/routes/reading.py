@@ -20,7 +20,7 @@ from boxthirding.service.routes.studies import served
 from boxthirding.service.service import Service
 from boxthirding.service.sizes import leading, part
 from boxthirding.service.streams import page, shown
-from boxthirding.storage.pictures import picture_of
+from boxthirding.storage.records import picture_of
 
 router = APIRouter(route_class=GuardedRoute, tags=["what happened"])
 
