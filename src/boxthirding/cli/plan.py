@@ -1,11 +1,13 @@
 """`boxthirding plan`: how many pulls a search takes, and how good its answer will be."""
 
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import click
 
+from boxthirding._progress import Bar
 from boxthirding.cli.output import FILE, say, writing
 from boxthirding.cli.study_options import direction_option, no_header_option
 from boxthirding.errors import InvalidInput
@@ -66,7 +68,8 @@ def plan(
         check_plot_file(plot)
     number = _count_arms(arms, header=not no_header)
     chosen = budgets or (default_budgets(number) if plot is not None else None)
-    answer = make_plan(number, budgets=chosen, direction=direction or "maximize", progress=True, **options)
+    with closing(Bar(prints=True)) as bar:
+        answer = make_plan(number, budgets=chosen, direction=direction or "maximize", progress=bar, **options)
     if as_json:
         click.echo("\n".join(map(json.dumps, answer.as_dicts())))
         if answer.warning:

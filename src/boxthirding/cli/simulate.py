@@ -2,14 +2,16 @@
 
 import json
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from boxthirding._progress import Bar
 from boxthirding._text import counted
 from boxthirding.cli.output import FILE, INTERRUPTED, Failure, break_spec, plain_console, ruled_table, say
-from boxthirding.cli.sweeps import clear_bar, draw_regret, format_subtitle, format_title, note_without_numba
+from boxthirding.cli.sweeps import draw_regret, format_subtitle, format_title, note_without_numba
 from boxthirding.errors import InvalidInput, SimulationFailed
 
 if TYPE_CHECKING:
@@ -154,18 +156,17 @@ def _run(
 
     class Watcher(lab.Watcher):
         def complete(self, setting: "Setting", run: "Run") -> None:
-            clear_bar()
             report(setting.description, run)
 
     runs: Sequence[Run] = ()
     stop: KeyboardInterrupt | SimulationFailed | None = None
     try:
-        runs = lab.sweep(settings, results=results, threads=threads, progress=True, watcher=Watcher())
+        with closing(Bar(prints=True)) as bar:
+            runs = lab.sweep(settings, results=results, threads=threads, progress=bar, watcher=Watcher())
     except (KeyboardInterrupt, SimulationFailed) as early:
         stop = early
         if isinstance(early, lab.Interrupted | SimulationFailed):  # else it was before the first replicate
             runs = early.runs
-    clear_bar()
     return [(one.description, run) for one, run in zip(settings, runs, strict=False) if run.replicates], stop
 
 

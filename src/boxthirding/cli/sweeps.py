@@ -1,14 +1,13 @@
 """What the commands that simulate share: how a report's runs are simulated and written, and the picture of regret."""
 
-import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from boxthirding._progress import CLEAR
+from boxthirding._progress import Bar
 from boxthirding._text import counted, visible
 from boxthirding.cli.output import FILE, INTERRUPTED, Failure, say, writing
 from boxthirding.errors import InvalidInput, SimulationFailed
@@ -27,13 +26,6 @@ def note_without_numba(how_slow: str) -> None:
 
     if not _compile.available():
         say(f"Note: without Numba this {how_slow}: pip install 'boxthirding[sim]'", err=True)
-
-
-def clear_bar() -> None:
-    """Clear the progress bar, if there is a terminal with one."""
-    if sys.stderr.isatty():
-        sys.stderr.write(CLEAR)
-        sys.stderr.flush()
 
 
 # Reports of leaderboard and reproduce
@@ -63,14 +55,13 @@ def run_report(ctx: click.Context, report: "Leaderboard | Reproduction") -> "Seq
 
     note_without_numba("takes hours")
     try:
-        return report.simulated(progress=True)
+        with closing(Bar(prints=True)) as bar:
+            return report.simulated(progress=bar)
     except Interrupted as stop:
         done, asked = sum(run.replicates for run in stop.runs), sum(one.replicates for one in report.settings)
-        clear_bar()
         say(f"Interrupted: {done:,} of {asked:,} replicates are saved; run the same command to go on.", err=True)
         ctx.exit(INTERRUPTED)
     except SimulationFailed as failure:
-        clear_bar()
         raise Failure(failure) from failure
 
 
