@@ -11,7 +11,7 @@ from boxthirding.cli.output import FILE, say
 from boxthirding.cli.sweeps import check_replicates, out_option, run_report, writing_report
 
 if TYPE_CHECKING:
-    from boxthirding.lab.paper.run import Outcome
+    from boxthirding.lab.paper.run import ReproductionResult
 
 _DEFAULT_OUT: Final = Path("reproduction")
 
@@ -51,7 +51,7 @@ def reproduce(ctx: click.Context, *, out: Path, quick: bool, data: Path | None, 
     _print(outcome)
 
 
-def _print(outcome: "Outcome") -> None:
+def _print(outcome: "ReproductionResult") -> None:
     """Print what came out, and where to read it."""
     from boxthirding.lab.paper.claims import Verdict
 

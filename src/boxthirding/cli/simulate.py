@@ -79,7 +79,7 @@ def simulate(  # noqa: PLR0913  # an argument for each option
     from boxthirding._checks import whole
     from boxthirding.lab import Setting, parse_rewards
     from boxthirding.lab.plots import check_plot_file, log_spaced
-    from boxthirding.lab.simulate import checked_checkpoints
+    from boxthirding.lab.settings import checked_checkpoints
 
     model = parse_rewards(rewards)
     instance = _find_instance(model, **source)
