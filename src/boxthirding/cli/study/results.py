@@ -97,7 +97,7 @@ def _print(study: "Study | RemoteStudy", arms: "list[ArmSummary]", columns: Colu
     from rich.text import Text
 
     from boxthirding.cli.study.boxes import Names, dots_of, shortened
-    from boxthirding.find.words import order_in_words
+    from boxthirding.find.summary import order_in_words
 
     console = Console(highlight=False, markup=False)
     if not arms:

@@ -52,7 +52,7 @@ def _print(view: "View", boxes: "Sequence[Box]", ladder: "Sequence[Rung]") -> No
     from rich.console import Console
 
     from boxthirding.cli.study.boxes import climbed, drawn
-    from boxthirding.find.words import aside_in_words
+    from boxthirding.find.summary import aside_in_words
 
     console = Console(highlight=False, markup=False)
     arms = "arms from an iterator" if view.arms is None else counted(view.arms, "arm")
@@ -111,7 +111,7 @@ def _print_top(view: "View", console: "Console") -> None:
     from rich.text import Text
 
     from boxthirding.cli.study.boxes import Names, dots_of, one_line
-    from boxthirding.find.words import order_in_words
+    from boxthirding.find.summary import order_in_words
 
     top = view.top
     names = Names([arm.label for arm in top], max(20, console.width - _NUMBERS), dots_of(console))
