@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from boxthirding import lab
+from boxthirding import _progress, lab
 from boxthirding.cli.commands import cli
-from boxthirding.cli.watching import View
-from boxthirding.lab import NAMES, Gaussian, named
+from boxthirding.lab import NAMES, Gaussian, Watcher, named
 from boxthirding.policies import Uniform
 
 KEYS = [
@@ -388,11 +387,11 @@ THREE = ["--policy", "us", "--policy", "sh", "--policy", "b3"]
 def interrupt(monkeypatch, moment, spec):
     """Press Ctrl-C when a policy begins, or when its first chunk has ended."""
 
-    def pressed(self, setting, *_):  # noqa: ARG001  # the view
+    def pressed(self, setting, *_):  # noqa: ARG001  # the watcher
         if setting.policy == spec:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(View, moment, pressed)
+    monkeypatch.setattr(Watcher, moment, pressed)
 
 
 def test_an_interrupted_run_prints_and_draws_what_is_complete(tmp_path, monkeypatch):
@@ -437,6 +436,23 @@ def test_ctrl_c_outside_any_run_has_the_same_exit_code(monkeypatch):
     monkeypatch.setattr("boxthirding.lab.parse_rewards", stop)
     result = run(*USUAL)
     assert (result.exit_code, result.stdout, result.stderr) == (130, "", "Interrupted.\n")
+
+
+# Where there is no terminal
+
+
+def test_a_short_run_says_nothing_on_stderr():
+    assert run(*USUAL).stderr == ""
+
+
+def test_a_long_run_says_now_and_then_how_far_it_is(monkeypatch):
+    monkeypatch.setattr(_progress, "EVERY", 0.0)
+    result = run(*USUAL, "--policy", "b3", "--json")
+    assert [json.loads(line)["policy"] for line in result.stdout.splitlines()] == ["us", "b3"]
+    lines = result.stderr.splitlines()
+    pulls = r"of 4,000 pulls, \d:\d\d:\d\d elapsed"
+    assert re.fullmatch(rf"0 %, 0 {pulls}; us \(1 of 2\): compiling \(first run only\)", lines[0])
+    assert re.fullmatch(rf"100 %, 4,000 {pulls}; b3 \(2 of 2\)", lines[-1])
 
 
 # As its user starts it

@@ -1,7 +1,11 @@
-"""How often Sequential Halving loses every good arm: theorem 4.10, its lemmas and the optimal growth.
+"""Bounds on the chance that no ε-best arm is returned: theorems 4.3 and 4.10, their lemmas and the optimal growth.
 
 effort is t₀, growth is r₀ (or r), `shares[l]` is p_l, the part of ε that round l may lose. Rewards are σ-sub-Gaussian;
 the paper has σ = 1.
+
+In the combined bounds (theorem 4.3, remark 4.6), either no ε/2-best arm is a candidate (non-inclusion), or one is and
+an arm that is ε/2 worse is returned (misidentification). The paper's statements have orders only; the factor that their
+Ω hides is `constant`. Where the proofs have constants, so do the explicit bounds.
 """
 
 import math
@@ -10,7 +14,12 @@ from fractions import Fraction
 
 from boxthirding._checks import is_number, whole
 from boxthirding.errors import InvalidInput
-from boxthirding.lab.theory._ranges import capped, decay, fraction, growth_below_2, nearest, positive, several, signal
+from boxthirding.lab.theory._checks import capped, decay, fraction, growth_below_2, nearest, positive, several, signal
+from boxthirding.lab.theory.candidate_sets import candidates, finished_runs
+from boxthirding.policies.box_thirding import BoxThirding
+from boxthirding.policies.rivals.bsh import BracketingSequentialHalving
+from boxthirding.policies.rivals.sequential_halving import SequentialHalving
+from boxthirding.policies.rivals.uniform import Uniform
 from boxthirding.schedules import KINDS, Schedule
 
 
@@ -55,27 +64,27 @@ def halving_bound(
 
     Here a = K ε² t₀ / σ², K as in `halving_constant`, and round l pulls each arm at least t₀ r^l times, or t₀ (l+1) r^l
     times with the schedule "linear" (lemma D.11). There the sum over rounds is one of exp(-a l), not of exp(-a l²), and
-    gives 1/a instead of 1/√a. It is the larger of the two only for a < 1, where both say nothing: the form stands.
+    gives 1/a instead of 1/√a. It is the larger of the two only for a < 1, where both exceed 1: the form stands.
 
     >>> round(halving_bound(0.5, 200, sigma=0.05), 5)
     0.00111
     """
     pulls = Fraction(halving_constant(growth, schedule)) * Fraction(positive("effort", effort))
-    return capped(rounds_bound(pulls * signal(fraction("eps", eps), positive("sigma", sigma))))
+    return capped(_rounds_bound(pulls * signal(fraction("eps", eps), positive("sigma", sigma))))
 
 
-def rounds_bound(exponent: Fraction) -> float:
+def _rounds_bound(exponent: Fraction) -> float:
     """Return 3 (1/√a + 1) exp(-a); where a < 1 it is above 1, and 1 is returned."""
     a = nearest(exponent)
     return 1.0 if a < 1 else 3 * (a**-0.5 + 1) * math.exp(-a)
 
 
 def halving_effort(n_arms: int, budget: int, *, growth: float | None = None, schedule: str = "geometric") -> float:
-    """Return a t₀ that fits a budget (proof of theorem 4.10, part 3): T (1 - r/2) / N - 2, at least 0.
+    """Return a t₀ for a budget (proof of theorem 4.10, part 3): T (1 - r/2) / N - 2, at least 0.
 
     For costs (l+1) r^l it is T (1 - r/2)² / N - 2, and for r = 2, where each of the ⌊log₂N⌋ + 1 rounds costs alike,
-    (T/N - 2) / (⌊log₂N⌋ + 1). The paper's "r ∈ (0,1)" there must read (1, 2). The halves are taken to be exact: N is
-    meant to be a power of two.
+    (T/N - 2) / (⌊log₂N⌋ + 1). The paper's "r ∈ (0,1)" there must read (1, 2). N is taken to be a power of
+    two, so that halves are exact.
 
     >>> halving_effort(128, 896, growth=1.5), halving_effort(128, 10 * 128, growth=2)
     (0, 1.0)
@@ -157,6 +166,95 @@ def growth_objective(growth: float, schedule: str = "geometric") -> float:
     """
     used = growth_below_2(growth)
     return halving_constant(used, schedule) * (1 - used / 2) ** (1 if schedule == "geometric" else 2)
+
+
+def combined_order(policy: str, n_arms: int, budget: int, good: int, eps: float, *, constant: float = 1.0) -> float:
+    """Return the combined bound of remark 4.6, for "us", "bsh" or "b3", up to its constant.
+
+    `good` is N_{ε/2}. With x = cT/N for us and b3, x = cT/(N ln²T) for bsh, it is exp(-x N_{ε/2}) + exp(-x ε²), the
+    second term times N for us. The paper's theorem and remark have one exponential of the *max* of the two exponents;
+    a sum is at least its larger term, so it must be the *min*, as in the appendix. For ε < 1 that is always ε².
+
+    For bsh the proof also leaves out that the winners of several brackets are compared with each other.
+
+    >>> combined_order("b3", 100, 10_000, 1, 0.5) == math.exp(-100) + math.exp(-25)
+    True
+    """
+    if policy not in ("us", "bsh", "b3"):
+        raise InvalidInput(f"policy is {policy!r}, but must be one of us, bsh, b3")
+    each = Fraction(positive("constant", constant)) * whole("budget", budget, least=2) / _checked_arms(n_arms, good)
+    if policy == "bsh":
+        each /= Fraction(math.log(budget)) ** 2
+    arms = n_arms if policy == "us" else 1
+    return capped(decay(each * good) + arms * decay(each * Fraction(fraction("eps", eps)) ** 2))
+
+
+def uniform_bound(n_arms: int, budget: int, good: int, eps: float, *, sigma: float = 1.0) -> float:
+    """Return an explicit bound for `us`: exact non-inclusion plus c₀ exp(-n ε² / 32σ²) (proposition 4.12).
+
+    `good` is N_{ε/2}, n = max(1, ⌊T/N⌋) the pulls that every candidate has. The paper's proof has N exp(-Tε²/8N) for an
+    ε-best arm, which supposes T/N pulls of every arm though some have one fewer.
+
+    >>> uniform_bound(10, 5_000, 1, 0.5, sigma=0.5) < 0.01
+    True
+    """
+    found = candidates(Uniform(), _checked_arms(n_arms, good), min(whole("budget", budget, least=1), n_arms))
+    exponent = max(1, budget // n_arms) * signal(fraction("eps", eps), positive("sigma", sigma)) / 32
+    return capped(found.non_inclusion(good) + found.size * decay(exponent))
+
+
+def box_thirding_bound(
+    policy: BoxThirding, n_arms: int, budget: int, good: int, eps: float, *, sigma: float = 1.0
+) -> float:
+    """Return an explicit bound for `b3`: exact non-inclusion plus the sum over levels (proof of proposition 4.12).
+
+    `good` is N_{ε/2}. The sum is 3 (1/√a + 1) exp(-a) with a = (1 - r^-½)⁴ t₀ (ε/2)² / 4σ², or with the square instead
+    of the fourth power for the linear schedule. It does not fall with T: the proof's step from this sum to
+    exp(-Ω(Tε²/N)) is empty while t₀ is fixed, because level 0 always compares means of t₀ pulls. What falls with T is
+    non-inclusion. Means must be of fresh pulls, as in the paper (`reuse="none"`).
+
+    >>> box_thirding_bound(BoxThirding(), 1_000, 5_000, 20, 0.5, sigma=0.002) < 0.01
+    True
+    """
+    if getattr(policy, "reuse", None) != "none" or policy.schedule not in KINDS:
+        raise InvalidInput(
+            f"the policy is {policy!r}, but the statement needs b3 with reuse none and the geometric or the linear "
+            "schedule"
+        )
+    missed = candidates(policy, _checked_arms(n_arms, good), budget).non_inclusion(good)
+    constant = 2 * halving_constant(policy.growth, str(policy.schedule))  # a pair is compared: 1/4 instead of 1/8
+    pulls = Fraction(constant) * Fraction(policy.effort)
+    return capped(missed + _rounds_bound(pulls * signal(fraction("eps", eps), positive("sigma", sigma)) / 4))
+
+
+def bracketing_bound(n_arms: int, budget: int, good: int, eps: float, *, sigma: float = 1.0) -> float:
+    """Return an explicit bound for `bsh`: exact non-inclusion plus what its finished runs confuse (proposition 4.12).
+
+    `good` is N_{ε/2}. Half of the other ε/2 may be lost inside the bracket of the best candidate, by the sum of theorem
+    4.10 over the rounds of its last run; the other half between the winners of the brackets, whose kept means must all
+    be within ε/8 of the truth. The paper's proof has the first part only, and the order exp(-Ω(Tε²/(N ln²T))).
+
+    >>> bracketing_bound(16, 20_000, 4, 0.9, sigma=0.02) < 0.05
+    True
+    """
+    missed = candidates(BracketingSequentialHalving(), _checked_arms(n_arms, good), budget).non_inclusion(good)
+    each = fraction("eps", eps) / 4
+    exponent = signal(each, positive("sigma", sigma)) / 8
+    inside, between = 0.0, 0.0
+    for size, spent in finished_runs(n_arms, budget):
+        pulls = SequentialHalving(spent).plan(size)
+        shares = level_shares(len(pulls), growth=2.0)
+        whole_eps = [share / sum(shares) for share in shares]  # so few rounds need not leave any of it unused
+        inside = max(inside, summed_halving_bound(each, pulls, whole_eps, sigma=sigma))
+        between += 4 * decay(pulls[-1] * exponent)  # two finalists, too high or too low by half of `each`
+    return capped(missed + inside + between)
+
+
+def _checked_arms(n_arms: int, good: int) -> int:
+    arms = whole("the number of arms", n_arms, least=1)
+    if whole("good", good, least=1) > arms:
+        raise InvalidInput(f"good is {good}, but there are only {arms} arms")
+    return arms
 
 
 def _growth(growth: float | None, schedule: str) -> float:

@@ -5,7 +5,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from boxthirding._text import counted, in_one_line, visible, writer
-from boxthirding.cli.advice import in_words
+from boxthirding.cli.output import format_error, label_shortener
+from boxthirding.cli.study_options import format_columns
 from boxthirding.errors import EvaluationFailed
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Answer:
             missing = sum(pulls - arm.pulls for arm in self.confirmed.arms)
             self.interrupted = missing > self.confirmed.failures  # by Ctrl-C, which returns what there is
         except EvaluationFailed as error:
-            self.confirmed, self.problem = error.confirmation, in_one_line(in_words(error))
+            self.confirmed, self.problem = error.confirmation, in_one_line(format_error(error))
 
     def written(self, *, as_json: bool) -> str:
         """Return the answer as text, or as one JSON object."""
@@ -142,9 +143,7 @@ class Answer:
 
 def _row(label: "Label", arm: Any) -> list[str]:
     """Return the line with the columns of an arm, where its file has any."""
-    from boxthirding.cli.study.columns import in_words as columns_in_words
-
-    row = visible(columns_in_words(label, arm))
+    row = visible(format_columns(label, arm))
     return [f"  {row}"] if row else []
 
 
@@ -152,11 +151,8 @@ def _short(labels: "Sequence[Label]", beside: int) -> list[str]:
     """Return labels as there is room for them, with so many columns of the screen beside them."""
     from rich.console import Console
 
-    from boxthirding.cli.study.boxes import Names, dots_of
-
     console = Console()
-    names = Names(labels, max(8, console.width - beside), dots_of(console))
-    return [*map(names.short, labels)]
+    return [*map(label_shortener(labels, max(8, console.width - beside), console), labels)]
 
 
 def _interval(low: float | None, high: float | None, write: "Callable[[float], str]") -> str:

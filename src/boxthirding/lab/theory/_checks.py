@@ -1,6 +1,6 @@
-"""The real numbers that the statements speak of: checks, each with an error that gives the value and the rule.
+"""Checks of the numbers in the statements, and exact exponents.
 
-Exponents are worked out exactly and rounded once, so that no square on the way is 0 or too large for a float.
+Exponents are computed as fractions and rounded once, so that no square underflows or overflows on the way.
 """
 
 import math
@@ -13,28 +13,28 @@ from boxthirding.errors import InvalidInput
 
 
 def fraction(name: str, value: float) -> float:
-    """Return a number strictly between 0 and 1, or refuse it by name."""
+    """Return a number strictly between 0 and 1, or raise."""
     if not (is_number(value) and 0 < value < 1):
         raise InvalidInput(f"{name} is {value!r}, but must lie in (0, 1)")
     return float(value)
 
 
 def positive(name: str, value: float) -> float:
-    """Return a finite number above 0, or refuse it by name."""
+    """Return a finite number above 0, or raise."""
     if not (is_finite(value) and value > 0):
         raise InvalidInput(f"{name} is {value!r}, but must be a finite number above 0")
     return float(value)
 
 
 def growth_below_2(value: float) -> float:
-    """Return a growth in (1, 2), or refuse it: at 2 the budget of n arms is no longer of the order of n."""
+    """Return a growth in (1, 2), or raise: at 2 the budget of n arms is no longer of the order of n."""
     if not (is_number(value) and 1 < value < 2):  # noqa: PLR2004  # the rule itself
         raise InvalidInput(f"growth is {value!r}, but must lie in (1, 2)")
     return float(value)
 
 
 def several(name: str, values: Iterable[Any]) -> list[Any]:
-    """Return values as a list, or refuse by name what is not several."""
+    """Return the values of an iterable as a list, or raise."""
     try:
         return list(values)
     except TypeError:
@@ -60,5 +60,5 @@ def decay(exponent: Fraction) -> float:
 
 
 def capped(chance: float) -> float:
-    """Return a bound on a probability, 1 where it says nothing."""
+    """Return a bound on a probability, at most 1."""
     return min(1.0, chance)
