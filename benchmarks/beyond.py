@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.outliers import Outliers
 from boxthirding.errors import BoxThirdingError
 from boxthirding.lab import Instance, Run, Setting, from_csv, named, parse_rewards, simulate, sweep
-from boxthirding.lab.contests import checked_file
+from boxthirding.lab.instances import contest_file
 from boxthirding.policies import parse_policy
 
 CONTESTS = ("893", "872", "830")
@@ -50,7 +50,7 @@ class Lab:
         if name in FORMULAS:
             return named(name, None)
         contest, _, top = name.partition(" top ")
-        return from_csv(checked_file(self.data, contest), int(top) if top else None)
+        return from_csv(contest_file(self.data, contest), int(top) if top else None)
 
     def setting(self, name: str, rewards: str, policy: str, workers: int = 1) -> Setting:
         """Return a policy's run up to the largest budget, read at all the others."""

@@ -17,7 +17,7 @@ import numpy as np
 from boxthirding import plan
 from boxthirding.errors import BoxThirdingError, InvalidInput
 from boxthirding.lab import Instance, Run, captions, equal, from_csv, parse_rewards, poly, simulate, square
-from boxthirding.lab.contests import checked_file
+from boxthirding.lab.instances import contest_file
 
 REWARDS = ("gaussian:0.2", "gaussian:0.5", "bernoulli")
 BUDGETS = (2_000, 10_000)
@@ -132,7 +132,7 @@ def problems_of(data: Path | None, only: Sequence[str]) -> list[Problem]:
     """Return the problems: the captions, contests if they are there, and the paper's instances."""
     instances = {"captions": captions}
     if data is not None:
-        instances |= {number: partial(from_csv, checked_file(data, number)) for number in ("872", "830")}
+        instances |= {number: partial(from_csv, contest_file(data, number)) for number in ("872", "830")}
     formulas = {"poly": poly, "equal": equal, "square": square}
     found = [Problem(name, make(), rewards) for name, make in instances.items() for rewards in REWARDS]
     found.append(Problem("normal", normal(), "gaussian:3"))

@@ -225,11 +225,11 @@ def _serve(place: str, port: int, pipe: Any) -> None:
     from boxthirding.service.authorization import LINK, needs, rater_of  # noqa: PLC0415
     from boxthirding.service.limits import Limits, Rate  # noqa: PLC0415
     from boxthirding.service.problems import reply  # noqa: PLC0415
+    from boxthirding.service.request_models import RatingsIn  # noqa: PLC0415
     from boxthirding.service.routes import rating  # noqa: PLC0415
     from boxthirding.service.server import bind  # noqa: PLC0415
     from boxthirding.service.service import Options, Service  # noqa: PLC0415
     from boxthirding.service.studies import About, Answer  # noqa: PLC0415
-    from boxthirding.service.wire import RatingsIn  # noqa: PLC0415
 
     service = Service(place, Options(limits=Limits(*[Rate(1e9, 10**9)] * 5)))
     scale = tuple(Answer(label, float(reward)) for reward, label in enumerate(ANSWERS))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import boxthirding
-from boxthirding.lab.paper import levels
+from boxthirding.lab.paper import facts
 from boxthirding.lab.theory import candidate_sets
 from boxthirding.lab.theory.candidate_sets import candidates_at, finished_runs
 from boxthirding.policies import BoxThirding, BracketingSequentialHalving, Uniform
@@ -32,12 +32,12 @@ def test_a_rule_is_asked_again_where_it_is_driven_and_nowhere_else():
 @pytest.mark.parametrize("policy", [BoxThirding(), Uniform(), BracketingSequentialHalving()], ids=lambda one: one.name)
 def test_room_changes_no_candidate_set(monkeypatch, policy):
     roomy = candidates_at(policy, 900, range(0, 2_000, 37))
-    monkeypatch.setattr(candidate_sets, "_ROOM", 1)
+    monkeypatch.setattr(candidate_sets, "_CAPACITY", 1)
     assert candidates_at(policy, 900, range(0, 2_000, 37)) == roomy
 
 
 def test_room_changes_neither_finished_brackets_nor_levels(monkeypatch):
-    roomy = finished_runs(900, 3_000), levels.levels(900, 3_000)
-    monkeypatch.setattr(candidate_sets, "_ROOM", 1)
-    monkeypatch.setattr(levels, "_ROOM", 1)
-    assert (finished_runs(900, 3_000), levels.levels(900, 3_000)) == roomy
+    roomy = finished_runs(900, 3_000), facts.levels(900, 3_000)
+    monkeypatch.setattr(candidate_sets, "_CAPACITY", 1)
+    monkeypatch.setattr(facts, "_CAPACITY", 1)
+    assert (finished_runs(900, 3_000), facts.levels(900, 3_000)) == roomy

@@ -2,13 +2,14 @@
 
 import io
 import math
+import re
 import sys
 
 import pytest
 
 import boxthirding
 from boxthirding import _progress
-from boxthirding._progress import fitted, in_words, left_in_words, listener
+from boxthirding._progress import Bar, in_words, left_in_words, listener
 from boxthirding.errors import InvalidInput
 from boxthirding.types import Progress
 
@@ -23,10 +24,9 @@ def far(done, total=4, left=None, note=""):
 
 
 def on_terminal(monkeypatch, pause):
-    """Return a terminal of 20 columns; no fixture, because pytest changes stderr after those."""
+    """Return a terminal; no fixture, because pytest changes stderr after those."""
     monkeypatch.setattr(sys, "stderr", Terminal())
     monkeypatch.setattr(_progress, "_PAUSE", pause)
-    monkeypatch.setenv("COLUMNS", "20")
     return sys.stderr
 
 
@@ -50,12 +50,13 @@ def test_without_a_console_nobody_hears(monkeypatch):
     assert listener(progress=True) is None
 
 
-def test_a_terminal_has_one_line_that_is_cut_to_its_width_and_cleared_in_the_end(monkeypatch):
+def test_a_terminal_has_a_bar_that_is_cleared_in_the_end(monkeypatch):
     terminal = on_terminal(monkeypatch, pause=0.0)
     tell = listener(progress=True)
     tell(far(1, left=70, note="b3"))
     tell(far(4))
-    assert terminal.getvalue() == "\r 25 % ##........ 1 \x1b[K" + "\r\x1b[K"
+    assert re.search(r"\r 25%\|.*\| 1/4 pulls \[00:00, about 1 min left, b3\]", terminal.getvalue())
+    assert re.search(r"\r +\r$", terminal.getvalue())
 
 
 def test_a_terminal_is_not_written_to_all_the_time(monkeypatch):
@@ -63,7 +64,20 @@ def test_a_terminal_is_not_written_to_all_the_time(monkeypatch):
     tell = listener(progress=True)
     for done in (1, 2, 3, 4):
         tell(far(done))
-    assert terminal.getvalue() == "\r 25 % ##........ 1 \x1b[K" + "\r\x1b[K"
+    assert {*re.findall(r"\d/4 pulls", terminal.getvalue())} <= {"0/4 pulls", "1/4 pulls"}
+
+
+def test_what_is_printed_on_a_terminal_appears_above_the_bar(monkeypatch):
+    terminal = on_terminal(monkeypatch, pause=0.0)
+    monkeypatch.setattr(sys, "stdout", terminal)
+    bar = Bar(prints=True)
+    bar(far(1))
+    for stream, text in ((sys.stdout, "one "), (sys.stdout, "line\n"), (sys.stderr, "two\n"), (sys.stdout, "three")):
+        stream.write(text)
+    assert re.search(r"\r +\rone line\n\r 25%.*\r +\rtwo\n\r 25%", terminal.getvalue())
+    bar.close()
+    assert sys.stdout is sys.stderr is terminal
+    assert terminal.getvalue().endswith("\rthree")
 
 
 def test_elsewhere_what_is_short_says_nothing_and_what_is_long_a_line_now_and_then(capsys, monkeypatch):
@@ -76,25 +90,22 @@ def test_elsewhere_what_is_short_says_nothing_and_what_is_long_a_line_now_and_th
     tell(far(4, left=0))
     assert capsys.readouterr() == (
         "",
-        "25 % done, 1 s elapsed, about 2.5 h left\n100 % done, 1 s elapsed\n",
+        "25 %, 1 of 4 pulls, 0:00:01 elapsed, about 2.5 h left\n100 %, 4 of 4 pulls, 0:00:01 elapsed\n",
     )
 
 
-def test_a_bar_has_what_is_done_the_time_and_the_note():
-    assert fitted(Progress(5.0, 8.0, "cost", 75.0, 45.0, "best so far 7"), 100) == (
-        " 62 % ━━━━━━━━━━━━──────── cost 5 of 8, 1:15 elapsed, about 45 s left; best so far 7"
-    )
-    assert fitted(Progress(3.0, 4.0, "seconds", 3.0, 1.0), 100) == (
-        " 75 % ━━━━━━━━━━━━━━━───── 3 s elapsed, about 1 s left"
+def test_a_line_has_what_is_done_the_time_and_the_note():
+    assert in_words(Progress(5.0, 8.0, "cost", 75.0, 45.0, "best so far 7")) == (
+        "62 %, 5 of 8 cost, 0:01:15 elapsed, about 45 s left; best so far 7"
     )
 
 
 def test_without_a_total_it_says_how_much_is_done():
-    assert in_words(far(12_345, None, note="b3")) == "12,345 pulls done, 1 s elapsed; b3"
+    assert in_words(far(12_345, None, note="b3")) == "12,345 pulls, 0:00:01 elapsed; b3"
 
 
 @pytest.mark.parametrize(
     ("seconds", "words"), [(0.1, "1 s"), (59, "59 s"), (61, "1 min"), (3_000, "50 min"), (9_000, "2.5 h")]
 )
 def test_a_time_in_words(seconds, words):
-    assert left_in_words(seconds) == f"about {words} left"
+    assert left_in_words(far(1, left=seconds)) == f"about {words} left"

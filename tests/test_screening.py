@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from boxthirding.errors import InvalidInput
-from boxthirding.lab.theory import is_data_poor, non_inclusion, non_inclusion_bound
+from boxthirding.screening import is_data_poor, non_inclusion, non_inclusion_bound
 
 SMALL = [(n_arms, good, size) for n_arms in (1, 4, 6) for good in range(n_arms + 1) for size in range(n_arms + 1)]
 

@@ -96,11 +96,15 @@ def test_nothing_else_is_installed(installed):
 
 @pytest.fixture(scope="module")
 def fresh(installed, tmp_path_factory):
-    """Return the Python of a new environment that has the wheel and NumPy, and nothing else: not even pip."""
+    """Return the Python of a new environment that has the wheel, NumPy and tqdm, and nothing else: not even pip."""
     folder = tmp_path_factory.mktemp("fresh")
     venv.create(folder, with_pip=False, symlinks=True)
     packages = Path(sysconfig.get_path("purelib", vars={"base": str(folder)}))
-    for part in [*installed.iterdir(), *Path(sysconfig.get_path("platlib")).glob("numpy*")]:
+    for part in [
+        *installed.iterdir(),
+        *Path(sysconfig.get_path("platlib")).glob("numpy*"),
+        *Path(sysconfig.get_path("purelib")).glob("tqdm*"),
+    ]:
         (packages / part.name).symlink_to(part)
     return Path(sysconfig.get_path("scripts", vars={"base": str(folder)})) / "python"
 
@@ -113,7 +117,7 @@ def alone(python, *arguments, folder):
     )
 
 
-def test_the_new_environment_has_numpy_and_nothing_else(fresh, tmp_path):
+def test_the_new_environment_has_numpy_tqdm_and_nothing_else(fresh, tmp_path):
     for missing in ("click", "rich", "matplotlib", "numba", "pip", "pytest"):
         assert f"No module named '{missing}'" in alone(fresh, "-c", f"import {missing}", folder=tmp_path).stderr
 

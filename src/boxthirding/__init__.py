@@ -55,7 +55,7 @@ from boxthirding.types import Progress
 
 if TYPE_CHECKING:
     from boxthirding.client import RemoteStudy
-    from boxthirding.lab.runs import Run
+    from boxthirding.lab.results import Run
     from boxthirding.lab.simulate import simulate
     from boxthirding.planning.answers import Plan
     from boxthirding.planning.plan import plan

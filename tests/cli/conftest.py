@@ -24,7 +24,7 @@ def programs(folder):
 
 @pytest.fixture(scope="session", autouse=True)
 def _no_lines_now_and_then():
-    """What is printed on stderr must not depend on how busy the machine is; test_watching.py sees the lines."""
+    """What is printed on stderr must not depend on how busy the machine is; test_simulate.py sees the lines."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_progress, "EVERY", math.inf)
         yield

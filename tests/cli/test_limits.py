@@ -8,8 +8,7 @@ from click.testing import CliRunner
 
 from boxthirding import InvalidInput, open_study
 from boxthirding.cli.commands import cli
-from boxthirding.lab import Gaussian, Setting, captions, simulate, sweep
-from boxthirding.lab import memory_check as _memory
+from boxthirding.lab import Gaussian, Setting, captions, memory_check, simulate, sweep
 
 UNPRIVILEGED = 65534
 LONG = "n" * 300  # no file system takes it
@@ -39,7 +38,7 @@ def test_what_cannot_fit_into_memory_is_refused_before_it_begins(options, fragme
 
 
 def test_states_count_too(monkeypatch, tmp_path):
-    monkeypatch.setattr(_memory, "available", lambda: 1_000_000.0)
+    monkeypatch.setattr(memory_check, "available", lambda: 1_000_000.0)
     with pytest.raises(InvalidInput, match=r"a run of .* with 5,513 arms in 2 threads would need about"):
         simulate(captions(), Gaussian(1.0), "chase", budget=10**6, replicates=2, threads=2)
     with pytest.raises(InvalidInput, match="take fewer arms, a smaller budget or fewer threads"):

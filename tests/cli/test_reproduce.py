@@ -9,7 +9,8 @@ from boxthirding.cli.commands import cli
 from boxthirding.errors import SimulationFailed
 from boxthirding.lab import Interrupted, folders
 from boxthirding.lab.paper import run as reproduction
-from boxthirding.lab.paper.claims import CLAIMS, Verdict
+from boxthirding.lab.paper.claims import Verdict
+from boxthirding.lab.paper.page import CLAIMS
 from boxthirding.lab.paper.run import Reproduction
 
 SMALL = ("--replicates", "2")
@@ -29,9 +30,9 @@ def whole(tmp_path_factory):
 
 
 def forbid_simulation(monkeypatch):
-    for module in ("lanes", "sweep"):  # the function `sweep` hides its module from an attribute's path
+    for module in ("chunks", "sweep"):  # the function `sweep` hides its module from an attribute's path
         monkeypatch.setattr(
-            sys.modules[f"boxthirding.lab.{module}"], "run_chunk", lambda _: pytest.fail("something ran")
+            sys.modules[f"boxthirding.lab.{module}"], "run_chunk", lambda *_: pytest.fail("something ran")
         )
 
 

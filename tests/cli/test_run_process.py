@@ -101,7 +101,6 @@ def test_a_terminal_gets_the_plan_and_stdout_stays_json(folder):
     assert json.loads((folder / "printed").read_text(encoding="utf-8"))["best"] == "zoe"
     for text in (
         "3 arms, 9 pulls, 1 worker.\r\n",
-        "About 3 arms will be tried",
         "best so far 'zoe', mean",
         "Best: 'zoe', mean",
     ):

@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from boxthirding import lab
+from boxthirding import _progress, lab
 from boxthirding.cli.commands import cli
-from boxthirding.cli.watching import View
-from boxthirding.lab import NAMES, Gaussian, named
+from boxthirding.lab import NAMES, Gaussian, Watcher, named
 from boxthirding.policies import Uniform
 
 KEYS = [
@@ -388,11 +387,11 @@ THREE = ["--policy", "us", "--policy", "sh", "--policy", "b3"]
 def interrupt(monkeypatch, moment, spec):
     """Press Ctrl-C when a policy begins, or when its first chunk has ended."""
 
-    def pressed(self, setting, *_):  # noqa: ARG001  # the view
+    def pressed(self, setting, *_):  # noqa: ARG001  # the watcher
         if setting.policy == spec:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(View, moment, pressed)
+    monkeypatch.setattr(Watcher, moment, pressed)
 
 
 def test_an_interrupted_run_prints_and_draws_what_is_complete(tmp_path, monkeypatch):
@@ -437,6 +436,23 @@ def test_ctrl_c_outside_any_run_has_the_same_exit_code(monkeypatch):
     monkeypatch.setattr("boxthirding.lab.parse_rewards", stop)
     result = run(*USUAL)
     assert (result.exit_code, result.stdout, result.stderr) == (130, "", "Interrupted.\n")
+
+
+# Where there is no terminal
+
+
+def test_a_short_run_says_nothing_on_stderr():
+    assert run(*USUAL).stderr == ""
+
+
+def test_a_long_run_says_now_and_then_how_far_it_is(monkeypatch):
+    monkeypatch.setattr(_progress, "EVERY", 0.0)
+    result = run(*USUAL, "--policy", "b3", "--json")
+    assert [json.loads(line)["policy"] for line in result.stdout.splitlines()] == ["us", "b3"]
+    lines = result.stderr.splitlines()
+    pulls = r"of 4,000 pulls, \d:\d\d:\d\d elapsed"
+    assert re.fullmatch(rf"0 %, 0 {pulls}; us \(1 of 2\): compiling \(first run only\)", lines[0])
+    assert re.fullmatch(rf"100 %, 4,000 {pulls}; b3 \(2 of 2\)", lines[-1])
 
 
 # As its user starts it
@@ -488,11 +504,11 @@ def test_a_terminal_gets_a_progress_bar_on_stderr_and_stdout_stays_json(tmp_path
         assert process.wait() == 0
     printed = [json.loads(line) for line in (tmp_path / "rows").read_text(encoding="utf-8").splitlines()]
     assert [row["policy"] for row in printed] == ["us", "sh"]
-    for text in ("us (1 of 2): compiling (first run only)", "sh (2 of 2)", "100 %", "about 1 s left"):
+    for text in ("us (1 of 2): compiling (first run only)", "sh (2 of 2)", "/4000 pulls", "about 1 s left"):
         assert text in seen.decode()
     compiling = [line for line in re.split(r"[\r\n]+", seen.decode()) if "compiling" in line]
     assert compiling
-    assert not [line for line in compiling if " %" in line or "left" in line or "0:00:" not in line]
+    assert not [line for line in compiling if "left" in line or "[00:" not in line]
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")

@@ -6,7 +6,7 @@ from click.testing import CliRunner
 from boxthirding import open_study
 from boxthirding.cli.commands import cli
 from boxthirding.storage.opening import open_journal, shelf
-from boxthirding.storage.records import Record
+from boxthirding.storage.records import StoredRecord
 
 
 @pytest.fixture
@@ -16,8 +16,8 @@ def source(tmp_path):
         for _ in range(60):
             study.tell(study.ask()[0], 0.5)
     records = shelf(place).records()
-    records.put("picture", Record("abc", 1.0, b"\x89PNG"))
-    records.put("key", Record("def", 1.0, b"{}"))
+    records.put("picture", StoredRecord("abc", 1.0, b"\x89PNG"))
+    records.put("key", StoredRecord("def", 1.0, b"{}"))
     records.close()
     return place
 

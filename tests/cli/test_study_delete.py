@@ -10,7 +10,7 @@ from invoking import done, refused
 from boxthirding import list_studies, open_study
 from boxthirding.cli.commands import cli
 from boxthirding.storage.opening import shelf
-from boxthirding.storage.records import Record
+from boxthirding.storage.records import StoredRecord
 
 
 @pytest.fixture(autouse=True)
@@ -64,7 +64,7 @@ def test_what_lets_one_in_to_it_on_a_server_is_gone_too():
     records = shelf("lab.db").records()
     for kind in ("key", "link"):
         for number, of in enumerate(["first", "second", None]):
-            records.put(kind, Record(f"{number}", 1.0, json.dumps({"id": f"{number}", "study": of}).encode()))
+            records.put(kind, StoredRecord(f"{number}", 1.0, json.dumps({"id": f"{number}", "study": of}).encode()))
     done("delete", "lab.db", "--name", "first", "--yes")
     assert [[record.id for record in records.all(kind)] for kind in ("key", "link")] == [["1", "2"]] * 2
     records.close()

@@ -5,7 +5,7 @@ from invoking import done, refused
 
 from boxthirding import open_study
 from boxthirding.storage.opening import shelf
-from boxthirding.storage.records import Record
+from boxthirding.storage.records import StoredRecord
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
 
@@ -17,7 +17,7 @@ def place(tmp_path):
     with open_study(str(path), arms={"a": {"text": "A cat", "picture": "1" * 32}}) as study:
         study.tell(study.ask()[0], 1.0)
     records = shelf(str(path)).records()
-    records.put("picture", Record("1" * 32, 0.0, PNG))
+    records.put("picture", StoredRecord("1" * 32, 0.0, PNG))
     records.close()
     return path
 

@@ -28,7 +28,6 @@ PUBLIC = (
     ".lab",
     ".session",
     ".testing",
-    ".lab.theory",
 )
 LONG = {"docs/howto/plan.md", "docs/howto/reproduce.md"}  # a quarter of a minute each
 

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from boxthirding.figures.looks import LOOKS, look_of, looks_of
+from boxthirding.figures.style import LOOKS, look_of, looks_of
 from boxthirding.policies import POLICIES
 
 # How colours appear to people who lack one kind of cone (Viénot, Brettel and Mollon 1999), on linear RGB.

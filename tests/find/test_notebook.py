@@ -47,7 +47,7 @@ def test_a_bar_moves_below_the_cell_and_nothing_is_printed(shown):
 
 def test_in_the_end_the_bar_says_what_was_found(shown):
     html = shown[0].cells[1].outputs[0].data["text/html"]
-    assert "100 %, 300 of 300 pulls" in html
+    assert "100 %, 300 of 300 pulls, 0:00:0" in html
     assert "300 arms, 300 pulls, 1 worker." in html
     assert "Best: &#x27;prompt &lt;" in html
     assert "left;" not in html

@@ -1,18 +1,15 @@
-"""How a run says how far it is: sentences, or a function of the caller's; and the forecast that delays nothing."""
+"""How a run says how far it is: sentences, or a function of the caller's."""
 
-import asyncio
-import io
 import itertools
-import threading
 
 import pytest
 
 from boxthirding import Progress
-from boxthirding._progress import in_words, spoken
+from boxthirding._progress import in_words
 from boxthirding.errors import InvalidInput
-from boxthirding.find import find_best, find_best_async
+from boxthirding.find import find_best
 from boxthirding.find.budget import Account, Limits
-from boxthirding.find.progress import Reporter, progress_of
+from boxthirding.find.progress import RunReporter, progress_of
 from boxthirding.session import Glance, Recommendation
 
 QUIET = {"progress": False}
@@ -61,7 +58,7 @@ def test_the_time_that_is_left_follows_from_what_was_spent_here(limits, pulls, c
     account, heard = Account(limits, lambda: next(now)), []
     for _ in range(pulls):
         account.result(cost)
-    Reporter(heard.append).update(account, Glance(pulls, pulls, 0, 0, Recommendation("a", 1.0, pulls, None)))
+    RunReporter(heard.append).update(account, Glance(pulls, pulls, 0, 0, Recommendation("a", 1.0, pulls, None)))
     assert heard[0].seconds_left == (None if left is None else pytest.approx(left))
 
 
@@ -81,7 +78,6 @@ def test_the_time_that_is_left_counts_down_while_nothing_comes_in(limits):
 def test_nothing_is_left_to_say_at_the_end():
     account = Account(Limits(pulls=1))
     account.result(1.0)
-    assert " left" not in spoken(progress_of(account, Glance(1, 1, 0, 0, None)))
     assert " left" not in in_words(progress_of(account, Glance(1, 1, 0, 0, None)))
 
 
@@ -91,7 +87,7 @@ def test_what_a_study_had_before_counts_as_done_and_not_as_fast():
     account.elsewhere = 50
     for _ in range(25):
         account.result(1.0)
-    Reporter(heard.append).update(account, Glance(75, 75, 0, 0, None))
+    RunReporter(heard.append).update(account, Glance(75, 75, 0, 0, None))
     assert (heard[0].done, heard[0].seconds_left, heard[0].note) == (75, pytest.approx(10.0), "")
 
 
@@ -114,66 +110,3 @@ def test_an_error_in_the_function_ends_the_run():
 def test_anything_else_is_refused(progress):
     with pytest.raises(InvalidInput, match="must be True, False or a function that takes a Progress"):
         find_best(5, lambda _: pytest.fail("evaluated"), budget=20, progress=progress)
-
-
-# The forecast
-
-
-@pytest.mark.parametrize("workers", [1, 2])
-def test_the_forecast_does_not_delay_the_first_pull(workers, monkeypatch):
-    said, begun, printed = io.StringIO(), threading.Event(), threading.Event()
-
-    def forecast(*_):
-        assert begun.wait(60)  # for ever, were the first pull to wait for it
-        return ["About 7 arms will be tried."]
-
-    def evaluate(arm):
-        begun.set()
-        while "About 7 arms" not in said.getvalue():
-            printed.wait(0.01)
-        return arm
-
-    monkeypatch.setattr("sys.stderr", said)
-    monkeypatch.setattr("boxthirding.find.forecast._expected", forecast)
-    found = find_best(50, evaluate, budget=501, workers=workers, progress=True)
-    assert found.spending.pulls == 501
-    lines = said.getvalue().splitlines()
-    assert lines[0].startswith("50 arms, 501 pulls")
-    assert lines[-1].startswith("Best: 49")
-
-
-def test_the_forecast_does_not_delay_coroutines_either(monkeypatch):
-    begun = threading.Event()
-    monkeypatch.setattr("sys.stderr", io.StringIO())
-    monkeypatch.setattr("boxthirding.find.forecast._expected", lambda *_: [f"begun: {begun.wait(60)}"])
-
-    async def evaluate(arm):
-        begun.set()
-        return arm
-
-    assert asyncio.run(find_best_async(50, evaluate, budget=501, progress=True)).spending.pulls == 501
-
-
-def test_a_forecast_that_comes_too_late_is_not_printed(monkeypatch):
-    said, over, threads = io.StringIO(), threading.Event(), []
-
-    def forecast(*_):
-        threads.append(threading.current_thread())
-        over.wait(60)
-        return ["About 7 arms will be tried."]
-
-    monkeypatch.setattr("sys.stderr", said)
-    monkeypatch.setattr("boxthirding.find.forecast._expected", forecast)
-    find_best(50, float, budget=501, progress=True)
-    over.set()
-    for thread in threads:
-        thread.join()
-    assert "About 7 arms" not in said.getvalue()
-    assert len(said.getvalue().splitlines()) == 2
-
-
-@pytest.mark.parametrize("limits", [{"budget": 20_001}, {"cost": 9}])
-def test_what_cannot_be_foreseen_is_not_rehearsed(limits, monkeypatch):
-    monkeypatch.setattr("boxthirding.find.forecast._expected", lambda *_: pytest.fail("rehearsed"))
-    monkeypatch.setattr("sys.stderr", io.StringIO())
-    find_best(2, float, **limits, policy="us", progress=True)

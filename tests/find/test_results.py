@@ -168,11 +168,6 @@ def test_without_noise_the_mean_is_exact_and_there_is_nothing_to_confirm():
     assert "interval" not in printed
 
 
-def test_what_is_sure_to_be_tried_does_not_depend_on_noise(capsys):
-    find_best(3, float, budget=20)
-    assert "\nAbout 3 arms will be tried.\n" in capsys.readouterr().err
-
-
 def test_arms_that_were_withdrawn_are_counted():
     def evaluate(arm):
         if arm < 3:

@@ -29,8 +29,8 @@ from boxthirding.find.budget import Account, Limits
 from boxthirding.find.source import Source
 from boxthirding.find.words import having
 from boxthirding.session.tickets import is_worker
+from boxthirding.storage.sqlite import FileNames
 from boxthirding.storage.sqlite_locks import FileLock
-from boxthirding.storage.worker_locks import FileNames
 from boxthirding.study import Finished
 
 
@@ -325,7 +325,7 @@ def test_where_no_lock_can_be_had_the_run_goes_on_without(monkeypatch):
         def try_take(self, *_, **__):
             raise PermissionError
 
-    monkeypatch.setattr("boxthirding.storage.worker_locks.FileLock", NoLock)
+    monkeypatch.setattr("boxthirding.storage.sqlite.FileLock", NoLock)
     with open_study("run.db", "main", arms=9) as study:
         names = {study.worker() for _ in range(2)}
         assert len(names) == 2

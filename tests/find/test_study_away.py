@@ -19,6 +19,7 @@ from boxthirding.errors import (
 )
 from boxthirding.find import find_best
 from boxthirding.storage.sqlite import SqliteJournal
+from boxthirding.storage.sqlite_connection import SqliteConnection
 from boxthirding.study import Failed, Study
 
 
@@ -36,17 +37,17 @@ class Outage:
         self.calls = 0
         self.left = 0
         self.during = lambda _: None
-        usable = SqliteJournal._usable
+        check = SqliteConnection._check_usable
 
-        def away(journal):
+        def away(connection):
             if self.left > 0:
                 self.left -= 1
                 self.calls += 1
                 self.during(self.calls)
                 raise StudyUnavailable("run.db: it is away", advice="nothing is lost, try again", transient=True)
-            return usable(journal)
+            check(connection)
 
-        monkeypatch.setattr(SqliteJournal, "_usable", away)
+        monkeypatch.setattr(SqliteConnection, "_check_usable", away)
 
 
 @pytest.fixture

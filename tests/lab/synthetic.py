@@ -7,19 +7,17 @@ from functools import cache
 import numpy as np
 
 from boxthirding.lab import ErrorSplit, Run
-from boxthirding.lab.paper.cases import Scale, bound_cases, caption_case, figure_cases, table_cases
-from boxthirding.lab.paper.contest import Contest
+from boxthirding.lab.paper.cases import Captions, Scale, caption_case, cases_of
 from boxthirding.lab.paper.evidence import Evidence
-from boxthirding.lab.paper.facts import Comparison, Covered, Shape, compute_facts
-from boxthirding.lab.paper.levels import Level
+from boxthirding.lab.paper.facts import Comparison, Covered, Hardness, Level, compute_facts
 from boxthirding.lab.paper.printed import COMPARED, EPSILONS, TABLES
-from boxthirding.lab.theory import bracket_candidate_bounds, candidate_bounds, level_bounds
+from boxthirding.lab.theory.sizes import bracket_candidate_bounds, candidate_bounds, level_bounds
 
 REPLICATES = 100
 SPREAD = np.where(np.arange(REPLICATES) % 2, 1e-6, -1e-6)  # so that a mean has a standard error
 
 SCALE = Scale("test", REPLICATES, REPLICATES)
-CASES = {case.key: case for make in (figure_cases, table_cases, bound_cases) for case in make(Contest(), SCALE)}
+CASES = cases_of(Captions(), SCALE)
 
 
 def as_printed(case, policy, pulls):
@@ -61,7 +59,7 @@ def printed_facts():
         real,
         levels=(Level(0, 1_000, (500,)),),
         covered={128: Covered(1.0, 1.0), 1_024: Covered(1.0, 1.1)},
-        shapes={"poly": Shape(2, -0.5, 1), "equal": Shape(1, 1, 1), "square": Shape(0.5, 2, 1)},
+        shapes={"poly": Hardness(2, -0.5, 1), "equal": Hardness(1, 1, 1), "square": Hardness(0.5, 2, 1)},
         candidates={**real.candidates, "b3": b3[-len(wide) :], "bsh": tuple(wide)},
         variances={"bernoulli": np.full(3, 0.1), "kumaraswamy": np.full(3, 0.2)},
         comparisons=(Comparison(0.5, 8, 0.01, 0.1, 0.2),),

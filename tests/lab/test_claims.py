@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from synthetic import REPLICATES, as_printed, evidence, printed_facts, real_facts, split_of
 
-from boxthirding.lab.paper.claims import CLAIMS, Verdict
-from boxthirding.lab.paper.facts import Comparison, Covered
-from boxthirding.lab.paper.levels import Level
+from boxthirding.lab.paper.claims import Verdict
+from boxthirding.lab.paper.facts import Comparison, Covered, Level
+from boxthirding.lab.paper.page import CLAIMS
 
 HOLDS, IN_PART, FAILS = Verdict.HOLDS, Verdict.IN_PART, Verdict.FAILS
 BY_KEY = {claim.key: claim for claim in CLAIMS}

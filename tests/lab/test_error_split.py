@@ -26,7 +26,7 @@ class Slow:
     """One replicate, pull by pull, with its own notes of what could be returned."""
 
     def __init__(self, setting, replicate):
-        self.policy, self.source = setting.task.policy, setting.task.source
+        self.policy, self.source = setting.experiment.policy, setting.experiment.source
         self.streams = spawn(setting.seed, replicate, 1)[0]
         n_arms = setting.instance.n_arms
         self.order = np.arange(n_arms)

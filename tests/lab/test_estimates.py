@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from boxthirding.lab.paper.estimates import BY_CHANCE, CLEARLY, Estimate, Share, at_least
+from boxthirding.lab.paper.evidence import BY_CHANCE, CLEARLY, Estimate, Share, at_least
 
 
 def test_a_mean_has_the_standard_error_of_its_values():

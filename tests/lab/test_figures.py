@@ -5,9 +5,9 @@ import pytest
 from synthetic import as_printed, evidence
 
 from boxthirding.figures.style import rendered
-from boxthirding.lab.paper.figures import sections
-from boxthirding.lab.paper.figures.split import split_picture
-from boxthirding.lab.paper.figures.tables import COLUMNS, table_picture, table_rows
+from boxthirding.lab.paper.figures.regret import COLUMNS, table_figure, table_rows
+from boxthirding.lab.paper.figures.screening import split_figure
+from boxthirding.lab.paper.page import sections
 from boxthirding.lab.paper.printed import TABLES
 
 PICTURES = {one.key: one for part in sections(evidence()).values() for one in part}
@@ -64,7 +64,7 @@ def test_a_table_s_caption_says_which_rows_come_out_as_printed():
         changes = {"bsh": 0.2, "bucb:delta=0.1": 0.01}
         return changes.get(policy, as_printed(case, policy, pulls)) if case == "table-128" else 0.1
 
-    caption = table_picture(evidence(worse), TABLES[0]).caption
+    caption = table_figure(evidence(worse), TABLES[0]).caption
     assert "BUCB come out clearly better than printed" in caption
     assert "BSH come out clearly worse than printed" in caption
     assert "B3, SH, r₀ = 1.7, SH, r₀ = 2 and UCB-E come out as printed" in caption
@@ -73,11 +73,11 @@ def test_a_table_s_caption_says_which_rows_come_out_as_printed():
 def test_of_too_few_replicates_a_caption_does_not_judge_the_rows():
     world = evidence()
     few = replace(world, cases={key: replace(case, replicates=2) for key, case in world.cases.items()})
-    caption = table_picture(few, TABLES[0]).caption
+    caption = table_figure(few, TABLES[0]).caption
     assert "2 replicates are too few to say which rows come out as printed." in caption
     assert "clearly" not in caption
 
 
 def test_the_split_of_errors_stands_in_its_data():
-    picture = split_picture(evidence(), "captions-gaussian-0.5", 0.1)
+    picture = split_figure(evidence(), "captions-gaussian-0.5", 0.1)
     assert picture.rows[0] == ["b3", 10_000, 0.3, 0.3, 0.1]

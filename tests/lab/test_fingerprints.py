@@ -13,8 +13,8 @@ import pytest
 import boxthirding
 from boxthirding import _code_digest
 from boxthirding.errors import ResultsRefused
-from boxthirding.lab import Gaussian, Setting, captions, error_split, fingerprints, load, settings, simulate, sweep
-from boxthirding.lab.fingerprints import digest_of_code
+from boxthirding.lab import Gaussian, Setting, captions, error_split, load, settings, simulate, sweep
+from boxthirding.lab.settings import digest_of_code
 from boxthirding.policies import BoxThirding, parse_policy
 from boxthirding.policies.rivals import uniform
 
@@ -39,7 +39,7 @@ SPECS = (
 PROGRAM = f"""
 import sys
 from boxthirding.policies import parse_policy
-from boxthirding.lab.fingerprints import digest_of_code
+from boxthirding.lab.settings import digest_of_code
 for spec in {SPECS}:
     policy = parse_policy(spec, budget=1_000, sigma=0.5, hardness=3.0)
     print(digest_of_code(policy, 1), digest_of_code(policy, 2))
@@ -218,9 +218,9 @@ def test_a_constant_of_a_rule_that_has_changed_is_noticed(tmp_path, monkeypatch)
     constants = [name for name, value in vars(uniform).items() if name.isupper() and type(value) is int]
     read = next(name for name in constants if name in uniform.ask.__code__.co_names)
     monkeypatch.setattr(uniform, read, getattr(uniform, read) + 1)
-    fingerprints._code_of.cache_clear()
+    settings._code_of.cache_clear()
     try:
         with pytest.raises(ResultsRefused, match="holds runs of us by other code"):
             sweep(asked()[:1], results=file)
     finally:
-        fingerprints._code_of.cache_clear()
+        settings._code_of.cache_clear()

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from boxthirding.errors import InvalidInput, UnreadableData
-from boxthirding.lab.contests import SHA256
-from boxthirding.lab.leaderboard.suites import CONTESTS, SUITES, Group, missing_contests, problems_of, suite_named
+from boxthirding.lab.instances import CONTESTS
+from boxthirding.lab.leaderboard.suites import SUITES, Group, missing_contests, problems_of, suite_named
 
 TEXT = "\n".join(["votes,somewhat_funny,funny", *(f"100,{k % 40},{k % 7}" for k in range(1_100)), ""])
 
@@ -19,7 +19,7 @@ def contests(tmp_path, monkeypatch):
     def make(*numbers):
         for number in numbers:
             (tmp_path / f"{number}.csv").write_bytes(TEXT.encode())
-            monkeypatch.setitem(SHA256, number, hashlib.sha256(TEXT.encode()).hexdigest())
+            monkeypatch.setitem(CONTESTS, number, hashlib.sha256(TEXT.encode()).hexdigest())
         return tmp_path
 
     return make
@@ -87,7 +87,7 @@ def test_a_folder_without_a_contest_is_refused(tmp_path):
 @pytest.mark.parametrize("number", CONTESTS)
 def test_a_file_that_is_not_the_contest_of_its_name_is_refused(tmp_path, number):
     (tmp_path / f"{number}.csv").write_text(TEXT, encoding="utf-8")
-    with pytest.raises(UnreadableData, match=rf"{number}\.csv has SHA-256 .* but must have SHA-256 {SHA256[number]}"):
+    with pytest.raises(UnreadableData, match=rf"{number}\.csv has SHA-256 .* but must have SHA-256 {CONTESTS[number]}"):
         problems_of(suite_named("standard"), tmp_path)
 
 

@@ -3,8 +3,8 @@ from itertools import pairwise
 import pytest
 
 from boxthirding import BoxThirding
-from boxthirding.lab.paper.levels import levels
-from boxthirding.lab.theory import candidates
+from boxthirding.lab.paper.facts import levels
+from boxthirding.lab.theory.candidate_sets import candidates
 
 
 @pytest.mark.parametrize("pulls", [1, 5, 6, 20, 100, 1_000, 10_000])

@@ -4,11 +4,10 @@ from html.parser import HTMLParser
 
 from synthetic import evidence
 
-from boxthirding.lab.paper.claims import CLAIMS, Claim, Finding, Measurement, Verdict
-from boxthirding.lab.paper.estimates import Estimate
-from boxthirding.lab.paper.figures import BESIDE, sections
-from boxthirding.lab.paper.figures.picture import Picture, Reading
-from boxthirding.lab.paper.page import Page
+from boxthirding.lab.paper.claims import Claim, Finding, Measurement, Verdict
+from boxthirding.lab.paper.evidence import Estimate
+from boxthirding.lab.paper.figures import FigureTable, PaperFigure
+from boxthirding.lab.paper.page import BESIDE, CLAIMS, Page, sections
 
 VOID = {"meta", "img", "br"}
 
@@ -19,7 +18,7 @@ def claim(key, verdict, numbers=1):
     return told, Finding(verdict, "Because.", measured)
 
 
-PICTURE = Picture("levels", "A title", "What to see.", ("a",), [[1]], lambda: None)
+PICTURE = PaperFigure("levels", "A title", "What to see.", ("a",), [[1]], lambda: None)
 PAGE = Page(
     instance="The captions.",
     scale="Few.",
@@ -38,7 +37,7 @@ def test_too_few_replicates_are_counted_only_where_there_are():
 
 
 def test_numbers_of_a_table_know_their_columns_where_these_do_not_fit():
-    table = Reading(("Policy", "Ours", "25 % & more"), [("B3", "0.1", "–")], "A note.")
+    table = FigureTable(("Policy", "Ours", "25 % & more"), [("B3", "0.1", "–")], "A note.")
     html = replace(PAGE, sections={"A part": [replace(PICTURE, table=table)]}).html()
     assert '<tr><td>B3</td><td class="number" data-label="Ours">0.1</td>' in html
     assert '<td class="number" data-label="25 % &amp; more">–</td></tr>' in html

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from boxthirding import _compile
-from boxthirding.lab import Gaussian, Instance, Table, captions, draw, driver, simulate
-from boxthirding.lab import parallel_driver as crowd
+from boxthirding.lab import Gaussian, Instance, Table, captions, draw, driver, parallel_driver, simulate
 from boxthirding.policies import BoxThirding, SequentialHalving, Uniform
 from boxthirding.rng import LATENCY, REWARDS, spawn, uniform
 from boxthirding.session import Session
@@ -28,12 +27,12 @@ def dyadic_table(n_arms, seed=0):
     return Table(rng.integers(0, 1024, (n_arms, 3)) / 1024, chances / chances.sum(axis=1, keepdims=True))
 
 
-def drive_crowd(policy, source, budget, workers, seed, **names):
+def drive_parallel(policy, source, budget, workers, seed, **names):
     """Run one replicate, interpreted, with room for one arm; return what was recommended after every pull, and idle."""
-    loop = _compile.bound(crowd.drive_crowd, **driver.bindings(policy.rule), **names)
+    loop = _compile.bound(parallel_driver.drive_parallel, **driver.bindings(policy.rule), **names)
     n_arms = len(source.means)
     recommended, idle = np.zeros((1, budget), np.int64), np.zeros(1, np.int64)
-    at = np.zeros(crowd.CROWD_POSITIONS, np.int64)
+    at = np.zeros(parallel_driver.PARALLEL_POSITIONS, np.int64)
     rest = (np.zeros(n_arms, np.int64), budget, np.arange(1, budget + 1), at, recommended)
     heap = (np.zeros(workers), np.zeros((workers, 2), np.int64), np.zeros(1), idle)
     state, streams = policy.new(n_arms, seed, 1), spawn(seed, 0, 1)
@@ -71,10 +70,10 @@ def test_a_rule_that_waits_for_a_round_leaves_workers_idle():
 
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("n_arms", [1, 2, 9, 60])
-def test_a_crowd_of_one_is_the_plain_loop(policy, n_arms):
+def test_one_worker_is_the_plain_loop(policy, n_arms):
     means = np.random.default_rng(n_arms).integers(0, 1024, n_arms) / 1024  # sums are exact in any order
     source = Table(means[:, None], np.ones((n_arms, 1))).source(Instance("dyadic", means))
-    recommended, idle = drive_crowd(policy, source, budget=300, workers=1, seed=5)
+    recommended, idle = drive_parallel(policy, source, budget=300, workers=1, seed=5)
     model = Table(means[:, None], np.ones((n_arms, 1)))
     plain = simulate(
         model.instance(), model, policy, budget=300, checkpoints=range(1, 300), seed=5, threads=1, compiled=False
@@ -117,7 +116,7 @@ def test_a_session_with_the_same_latencies_hands_out_the_same_tickets(policy, n_
         told.append(int(arm))
         return draw(source, arm, times, with_squares, stream)
 
-    recommended, idle = drive_crowd(policy, source, budget, workers, seed, draw=noted)
+    recommended, idle = drive_parallel(policy, source, budget, workers, seed, draw=noted)
 
     streams = spawn(seed, 0, 1)[0]
     session = Session(n_arms, policy, seed=seed)

@@ -6,8 +6,7 @@ import pytest
 
 from boxthirding.errors import InvalidInput, MissingExtra
 from boxthirding.lab import Deterministic, equal, simulate
-from boxthirding.lab.curves import Curve, regret_figure
-from boxthirding.lab.plots import check_plot_file, log_spaced, plot_regret
+from boxthirding.lab.plots import Curve, check_plot_file, log_spaced, plot_regret, regret_figure
 from boxthirding.policies import Uniform
 
 BLANK = simulate(equal(3), Deterministic(), Uniform(), budget=1, compiled=False)

@@ -11,8 +11,8 @@ import pytest
 from saved_runs import all_same, same_files
 
 from boxthirding.errors import InvalidInput, ResultsRefused, UnreadableData
-from boxthirding.lab import Gaussian, Setting, Table, Votes, captions, from_csv, load, saving, sweep
-from boxthirding.lab.saving import ResultsFile
+from boxthirding.lab import Gaussian, Setting, Table, Votes, captions, from_csv, load, results, sweep
+from boxthirding.lab.results import ResultsFile
 
 NOISE = Gaussian(0.5)
 
@@ -269,7 +269,7 @@ import sys
 from pathlib import Path
 from boxthirding.lab import Gaussian, captions
 from boxthirding.lab import Setting
-from boxthirding.lab.saving import ResultsFile
+from boxthirding.lab.results import ResultsFile
 
 with ResultsFile(Path(sys.argv[1]), [Setting(captions(40), Gaussian(0.5), "us", 60, (5, 20), 12).fingerprinted]):
     print("open", flush=True)
@@ -327,8 +327,8 @@ def test_without_locks_it_works_all_the_same(tmp_path, monkeypatch):
 
 
 def test_other_versions_of_what_cannot_change_a_result_are_noted(file, monkeypatch):
-    now = saving._versions()
-    monkeypatch.setattr(saving, "_versions", lambda: {**now, "numpy": "99.0"})
+    now = results._versions()
+    monkeypatch.setattr(results, "_versions", lambda: {**now, "numpy": "99.0"})
     grown = settings(replicates=20)
     assert all_same(sweep(grown, results=file), sweep(grown))
     assert {"versions": {**now, "numpy": "99.0"}} in lines_of(file)

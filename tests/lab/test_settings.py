@@ -48,14 +48,14 @@ def test_tables_and_votes_count_by_their_content():
 
 
 def test_a_policy_is_told_what_it_must_be_told():
-    policy = setting(policy="prose").task.policy
+    policy = setting(policy="prose").experiment.policy
     assert policy.sigma == 0.5
-    assert setting(policy="sh").task.policy.budget == 50
-    oracle = setting(policy="ucbe:exploration=oracle").task.policy
+    assert setting(policy="sh").experiment.policy.budget == 50
+    oracle = setting(policy="ucbe:exploration=oracle").experiment.policy
     assert oracle.hardness == pytest.approx(2 / 0.5**2 + 1 / 0.7**2)
     for spec in ("prose", "sh", "ucbe:exploration=oracle"):
         one = setting(policy=spec)
-        assert one.description.told_policy() == one.task.policy
+        assert one.description.told_policy() == one.experiment.policy
 
 
 def test_a_description_has_the_means_that_rewards_have():

@@ -17,11 +17,11 @@ from boxthirding.lab import (
     Setting,
     Table,
     captions,
+    chunks,
     draw,
     simulate,
 )
-from boxthirding.lab import pool as lanes
-from boxthirding.lab.chunks import Chunk, run_chunk
+from boxthirding.lab.chunks import Chunk, ChunkPool, run_chunk
 from boxthirding.rng import REWARDS, spawn
 
 ENDLESS = 10**11  # pulls: days
@@ -35,7 +35,7 @@ def test_an_interrupt_ends_a_replicate_that_takes_days(policy, workers, rewards,
         signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
         return run_chunk(*given)
 
-    monkeypatch.setattr(lanes, "run_chunk", interrupted)
+    monkeypatch.setattr(chunks, "run_chunk", interrupted)
     instance = Instance("many", np.linspace(0.4, 0.6, 100_000))
     with pytest.raises(Interrupted) as stopped:
         simulate(instance, rewards, policy, budget=ENDLESS, replicates=3, workers=workers, threads=1)
@@ -56,16 +56,16 @@ class Countdown:
 @pytest.mark.parametrize("workers", [1, 2])
 def test_replicates_that_are_complete_are_kept(workers, monkeypatch):
     monkeypatch.setattr("boxthirding._compile.available", lambda: False)
-    task = Setting(captions(20), Gaussian(0.5), "b3", budget=60, replicates=8, workers=workers).task
-    whole = run_chunk(Chunk(task, 0, 8))
+    experiment = Setting(captions(20), Gaussian(0.5), "b3", budget=60, replicates=8, workers=workers).experiment
+    whole = run_chunk(experiment, 0, 8)
     counter = Countdown(10**9)
-    run_chunk(Chunk(task, 0, 8), counter)
+    run_chunk(experiment, 0, 8, counter)
     asked = 10**9 - counter.left
-    part = run_chunk(Chunk(task, 0, 8), Countdown(asked // 2))
+    part = run_chunk(experiment, 0, 8, Countdown(asked // 2))
     assert 0 < len(part.recommended) < 8
     assert len(part.idle) == len(part.recommended)
     assert np.array_equal(part.recommended, whole.recommended[: len(part.recommended)])
-    assert len(run_chunk(Chunk(task, 0, 8), Countdown(0)).recommended) == 0
+    assert len(run_chunk(experiment, 0, 8, Countdown(0)).recommended) == 0
 
 
 @pytest.mark.parametrize("model", [Bernoulli(), Kumaraswamy(), Table([[0.0, 1.0]], [[0.5, 0.5]])])
@@ -81,12 +81,12 @@ def test_no_more_chunks_are_handed_over_than_are_needed():
 
     def counted():
         nonlocal handed
-        task = Setting(captions(20), Deterministic(), "us", budget=20, replicates=1000).task
+        experiment = Setting(captions(20), Deterministic(), "us", budget=20, replicates=1000).experiment
         for number in range(1000):
             handed += 1
-            yield None, Chunk(task, number, 1)
+            yield Chunk(experiment, number, 1)
 
-    with lanes.Lanes(None, 1) as ours:
-        for ended, _ in enumerate(ours.ended(counted()), start=1):
+    with ChunkPool(None, 1) as pool:
+        for ended, _ in enumerate(pool.ended(counted()), start=1):
             assert handed <= ended + 4
     assert handed == 1000

@@ -44,7 +44,7 @@ def plain(setting, **options):
     return simulate(
         setting.instance,
         setting.rewards,
-        setting.task.policy,
+        setting.experiment.policy,
         budget=setting.budget,
         checkpoints=setting.checkpoints,
         replicates=setting.replicates,
@@ -127,13 +127,13 @@ def test_interpreted_gives_the_same(monkeypatch, tmp_path):
 class Far(ThreadPoolExecutor):
     """An executor that hands out read-only arrays, as some clusters do."""
 
-    def submit(self, function, task, *rest):
-        parts = (task.source.means, task.source.values, task.source.cumulative)
+    def submit(self, function, experiment, *rest):
+        parts = (experiment.source.means, experiment.source.values, experiment.source.cumulative)
         copies = [np.array(part) for part in parts]
         for copy in copies:
             copy.setflags(write=False)
-        source = task.source._replace(means=copies[0], values=copies[1], cumulative=copies[2])
-        return super().submit(function, replace(task, source=source), *rest)
+        source = experiment.source._replace(means=copies[0], values=copies[1], cumulative=copies[2])
+        return super().submit(function, replace(experiment, source=source), *rest)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_arrays_that_come_read_only_are_as_good(compiled):
     with Far(2) as pool:
         assert same(plain(setting, executor=pool, compiled=compiled), usual)
     if compiled:  # to Numba a read-only array is another type, and nothing was compiled for it
-        assert len(chunks.loop_of(driver.drive, setting.task.policy.rule, True).signatures) == 1
+        assert len(chunks.loop_of(driver.drive, setting.experiment.policy.rule, True).signatures) == 1
 
 
 @pytest.mark.parametrize("size", [1, 3, 64])

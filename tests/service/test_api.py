@@ -173,7 +173,7 @@ class TestTrouble:
     def test_a_full_disk_is_said_nothing_is_lost_and_the_server_stays_up(self, tmp_path):
         server = Server(tmp_path / "x.db")
         study = server.study(arms=[f"caption {number}" for number in range(40)])
-        connection = study._transactions.journal._file.connection
+        connection = study._transactions.journal._connection.connection
         (pages,) = connection.execute("PRAGMA page_count").fetchone()
         connection.execute(f"PRAGMA max_page_count = {pages}")
         told = 0

@@ -1,10 +1,8 @@
-"""The OpenAPI description: every operation has its replies and examples, they fit, and the server's own replies do."""
+"""The OpenAPI description: every operation has its replies, every body an example, and the server's own replies fit."""
 
 import jsonschema
 import pytest
 from serving import API, SCALE, Server
-
-from boxthirding.service.openapi import REPLIES
 
 ONE = f"{API}/studies/captions"
 
@@ -25,25 +23,32 @@ def operations(whole):
     return {(method, path): operation for path, found in whole["paths"].items() for method, operation in found.items()}
 
 
+def closed(schema):
+    """Return a schema that allows no fields but those it describes, except for the fields of events, which differ."""
+    if isinstance(schema, list):
+        return [closed(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    is_open = "properties" not in schema or schema.get("title") == "Event"
+    return {**({} if is_open else {"additionalProperties": False}), **{k: closed(part) for k, part in schema.items()}}
+
+
 def validator(schema, whole):
     """Return what checks values: references in a schema lead into the description."""
     return jsonschema.Draft202012Validator({**schema, "components": whole["components"]})
 
 
-def test_every_reply_is_described_with_a_schema_and_an_example_that_fits(whole):
-    found = operations(whole)
-    assert set(found) == set(REPLIES)
-    for (method, path), operation in found.items():
-        (status,) = [status for status in operation["responses"] if status.startswith("2")]
-        reply = operation["responses"][status]
-        assert reply["description"] not in ("", "Successful Response"), (method, path)
+def test_every_reply_is_described_with_a_schema(whole):
+    for (method, path), operation in operations(whole).items():
+        (status,) = {*operation["responses"]} - {"default"}
+        assert status.startswith("2")
         if status == "204":
-            assert "content" not in reply
+            assert "content" not in operation["responses"][status]
             continue
-        for each in (reply, operation["responses"]["default"]):
-            ((kind, content),) = each["content"].items()
-            validator(content["schema"], whole).validate(content["example"])
-            assert content["schema"].get("format") == "binary" or content["example"], (method, path, kind)
+        for reply in operation["responses"].values():
+            ((kind, content),) = reply["content"].items()
+            assert content["schema"], (method, path, kind)
+            validator(content["schema"], whole).check_schema(content["schema"])
 
 
 def test_every_body_has_an_example_that_fits(whole):
@@ -62,7 +67,8 @@ def test_every_body_has_an_example_that_fits(whole):
 
 
 def test_what_the_server_replies_is_as_described(server, whole):  # noqa: PLR0915  # one call for each operation
-    """Every operation that answers with JSON is called, and its reply held against the schema."""
+    """Every operation that answers with JSON is called, and its reply held against the schema: no field is left out."""
+    whole = closed(whole)
     found = operations(whole)
     called = set()
 

@@ -1,6 +1,5 @@
 """Plans over HTTP: what ratings will give, simulated in a process of its own that ends when no one waits for it."""
 
-import asyncio
 import http.client
 import json
 import signal
@@ -8,12 +7,13 @@ import time
 from pathlib import Path
 
 import pytest
+from anyio import to_process
 from processes import Listening, Process
 from serving import API
 
 from boxthirding import plan
-from boxthirding.service import planner
-from boxthirding.service.plan_process import planned
+from boxthirding.service import plans
+from boxthirding.service.plans import planned
 
 ASKED = {"arms": 40, "noise": 0.25, "spread": 0.1, "budgets": [40, 80]}
 ENDLESS = {"arms": 1_000_000, "noise": 4, "spread": 0.1, "budgets": [1_000_000]}
@@ -33,7 +33,7 @@ def test_it_is_what_the_library_says_and_is_kept(server, monkeypatch):
         (row.budget, row.rank, row.percentile_9_of_10) for row in rows
     ]
     assert said["known"]["source"] == "guesses"
-    monkeypatch.setattr(planner, "_made", lambda *_: pytest.fail("it was simulated again"))
+    monkeypatch.setattr(plans, "_in_process", lambda *_: pytest.fail("it was simulated again"))
     assert made(server, **ASKED).json() == said
 
 
@@ -67,13 +67,13 @@ def test_a_crowd_is_told_to_wait(server, monkeypatch):
 
 @pytest.mark.soak
 def test_one_that_no_one_waits_for_ends_and_makes_room_for_the_next(monkeypatch):
-    begun, start = [], asyncio.create_subprocess_exec
+    begun, start = [], to_process.open_process
 
     async def noted(*command, **settings):
         begun.append(await start(*command, **settings))
         return begun[-1]
 
-    monkeypatch.setattr(asyncio, "create_subprocess_exec", noted)
+    monkeypatch.setattr(to_process, "open_process", noted)
     server = Listening()
     headers = {"Authorization": f"Bearer {server.key}", "Content-Type": "application/json"}
     gone, patient = (http.client.HTTPConnection("127.0.0.1", server.port, timeout=400) for _ in range(2))

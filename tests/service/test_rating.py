@@ -497,7 +497,7 @@ def test_a_full_disk_is_said_and_every_acknowledged_rating_is_kept(tmp_path):
     server = Server(tmp_path / "studies.db")
     study = server.study(arms=[f"caption {number} {'x' * 500}" for number in range(60)])
     raters = [server.rater(server.link()) for _ in range(3)]
-    connection = study._transactions.journal._file.connection
+    connection = study._transactions.journal._connection.connection
     pages = connection.execute("PRAGMA page_count").fetchone()[0]
     connection.execute(f"PRAGMA max_page_count={pages}")
     stored, refused, waiting = [], None, [rater.next()[0] for rater in raters]

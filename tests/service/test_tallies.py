@@ -6,7 +6,7 @@ from serving import API, Server
 from boxthirding import open_study
 from boxthirding.service import tallies
 from boxthirding.storage.opening import delete_study
-from boxthirding.storage.records import Record
+from boxthirding.storage.records import StoredRecord
 from boxthirding.study import Study
 
 ONE = f"{API}/studies/captions"
@@ -93,7 +93,7 @@ def test_what_cannot_be_read_is_read_from_the_journal(place, data):
     before = said(server)
     server.service.close()
     again = Server(place)
-    again.service.records.put(tallies.KIND, Record(tallies.key_of("captions"), 0.0, data))
+    again.service.records.put(tallies.KIND, StoredRecord(tallies.key_of("captions"), 0.0, data))
     assert said(again) == before
     again.close()
 

@@ -13,7 +13,7 @@ from boxthirding import BoxThirding, Session, Uniform
 from boxthirding.errors import (
     InvalidInput,
 )
-from boxthirding.lab.theory import candidates_at
+from boxthirding.lab.theory.candidate_sets import candidates_at
 
 
 class TestAnswers:

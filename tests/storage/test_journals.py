@@ -64,7 +64,8 @@ def test_a_study_that_was_restored_from_a_backup_while_it_was_open_goes_on_from_
         study.tell(one, 1.0)
         journal = other._transactions.journal
         events = "DELETE FROM boxthirding_events WHERE seq > 2"
-        journal._file.connection.execute(events) if hasattr(journal, "_file") else journal._line.run(events)
+        with journal.writing():
+            journal._connection.run(events)
         with pytest.raises(StudyUnavailable, match="something else has changed or restored it"):
             study.tell(two, 0.5)
         study.tell(two, 0.5)

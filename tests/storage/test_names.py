@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from boxthirding import StudyUnavailable
-from boxthirding.storage import worker_locks as names
-from boxthirding.storage.worker_locks import FileNames
+from boxthirding.storage import sqlite as names
+from boxthirding.storage.sqlite import FileNames
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no locks of this kind")
 

@@ -23,7 +23,7 @@ from boxthirding import (
     list_studies,
     open_study,
 )
-from boxthirding.storage import schema, sqlite_file
+from boxthirding.storage import sql, sqlite_connection
 from boxthirding.storage.opening import without_password
 from boxthirding.study import Damaged, codec
 
@@ -292,7 +292,9 @@ class TestFiles:
         path.chmod(0o444)
         study = open_study(path, "s")
         assert study.pulls == 0
-        monkeypatch.setattr(sqlite_file.SqliteFile, "take_alone", lambda _: pytest.fail("it waits for the locks"))
+        monkeypatch.setattr(
+            sqlite_connection.SqliteConnection, "_take_both", lambda _: pytest.fail("it waits for the locks")
+        )
         study.close()
         assert [file.name for file in private.iterdir()] == ["a.db"]
 
@@ -419,10 +421,10 @@ class TestVersions:
         with open_study(path, "s", arms=30) as study:
             study.tell(study.ask()[0], 0.5)
         newer = (
-            *schema.SQLITE,
+            *sql.SQLITE,
             "CREATE TABLE boxthirding_notes (text TEXT); INSERT INTO boxthirding_notes VALUES ('new')",
         )
-        monkeypatch.setattr(sqlite_file, "SQLITE", newer)
+        monkeypatch.setattr(sqlite_connection, "SQLITE", newer)
         for _ in range(2):
             with open_study(path, "s") as study:
                 assert study.pulls == 1
@@ -434,8 +436,8 @@ class TestVersions:
     def test_a_change_of_tables_that_fails_leaves_them_as_they_were(self, tmp_path, monkeypatch):
         path = tmp_path / "a.db"
         open_study(path, "s", arms=30).close()
-        wrong = (*schema.SQLITE, "CREATE TABLE boxthirding_notes (text TEXT); INSERT INTO nowhere VALUES (1)")
-        monkeypatch.setattr(sqlite_file, "SQLITE", wrong)
+        wrong = (*sql.SQLITE, "CREATE TABLE boxthirding_notes (text TEXT); INSERT INTO nowhere VALUES (1)")
+        monkeypatch.setattr(sqlite_connection, "SQLITE", wrong)
         with pytest.raises(StudyUnavailable, match="nowhere"):
             open_study(path, "s")
         monkeypatch.undo()

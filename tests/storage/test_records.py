@@ -9,7 +9,7 @@ from boxthirding.errors import UnknownStudy
 from boxthirding.storage import list_studies
 from boxthirding.storage.memory import SHELVES
 from boxthirding.storage.opening import delete_study, shelf
-from boxthirding.storage.records import Record
+from boxthirding.storage.records import StoredRecord
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgresql"])
@@ -24,21 +24,21 @@ def place(request, tmp_path):
 def test_a_record_is_written_replaced_and_deleted_once(place):
     records = shelf(place).records()
     assert records.get("key", "a") is None
-    assert records.put_new("key", Record("a", 1.0, b"first"))
-    assert not records.put_new("key", Record("a", 2.0, b"second"))
-    assert records.get("key", "a") == Record("a", 1.0, b"first")
-    records.put("key", Record("a", 3.0, b"\x00\xff"))
-    records.put("link", Record("a", 4.0, b""))
-    assert records.get("key", "a") == Record("a", 3.0, b"\x00\xff")
+    assert records.put_new("key", StoredRecord("a", 1.0, b"first"))
+    assert not records.put_new("key", StoredRecord("a", 2.0, b"second"))
+    assert records.get("key", "a") == StoredRecord("a", 1.0, b"first")
+    records.put("key", StoredRecord("a", 3.0, b"\x00\xff"))
+    records.put("link", StoredRecord("a", 4.0, b""))
+    assert records.get("key", "a") == StoredRecord("a", 3.0, b"\x00\xff")
     assert (records.delete("key", "a"), records.delete("key", "a")) == (True, False)
-    assert records.get("link", "a") == Record("a", 4.0, b"")
+    assert records.get("link", "a") == StoredRecord("a", 4.0, b"")
     records.close()
 
 
 def test_records_are_listed_by_time_counted_and_expire(place):
     records = shelf(place).records()
     for at, key in [(3.0, "c"), (1.0, "b"), (2.0, "a")]:
-        records.put("key", Record(key, at, b""))
+        records.put("key", StoredRecord(key, at, b""))
     assert [record.id for record in records.all("key")] == ["b", "a", "c"]
     assert (records.count("key"), records.ids("key"), records.ids("link")) == (3, {"a", "b", "c"}, set())
     records.expire("key", 2.0)
@@ -50,7 +50,7 @@ def test_of_many_threads_one_writes_a_new_record(place):
     records = shelf(place).records()
     won = []
     threads = [
-        threading.Thread(target=lambda mark=mark: won.append(records.put_new("code", Record("x", mark, b""))))
+        threading.Thread(target=lambda mark=mark: won.append(records.put_new("code", StoredRecord("x", mark, b""))))
         for mark in range(8)
     ]
     for thread in threads:

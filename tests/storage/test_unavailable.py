@@ -14,7 +14,7 @@ import pytest
 
 from boxthirding import StudyUnavailable, UnreadableData, open_study
 from boxthirding.storage.sqlite import SqliteJournal
-from boxthirding.storage.sqlite_file import translated
+from boxthirding.storage.sqlite_errors import translated
 from boxthirding.study import Paused, Resumed, Settings, Study
 from boxthirding.study.codec import check_of, encode
 
@@ -80,7 +80,7 @@ class TestServer:
     ):
         def parameters(url):
             with open_study(url, "s", arms=3) as study:
-                return study._transactions.journal._line._connection.info.get_parameters()
+                return study._transactions.journal._connection._connection.info.get_parameters()
 
         assert {"connect_timeout": "10", "keepalives_idle": "15", "tcp_user_timeout": "30000"}.items() <= (
             parameters(database).items()
@@ -93,11 +93,11 @@ class TestServer:
     def test_a_lock_that_is_not_let_go_of(self, database, monkeypatch):
         import psycopg
 
-        from boxthirding.storage import postgres_connection as postgres_line
+        from boxthirding.storage import postgres_connection
 
-        monkeypatch.setattr(postgres_line, "PATIENCE", 1)
+        monkeypatch.setattr(postgres_connection, "PATIENCE", 1)
         with open_study(database, "s", arms=500) as study, psycopg.connect(database) as connection:
-            connection.execute("SELECT pg_advisory_xact_lock(%s)", (postgres_line.key_of("boxthirding study s"),))
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", (postgres_connection.key_of("boxthirding study s"),))
             with pytest.raises(StudyUnavailable, match=r"lock timeout.*; nothing is lost, try again$"):
                 study.ask()
             connection.rollback()
@@ -152,7 +152,7 @@ class TestServer:
     def test_a_server_that_goes_down_and_comes_up_again_is_waited_for(self, server, database, monkeypatch):
         import psycopg
 
-        from boxthirding.storage import postgres_connection as postgres_line
+        from boxthirding.storage import postgres_connection
 
         is_refused, sleep = threading.Event(), time.sleep
         open_study(database, "s", arms=500, seed=2).close()
@@ -163,7 +163,7 @@ class TestServer:
             with pytest.raises(StudyUnavailable, match="starting up or shutting down: try again") as refused:
                 open_now(database)
             assert refused.value.transient
-            monkeypatch.setattr(postgres_line.time, "sleep", lambda seconds: is_refused.set() or sleep(seconds))
+            monkeypatch.setattr(postgres_connection.time, "sleep", lambda seconds: is_refused.set() or sleep(seconds))
             opened = in_a_thread(lambda: open_study(database, "s"))
             assert is_refused.wait(60)  # while the server says that it goes down: else it would not be waited for
             connection.close()
@@ -217,10 +217,10 @@ class TestServer:
 
 def open_now(url):
     """Open a study without patience."""
-    from boxthirding.storage import postgres_connection as postgres_line
+    from boxthirding.storage import postgres_connection
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(postgres_line, "PATIENCE", 0)
+        patch.setattr(postgres_connection, "PATIENCE", 0)
         open_study(url, "s")
 
 
@@ -295,7 +295,7 @@ class TestFile:
 
     def test_only_tables_that_are_not_as_they_were_are_called_damaged(self, tmp_path):
         with open_study(tmp_path / "a.db", "s", arms=500) as study:
-            connection = study._transactions.journal._file.connection
+            connection = study._transactions.journal._connection.connection
             with pytest.raises(StudyUnavailable, match="no transaction is active"), translated("a.db"):
                 connection.execute("COMMIT")
             connection.execute("DROP TABLE boxthirding_events")
@@ -340,7 +340,7 @@ class TestFile:
     def test_a_database_that_may_not_grow(self, tmp_path):
         with open_study(tmp_path / "a.db", "s", arms=500, seed=2) as study:
             play(study, 10)
-            connection = study._transactions.journal._file.connection
+            connection = study._transactions.journal._connection.connection
             pages = connection.execute("PRAGMA page_count").fetchone()[0]
             connection.execute(f"PRAGMA max_page_count={pages}")
             with pytest.raises(StudyUnavailable, match="the disk is full; nothing is lost: make room"):
@@ -384,8 +384,8 @@ class TestFile:
     def test_a_process_that_was_forked_leaves_the_connection_of_its_parent_alone(self, tmp_path):
         program = textwrap.dedent("""
             import os, sys
-            from boxthirding.storage.sqlite_file import connect
-            file = connect(sys.argv[1], "full", 60.0)
+            from boxthirding.storage.sqlite_connection import SqliteConnection
+            file = SqliteConnection(sys.argv[1])
             if os.fork() == 0:
                 file.close()  # as garbage collection does when the process ends
                 print(file.connection.execute("SELECT count(*) FROM boxthirding_studies").fetchone(), flush=True)

@@ -76,6 +76,16 @@ class TestEvents:
             Told(100.0, two.id, 0.25, "ann"),
         ]
 
+    def test_an_open_ticket_is_found_by_its_id(self, place):
+        study = place.open("me", arms=["a", "b"])
+        one, two = study.ask(2)
+        assert study.ticket(one.id) == one
+        study.tell(one, 1)
+        study.withdraw(two.label)
+        for ticket, refusal in [(one.id, AlreadyTold), (two.id, TicketRefused), (7, UnknownTicket)]:
+            with pytest.raises(refusal, match=f"ticket {ticket} "):
+                study.ticket(ticket)
+
     def test_what_is_refused_leaves_none(self, place):
         study = place.open(arms=["a", "b"])
         ticket, _ = study.ask(2)

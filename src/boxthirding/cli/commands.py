@@ -8,16 +8,15 @@ from typing import Any
 
 import click
 
-from boxthirding.cli.advice import in_words
 from boxthirding.cli.demo import demo
 from boxthirding.cli.leaderboard import leaderboard
-from boxthirding.cli.output import Failure, Refused, never_fail_to_encode, say
+from boxthirding.cli.output import INTERRUPTED, Failure, Refused, format_error, never_fail_to_encode, say
 from boxthirding.cli.plan import plan
 from boxthirding.cli.plot import plot
 from boxthirding.cli.reproduce import reproduce
 from boxthirding.cli.run import run
 from boxthirding.cli.serve import serve
-from boxthirding.cli.simulate import INTERRUPTED, simulate
+from boxthirding.cli.simulate import simulate
 from boxthirding.cli.study import study
 from boxthirding.errors import BoxThirdingError
 
@@ -37,7 +36,7 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except BoxThirdingError as error:
-            raise Refused(in_words(error)) from error
+            raise Refused(format_error(error)) from error
         except KeyboardInterrupt:  # where a command has nothing to save
             say("Interrupted.", err=True)
             ctx.exit(INTERRUPTED)
@@ -69,12 +68,5 @@ def cli() -> None:
     """Find the best of many noisy options when there is not enough budget to try them all."""
 
 
-cli.add_command(demo)
-cli.add_command(leaderboard)
-cli.add_command(plan)
-cli.add_command(plot)
-cli.add_command(reproduce)
-cli.add_command(run)
-cli.add_command(serve)
-cli.add_command(simulate)
-cli.add_command(study)
+for command in (demo, leaderboard, plan, plot, reproduce, run, serve, simulate, study):
+    cli.add_command(command)

@@ -1,4 +1,4 @@
-"""`boxthirding demo`: a live session whose ladder can be watched, then the default policy beside three others."""
+"""`boxthirding demo`: the ladder of a live session, then the default policy compared with three others."""
 
 import os
 import shlex
@@ -6,7 +6,6 @@ import shutil
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -14,14 +13,13 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from boxthirding._text import counted
-from boxthirding.cli.output import say
+from boxthirding.cli.output import FILE, grid, plain_console, say
 from boxthirding.cli.simulate import simulate
 from boxthirding.errors import MissingExtra
 
 if TYPE_CHECKING:
     from rich.console import Console, Group
     from rich.table import Table
-    from rich.text import Text
 
     from boxthirding.session import Recommendation, Rung, Screening
     from boxthirding.types import Floats
@@ -90,7 +88,7 @@ class _Scene:
 @click.command()
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="FILE",
     help=f"Where the picture goes: .png, .svg or .pdf.  [default: {_DEFAULT_OUT}]",
 )
@@ -103,17 +101,20 @@ def demo(ctx: click.Context, *, out: Path | None, seed: int, fast: bool, no_anim
 
     It takes less than a minute. The captions are the embedded ones, so the truth is known.
     """
-    from rich.console import Console
-
     from boxthirding import _compile
     from boxthirding._checks import whole
+    from boxthirding.lab import Gaussian, Setting, captions
+    from boxthirding.lab.precompile import compiled_beside
 
     whole("seed", seed, least=0)
     plot = _plot_file(out)
-    console = Console(highlight=False, markup=False)
+    console = plain_console()
     animated = console.is_terminal and not no_animation
-    with _compiled_meanwhile(console):
+    settings = [Setting(captions(), Gaussian(NOISE), spec, budget=1_000, replicates=1) for spec in _COMPARED]
+    with compiled_beside(settings) as is_compiling:  # what the comparison runs
         _show(console, _session(500 if fast else 2_000, seed, animated=animated), animated=animated)
+        if is_compiling():
+            console.print("\nCompiling the policies for the comparison, once on this machine …", soft_wrap=True)
     replicates = 20 if fast or not _compile.available() else 200
     budget = 1_000 if fast else 10_000
     console.print(_COMPARISON, soft_wrap=True)
@@ -130,26 +131,9 @@ def demo(ctx: click.Context, *, out: Path | None, seed: int, fast: bool, no_anim
     if plot is not None:
         console.print(f"\nThe picture, regret against pulls: {plot}", soft_wrap=True)
     console.print()
+    python = _called("python", Path(sys.executable))
     board = shlex.quote(str((plot or _DEFAULT_OUT).with_name("leaderboard")))  # beside the picture
-    console.print(_NEXT.format(python=_python(), boxthirding=_program(), board=board), soft_wrap=True, end="")
-
-
-@contextmanager
-def _compiled_meanwhile(console: "Console") -> Iterator[None]:
-    """Compile what the comparison runs while the session is shown, and wait for what is left of that."""
-    from boxthirding.lab import Gaussian, Setting, captions
-    from boxthirding.lab.precompile import compiled_beside
-
-    settings = [Setting(captions(), Gaussian(NOISE), spec, budget=1_000, replicates=1) for spec in _COMPARED]
-    with compiled_beside(settings) as left:
-        yield
-        if left():
-            console.print("\nCompiling the policies for the comparison, once on this machine …", soft_wrap=True)
-
-
-def _python() -> str:
-    """Return how this Python is called where we are: by its name, or by its path if another one has that name."""
-    return _called("python", Path(sys.executable))
+    console.print(_NEXT.format(python=python, boxthirding=_program(), board=board), soft_wrap=True, end="")
 
 
 def _program() -> str:
@@ -157,6 +141,7 @@ def _program() -> str:
 
 
 def _called(name: str, path: Path) -> str:
+    """Return how a program is called here: by its name, or by its path if another one has that name."""
     known = shutil.which(name)
     if known is not None and Path(known).resolve() == path.resolve() and Path(known).parent == path.parent:
         return name
@@ -234,6 +219,10 @@ def _picture(console: "Console", scene: _Scene, means: "Floats") -> "Group":
     from rich.text import Text
 
     plain = console.options.ascii_only
+    legend = Text()
+    for _, name, sign, letter, style in _RANKS:
+        legend.append(letter if plain else sign, style).append(f" {name}   ")
+    legend.append("by their hidden true means", "dim")
     head = Table.grid(expand=True)
     head.add_column()
     head.add_column(justify="right")
@@ -248,21 +237,19 @@ def _picture(console: "Console", scene: _Scene, means: "Floats") -> "Group":
         Text(),
         _rungs(scene, len(means), plain=plain),
         Text(),
-        _legend(plain=plain),
+        legend,
         Text(),
-        _words(scene, means),
+        _describe(scene, means),
     )
 
 
 def _rungs(scene: _Scene, n_arms: int, *, plain: bool) -> "Table":
     """Return a row for each rung, the most pulls on top: how many captions have as many, and a sign for the best."""
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table.grid(padding=(0, 2, 0, 0))
-    for heading, justify, width in (("pulls", "right", 6), ("captions", "right", 8), ("the best of them", "left", 54)):
-        table.add_column(Text(heading, "dim"), justify=justify, min_width=width, no_wrap=True)  # type: ignore[arg-type]  # one of the words that rich knows
-    table.show_header = True
+    table = grid(["pulls", "captions", "the best of them"], right=["pulls", "captions"])
+    for column, width in zip(table.columns, (6, 8, 54), strict=True):
+        column.min_width = width
     for place in range(_RUNGS - 1, -1, -1):
         is_highest = place == _RUNGS - 1
         rungs = scene.ladder[place:][::-1] if is_highest else scene.ladder[place : place + 1]
@@ -280,17 +267,8 @@ def _rungs(scene: _Scene, n_arms: int, *, plain: bool) -> "Table":
     return table
 
 
-def _legend(*, plain: bool) -> "Text":
-    from rich.text import Text
-
-    text = Text()
-    for _, name, sign, letter, style in _RANKS:
-        text.append(letter if plain else sign, style).append(f" {name}   ")
-    return text.append("by their hidden true means", "dim")
-
-
-def _words(scene: _Scene, means: "Floats") -> "Table":
-    """Return what the ladder comes to: the answer so far, and how far it is from the best."""
+def _describe(scene: _Scene, means: "Floats") -> "Table":
+    """Return the answer so far, and how far it is from the best."""
     from rich.table import Table
     from rich.text import Text
 
@@ -304,11 +282,9 @@ def _words(scene: _Scene, means: "Floats") -> "Table":
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True, style="dim")
     table.add_column()
+    best = f"caption {answer.label}, mean {answer.mean:.3f} of {counted(answer.pulls, 'pull')}"
     table.add_row("so far", f"{counted(tried, 'caption')} pulled; keep up with the leader: {keep_up:,}")
-    table.add_row(
-        "answer",
-        Text(f"caption {answer.label}, mean {answer.mean:.3f} of {counted(answer.pulls, 'pull')}", "bold bright_green"),
-    )
+    table.add_row("answer", Text(best, "bold bright_green"))
     table.add_row(
         "in truth", f"number {rank:,} of {len(means):,}; its mean is {mine:.3f}, that of the best {means.max():.3f}"
     )

@@ -1,13 +1,13 @@
 """`boxthirding leaderboard`: all policies over a named suite of problems, relative to the best."""
 
-import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from boxthirding._text import visible
-from boxthirding.cli.reporting import out_option, refuse_both, simulated, writing
+from boxthirding.cli.output import FILE, break_spec, plain_console, ruled_table
+from boxthirding.cli.sweeps import check_replicates, out_option, run_report, writing_report
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -24,7 +24,7 @@ _DEFAULT_OUT: Final = Path("leaderboard")
 @click.option("--quick", is_flag=True, help="50 replicates instead of 1,000: coarse, in about a minute.")
 @click.option(
     "--data",
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="DIR",
     help="A folder with caption contests: 893.csv, 872.csv, 830.csv. Those that are there are used.",
 )
@@ -32,25 +32,14 @@ _DEFAULT_OUT: Final = Path("leaderboard")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="The same seed gives the same board.")
 @click.option(
     "--policy",
-    "specs",
+    "policies",
     multiple=True,
     metavar="SPEC",
     help="Compare these policies instead of all; may be repeated.",
 )
 @click.option("--against", metavar="SPEC", help="Relative to this policy instead of the best of each cell.")
 @click.pass_context
-def leaderboard(
-    ctx: click.Context,
-    *,
-    out: Path,
-    suite: str,
-    quick: bool,
-    data: Path | None,
-    replicates: int | None,
-    seed: int,
-    specs: tuple[str, ...],
-    against: str | None,
-) -> None:
+def leaderboard(ctx: click.Context, /, *, out: Path, quick: bool, replicates: int | None, **options: Any) -> None:
     """Compare all policies over a fixed suite of problems.
 
     It writes the standings as Markdown, JSON and a picture: regret relative to the best in each cell, with paired
@@ -58,25 +47,21 @@ def leaderboard(
     """
     from boxthirding.lab.leaderboard.run import Leaderboard
 
-    refuse_both(quick=quick, replicates=replicates)
-    asked = Leaderboard.asked(
-        out, suite=suite, policies=specs, against=against, quick=quick, data=data, replicates=replicates, seed=seed
-    )
-    runs = simulated(ctx, asked)
-    with writing(out):
+    check_replicates(quick=quick, replicates=replicates)
+    asked = Leaderboard.asked(out, quick=quick, replicates=replicates, **options)
+    runs = run_report(ctx, asked)
+    with writing_report(out):
         board = asked.written(runs)
-    _report(asked, board)
+    _print(asked, board)
 
 
-def _report(asked: "Leaderboard", board: "Board") -> None:
+def _print(asked: "Leaderboard", board: "Board") -> None:
     """Print the standings, and where to read more."""
-    from rich.console import Console
-
     from boxthirding.lab.leaderboard.entrants import marks_used
     from boxthirding.lab.leaderboard.facts import IN_WORDS
 
     facts = asked.facts
-    console = Console(highlight=False, markup=False)
+    console = plain_console()
     console.print(f"Suite {facts.suite.name}: regret relative {facts.reference}", style="bold")
     console.print(f"{len(board.cells)} cells, {board.replicates:,} replicates in each, seed {facts.seed}")
     console.print()
@@ -96,44 +81,27 @@ def _report(asked: "Leaderboard", board: "Board") -> None:
 
 def _table(board: "Board", width: int) -> "Table":
     """Return the standings; a SPEC is broken where the figures leave it too little room."""
-    from rich import box
-    from rich.table import Table
-
     from boxthirding.lab.leaderboard.facts import group_name
 
     heads = ["told", *(group_name(group).replace(" ", "\n").replace("-", "-\n") for group in board.groups)]
     rows = [
-        [entrant.marks, *(_in_short(board.scores.get((entrant.spec, group))) for group in board.groups)]
+        [entrant.marks, *(_format_score(board.scores.get((entrant.spec, group))) for group in board.groups)]
         for entrant in board.ranking
     ]
     widths = [
         max(map(len, [*head.split("\n"), *column])) for head, column in zip(heads, zip(*rows, strict=True), strict=True)
     ]
     room = width - sum(widths) - len(widths)  # a space between columns
-    table = Table(box=box.SIMPLE_HEAD, padding=0, pad_edge=False, show_edge=False)
+    table = ruled_table(space=0)
     table.add_column("policy", overflow="fold")
     for place, head in enumerate(heads):
         table.add_column(head, justify="right" if place else "left", no_wrap=True, vertical="top")
     for entrant, row in zip(board.ranking, rows, strict=True):
-        table.add_row(_broken(entrant.spec, room), *row)
+        table.add_row(break_spec(entrant.spec, room), *row)
     return table
 
 
-def _broken(spec: str, room: int) -> str:
-    """Break a SPEC that is too long after a colon or a comma.
-
-    >>> _broken("sh:growth=1.7,mode=paper", 16).split()
-    ['sh:growth=1.7,', 'mode=paper']
-    """
-    lines = [""]
-    for part in re.findall("[^:,]+[:,]?", spec):
-        if len(lines[-1] + part) > room:
-            lines.append("")
-        lines[-1] += part
-    return "\n".join(filter(None, lines))
-
-
-def _in_short(score: "Score | None") -> str:
+def _format_score(score: "Score | None") -> str:
     """Write a score into few columns, as 1.04±.02, with a mark where some cells are missing."""
     from boxthirding.lab.leaderboard.facts import LEVEL
     from boxthirding.lab.leaderboard.markdown import CANNOT_RUN, number

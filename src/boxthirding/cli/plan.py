@@ -1,12 +1,15 @@
 """`boxthirding plan`: how many pulls a search takes, and how good its answer will be."""
 
 import json
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import click
 
-from boxthirding.cli.output import Failure, say
-from boxthirding.cli.study.opening import direction_option, no_header_option
+from boxthirding._progress import Bar
+from boxthirding.cli.output import FILE, say, writing
+from boxthirding.cli.study_options import direction_option, no_header_option
 from boxthirding.errors import InvalidInput
 
 
@@ -27,7 +30,7 @@ from boxthirding.errors import InvalidInput
 )
 @click.option(
     "--pilot",
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="FILE.csv",
     help="Instead of guesses: scores of some arms, chosen at random, with repeats; columns arm and score.",
 )
@@ -40,58 +43,33 @@ from boxthirding.errors import InvalidInput
 @click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="The same seed gives the same plan.")
 @click.option("--threads", type=int, metavar="K", help="Changes no result.  [default: all cores]")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line, budget by budget.")
-@click.option(
-    "--plot", type=click.Path(path_type=Path), metavar="FILE", help="Also draw what budgets give: .png, .svg or .pdf."
-)
-def plan(  # noqa: PLR0913  # an argument for each option
+@click.option("--plot", type=FILE, metavar="FILE", help="Also draw what budgets give: .png, .svg or .pdf.")
+def plan(
     *,
     arms: str,
     no_header: bool,
-    noise: float | None,
-    spread: float | None,
-    pilot: Path | None,
     budgets: tuple[int, ...],
-    want: str | None,
-    price: float | None,
-    seconds: float | None,
-    workers: int,
     direction: str | None,
-    seed: int,
-    threads: int | None,
     as_json: bool,
     plot: Path | None,
+    **options: Any,
 ) -> None:
     """Say how many pulls it takes to find a good arm among N, and how good it will be.
 
     Give two guesses, or a pilot; with neither, there is a row for each of several ratios of noise to spread. The search
     that is planned is that of chase, simulated under everything that fits what is known.
     """
-    from boxthirding.cli.watching import watched
     from boxthirding.lab.plots import check_plot_file
     from boxthirding.planning import default_budgets
-    from boxthirding.planning import plan as planned
+    from boxthirding.planning import plan as make_plan
     from boxthirding.planning.figure import plot_plan
 
     if plot is not None:
         check_plot_file(plot)
-    number = _counted(arms, header=not no_header)
-    shown = budgets or (default_budgets(number) if plot is not None else None)
-    with watched() as view:
-        answer = planned(
-            number,
-            noise=noise,
-            spread=spread,
-            pilot=pilot,
-            budgets=shown,
-            want=want,
-            price=price,
-            seconds=seconds,
-            workers=workers,
-            direction=direction or "maximize",
-            seed=seed,
-            threads=threads,
-            progress=view,
-        )
+    number = _count_arms(arms, header=not no_header)
+    chosen = budgets or (default_budgets(number) if plot is not None else None)
+    with closing(Bar(prints=True)) as bar:
+        answer = make_plan(number, budgets=chosen, direction=direction or "maximize", progress=bar, **options)
     if as_json:
         click.echo("\n".join(map(json.dumps, answer.as_dicts())))
         if answer.warning:
@@ -101,13 +79,11 @@ def plan(  # noqa: PLR0913  # an argument for each option
     else:
         say(answer)
     if plot is not None:
-        try:
+        with writing(f"the plot {plot}"):
             plot_plan(plot, answer)
-        except OSError as problem:
-            raise Failure(f"the plot {plot} could not be written: {problem.strerror or problem}") from problem
 
 
-def _counted(arms: str, *, header: bool) -> int:
+def _count_arms(arms: str, *, header: bool) -> int:
     """Return the number that is given, or that of the arms in a file."""
     from boxthirding.find.inputs import read_arms
 

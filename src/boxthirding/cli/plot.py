@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from boxthirding.cli.drawing import draw
+from boxthirding.cli.output import FILE
+from boxthirding.cli.sweeps import draw_regret
+from boxthirding.errors import InvalidInput
 
 if TYPE_CHECKING:
     from boxthirding.lab import Description, Run
@@ -20,14 +22,8 @@ _MOST_CURVES: Final = 10
 
 
 @click.command()
-@click.argument("results", type=click.Path(path_type=Path))
-@click.option(
-    "--out",
-    required=True,
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Where the picture goes: .png, .svg or .pdf.",
-)
+@click.argument("results", type=FILE)
+@click.option("--out", required=True, type=FILE, metavar="FILE", help="Where the picture goes: .png, .svg or .pdf.")
 @click.option(
     "--policy",
     "specs",
@@ -45,7 +41,6 @@ def plot(*, results: Path, out: Path, specs: tuple[str, ...], **chosen: str | in
     A picture shows one problem: of a file with several, as `reproduce` and `leaderboard` write it, choose one. Nothing
     is run. What is not complete yet is drawn as far as it is.
     """
-    from boxthirding.errors import InvalidInput
     from boxthirding.lab import load
     from boxthirding.lab.plots import check_plot_file
 
@@ -55,32 +50,15 @@ def plot(*, results: Path, out: Path, specs: tuple[str, ...], **chosen: str | in
     for spec in specs:
         if spec not in known:
             raise InvalidInput(f"--policy is {spec}, but {results} has {', '.join(known) or 'none'}")
-    drawn = [pair for pair in saved if not specs or pair[0].policy in specs]
+    runs = [pair for pair in saved if not specs or pair[0].policy in specs]
     for name, value in chosen.items():
-        drawn = _with(drawn, name, value, results)
-    _check_one_problem(drawn, results)
-    draw(out, drawn)
-
-
-def _with(runs: "Runs", name: str, value: str | int | None, results: Path) -> "Runs":
-    """Return the runs that have a value; all of them, if none is given."""
-    from boxthirding.errors import InvalidInput
-
-    found = [pair for pair in runs if value is None or getattr(pair[0], name) == value]
-    if runs and not found:
-        raise InvalidInput(f"--{name} is {value}, but what is left of {results} has {_values(runs, name)}")
-    return found
-
-
-def _check_one_problem(runs: "Runs", results: Path) -> None:
-    """Refuse what no picture can show: several problems, or more curves than can be told apart."""
-    from boxthirding.errors import InvalidInput
-
+        runs, rest = [pair for pair in runs if value is None or getattr(pair[0], name) == value], runs
+        if rest and not runs:
+            raise InvalidInput(f"--{name} is {value}, but what is left of {results} has {_values(rest, name)}")
     problems = {tuple(getattr(description, name) for name in _PROBLEM) for description, _ in runs}
     if len(problems) > 1:
-        different = [
-            name for name, values in zip(_PROBLEM, zip(*problems, strict=True), strict=True) if len(set(values)) > 1
-        ]
+        by_name = zip(_PROBLEM, zip(*problems, strict=True), strict=True)
+        different = [name for name, values in by_name if len(set(values)) > 1]
         ways = "; ".join(f"--{name} {_values(runs, name)}" for name in different)
         raise InvalidInput(f"{results} has {len(problems)} problems, but a picture shows one: choose from {ways}")
     if len(runs) > _MOST_CURVES:
@@ -88,6 +66,7 @@ def _check_one_problem(runs: "Runs", results: Path) -> None:
             f"{results} has {len(runs)} curves of this problem, but a picture shows at most {_MOST_CURVES}: choose "
             f"some with --policy from {_values(runs, 'policy')}"
         )
+    draw_regret(out, runs)
 
 
 def _values(runs: "Runs", name: str) -> str:

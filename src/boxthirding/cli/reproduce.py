@@ -1,19 +1,17 @@
 """`boxthirding reproduce`: the paper's figures, tables and claims on one page, from simulations of your own."""
 
 import sys
-from contextlib import contextmanager
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 
-from boxthirding.cli.output import say
-from boxthirding.cli.reporting import out_option, refuse_both, simulated, writing
+from boxthirding.cli.output import FILE, say
+from boxthirding.cli.sweeps import check_replicates, out_option, run_report, writing_report
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from boxthirding.lab.paper.run import Outcome
+    from boxthirding.lab.paper.run import ReproductionResult
 
 _DEFAULT_OUT: Final = Path("reproduction")
 
@@ -23,7 +21,7 @@ _DEFAULT_OUT: Final = Path("reproduction")
 @click.option("--quick", is_flag=True, help="Fewer replicates, 100 for figures and 200 for tables: coarse, in seconds.")
 @click.option(
     "--data",
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="DIR",
     help="A folder with 893.csv, the real contest; without it the embedded captions are used.",
 )
@@ -40,30 +38,20 @@ def reproduce(ctx: click.Context, *, out: Path, quick: bool, data: Path | None, 
     It writes a page, index.html, with every figure, both tables and every claim; the figures also as PNG, SVG and CSV.
     If it is stopped half way, the same command resumes it.
     """
-    from boxthirding.lab.paper.run import Reproduction
-
-    refuse_both(quick=quick, replicates=replicates)
-    planned = Reproduction.planned(out, quick=quick, data=data, replicates=replicates)
-    runs = simulated(ctx, planned)
-    with writing(out), _telling() as tell:
-        outcome = planned.written(runs, tell)
-    _report(outcome)
-
-
-@contextmanager
-def _telling() -> "Iterator[Callable[[str], None]]":
-    """Show what is being done on stderr, if that is a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-
     from rich.console import Console
 
-    with Console(stderr=True).status("") as status:
-        yield status.update
+    from boxthirding.lab.paper.run import Reproduction
+
+    check_replicates(quick=quick, replicates=replicates)
+    planned = Reproduction.planned(out, quick=quick, data=data, replicates=replicates)
+    runs = run_report(ctx, planned)
+    status = Console(stderr=True).status("") if sys.stderr.isatty() else nullcontext()
+    with writing_report(out), status as shown:
+        outcome = planned.written(runs, (lambda _: None) if shown is None else shown.update)
+    _print(outcome)
 
 
-def _report(outcome: "Outcome") -> None:
+def _print(outcome: "ReproductionResult") -> None:
     """Print what came out, and where to read it."""
     from boxthirding.lab.paper.claims import Verdict
 

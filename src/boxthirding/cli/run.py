@@ -7,18 +7,26 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from boxthirding._text import in_one_line
-from boxthirding.cli.advice import in_words
-from boxthirding.cli.answering import Answer
-from boxthirding.cli.output import say
-from boxthirding.cli.running import open_study_of_run
-from boxthirding.cli.simulate import INTERRUPTED, TERMINATED
-from boxthirding.cli.study.opening import direction_option, kept
+from boxthirding.cli.answer import Answer
+from boxthirding.cli.output import FILE, INTERRUPTED, format_error, say
+from boxthirding.cli.study_options import direction_option, durable_url
 from boxthirding.errors import EvaluationFailed, InvalidInput
+
+if TYPE_CHECKING:
+    from boxthirding.client import RemoteStudy
+    from boxthirding.find.opening import RunSettings
+    from boxthirding.find.programs import Program
+    from boxthirding.study import Study
+
+TERMINATED: Final = 143
+"""The exit code of a program that SIGTERM ended."""
+
+_PATIENCE: Final = 10.0  # seconds to wait for a locked database, or for a server that does not answer
 
 
 @click.command(
@@ -28,7 +36,7 @@ from boxthirding.errors import EvaluationFailed, InvalidInput
     "--arms",
     "arms_file",
     required=True,
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="FILE",
     help="A table, CSV with a header or JSON lines (its column arm, else the first, is the label), or a text file with "
     "one arm per line.",
@@ -49,7 +57,7 @@ from boxthirding.errors import EvaluationFailed, InvalidInput
 @click.option(
     "--examples",
     "examples_file",
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="FILE",
     help="Examples, given as arms are: pull k of every arm sees the same one, and an arm sees each once.",
 )
@@ -57,7 +65,7 @@ from boxthirding.errors import EvaluationFailed, InvalidInput
 @click.option(
     "--known",
     "known_file",
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="FILE.csv",
     help="Results that are there already and need not be paid for: the columns arm and reward (or score), with "
     "--examples also example. Several rows of an arm are several results.",
@@ -87,7 +95,7 @@ from boxthirding.errors import EvaluationFailed, InvalidInput
 @click.option(
     "--study",
     metavar="FILE",
-    callback=kept,
+    callback=durable_url,
     help="Keep the run in this database, a file or a URL, or in a study of a server, https://host/#name with the key "
     "in BOXTHIRDING_KEY: the same command resumes after Ctrl-C, a crash or a kill, and may run several times at once. "
     "--budget counts the runs of the whole study.",
@@ -166,7 +174,7 @@ def run(  # noqa: PLR0913  # an argument for each option
             {"command": command, **({"shell": "sh"} if shell else {})},
             force,
         )
-        opened = None if study is None else open_study_of_run(study, name, settings, program)
+        opened = None if study is None else _open_study(study, name, settings, program)
         if opened is not None:
             stack.callback(opened.close)
         try:
@@ -188,7 +196,7 @@ def run(  # noqa: PLR0913  # an argument for each option
             )
             answer = Answer(found, top, examples is not None, interrupted=found.interrupted)
         except EvaluationFailed as error:
-            answer = Answer(error.found, top, examples is not None, in_one_line(in_words(error)))
+            answer = Answer(error.found, top, examples is not None, in_one_line(format_error(error)))
         if confirm is not None:
             answer.confirm(confirm)
         if answer.interrupted:
@@ -201,6 +209,31 @@ def run(  # noqa: PLR0913  # an argument for each option
         ctx.exit(TERMINATED if terminated else INTERRUPTED)
     if answer.problem is not None or answer.found.recommendation is None:
         ctx.exit(1)
+
+
+def _open_study(url: str, name: str | None, settings: "RunSettings", program: "Program") -> "Study | RemoteStudy":
+    """Open the study of a run, or make it; refuse one with arms that the program cannot run."""
+    from boxthirding._checks import MOST
+    from boxthirding.find.opening import open_or_make
+    from boxthirding.find.programs import without_rows
+
+    def check(study: "Study | RemoteStudy") -> None:
+        """Refuse a study to which arms were added that have no row, if the program needs more than their labels."""
+        if study.examples is not None and not program.takes_examples:
+            raise InvalidInput(f"study {study.name!r} was made with examples, and none are given: give --examples")
+        if program.columns <= {"arm"}:
+            return
+        arms: Any = settings.arms
+        missing = [
+            arm.label
+            for arm in study.arms(count=MOST, order="given")
+            if not arm.withdrawn
+            and not program.can_run(arms[arm.label] if arm.label in arms else study.payload(arm.label))
+        ]
+        if missing:
+            raise without_rows(missing)
+
+    return open_or_make(url, name, settings, timeout=_PATIENCE, check=check)
 
 
 def _print(text: str, problem: str | None) -> None:

@@ -1,31 +1,37 @@
-"""Small pictures as SVG, for pages: no package is needed, and they take the colours of the page around them."""
+"""Small SVG pictures for pages; they need no package, and take the colours of the page."""
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from typing import Final
 
 from boxthirding._text import counted, writer
 from boxthirding.figures.live import Point, changes
 
+Scale = Callable[[float], float]
+
 _WIDTH, _HEIGHT = 400, 170
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 12, 10, 30
-_LINES: Final = 4  # about so many lines across
+_LINES: Final = 4  # horizontal lines, about
+_WIDEST: Final = 40  # of a bar
+_EQUAL: Final = 1e-9  # means that differ by less, relatively, are shown as equal
+_LETTER: Final = 6  # width of a letter, about
+_GAP: Final = 3  # letters between two texts
 
 
 def answer_curve(points: Sequence[Point], unit: str = "pull") -> str:
-    """Return the mean of the answer at each moment as a picture, with a dot wherever it became another arm.
+    """Draw the mean of the answer over time, up to now, with a dot wherever another arm became the answer.
 
-    The last moment is now. `unit` is the page's word for a pull.
+    `unit` is the page's word for a pull.
     """
     low, high = min(point.mean for point in points), max(point.mean for point in points)
     if high - low <= _EQUAL * abs(high):
         low = high
     room = 0.08 * (high - low) or 0.5 * abs(high) or 0.5
-    up = _Scale(low - room, high + room, _HEIGHT - _BOTTOM, _TOP)
+    up = _scale(low - room, high + room, _HEIGHT - _BOTTOM, _TOP)
     grid, left = _grid(up, low, high)
-    across = _Scale(math.log10(points[0].pulls), math.log10(points[-1].pulls), left, _WIDTH - _RIGHT)
+    across = _scale(math.log10(points[0].pulls), math.log10(points[-1].pulls), left, _WIDTH - _RIGHT)
     write = writer(point.mean for point in points)
     ticks = _ticks(across, points[0].pulls, points[-1].pulls, unit)
     parts = [grid, ticks, _line(points, across, up)]
@@ -39,33 +45,32 @@ def answer_curve(points: Sequence[Point], unit: str = "pull") -> str:
 
 
 def line(points: Sequence[tuple[float, float]], label: str, across_name: str) -> str:
-    """Return a line through points as a picture, from 0 on in both directions."""
+    """Draw a line through points, from 0 in both directions."""
     last, most = max(1.0, *(x for x, _ in points)), max(1.0, *(y for _, y in points))
-    up = _Scale(0, most, _HEIGHT - _BOTTOM, _TOP)
+    up = _scale(0, most, _HEIGHT - _BOTTOM, _TOP)
     grid, left = _grid(up, 0, most)
-    across = _Scale(0, last, left, _WIDTH - _RIGHT)
+    across = _scale(0, last, left, _WIDTH - _RIGHT)
     path = " ".join(f"{across(x):.1f},{up(y):.1f}" for x, y in points)
     marks = [k * _round_step(last / _LINES) for k in range(_LINES + 1)]
     write = writer(marks)
-    shown = [(value, across(value)) for value in marks if value <= last]
-    texts = [
-        f'<text x="{x:.1f}" y="{_HEIGHT - 16}" text-anchor="{_anchor(x)}">{write(value)}</text>' for value, x in shown
-    ]
-    curve = f'<polyline points="{path}" class="b3-line"/>'
-    return _picture([grid, *texts, _name(across_name), curve], label)
+    shown = [(across(value), write(value)) for value in marks if value <= last]
+    edge = _WIDTH - _RIGHT - 2 * _LETTER
+    texts = [_text(x, _HEIGHT - 16, text, "end" if x > edge else "middle") for x, text in shown]
+    name = _text((_LEFT + _WIDTH) / 2, _HEIGHT - 3, across_name)
+    return _picture([grid, *texts, name, f'<polyline points="{path}" class="b3-line"/>'], label)
 
 
 def bars(rows: Sequence[tuple[str, int]], label: str, across_name: str, marks: Sequence[str] = ()) -> str:
-    """Return bars as a picture: what stands below each, as there is room, and its height.
+    """Draw bars, each given by the text below it and its height; texts are left out where there is no room.
 
-    `marks` are attributes, one text for each bar, of the elements that say what stands below it.
+    `marks` are HTML attributes of the elements with these texts, one per bar.
     """
     most = max(1, *(height for _, height in rows))
-    up = _Scale(0, most, _HEIGHT - _BOTTOM, _TOP)
+    up = _scale(0, most, _HEIGHT - _BOTTOM, _TOP)
     grid, left = _grid(up, 0, most)
     wide = min(_WIDEST, (_WIDTH - left - _RIGHT) / len(rows))
     every = max(1, math.ceil(_LETTER * (max(len(text) for text, _ in rows) + 2) / wide))
-    parts = [grid, _name(across_name)]
+    parts = [grid, _text((_LEFT + _WIDTH) / 2, _HEIGHT - 3, across_name)]
     for place, (text, height) in enumerate(rows):
         x, y = left + place * wide, up(height)
         mark = f" {marks[place]}" if marks else ""
@@ -73,14 +78,13 @@ def bars(rows: Sequence[tuple[str, int]], label: str, across_name: str, marks: S
         size = f'width="{max(1.0, 0.9 * wide):.1f}" height="{_HEIGHT - _BOTTOM - y:.1f}"'
         parts.append(f'<rect x="{x:.1f}" y="{y:.1f}" {size} class="b3-bar">{title}</rect>')
         if place % every == 0:
-            middle = max(x + wide / 2, _LETTER * len(text) / 2)
-            parts.append(f'<text x="{middle:.1f}" y="{_HEIGHT - 16}" text-anchor="middle"{mark}>{escape(text)}</text>')
+            parts.append(_text(max(x + wide / 2, _LETTER * len(text) / 2), _HEIGHT - 16, text, more=mark))
     return _picture(parts, label)
 
 
 def whisker(mean: float, low: float, high: float, ends: tuple[float, float]) -> str:
-    """Return a mean and its interval as a small picture; `ends` are those of a range that several share."""
-    across = _Scale(ends[0], ends[1], 4, 96)
+    """Draw a mean and its interval; `ends` are the ends of a range that several such pictures share."""
+    across = _scale(ends[0], ends[1], 4, 96)
     return (
         '<svg viewBox="0 0 100 14" class="b3-whisker" aria-hidden="true" preserveAspectRatio="none">'
         '<line x1="0" x2="100" y1="7" y2="7" class="b3-grid"/>'
@@ -96,35 +100,25 @@ def _picture(parts: Sequence[str], label: str) -> str:
     )
 
 
-def _name(text: str) -> str:
-    """Return the name of the axis below a picture."""
-    return f'<text x="{(_LEFT + _WIDTH) / 2:.1f}" y="{_HEIGHT - 3}" text-anchor="middle">{escape(text)}</text>'
+def _text(x: float, y: float, text: str, anchor: str = "middle", more: str = "") -> str:
+    return f'<text x="{x:.1f}" y="{y}" text-anchor="{anchor}"{more}>{escape(text)}</text>'
 
 
-def _anchor(x: float) -> str:
-    return "end" if x > _WIDTH - _RIGHT - 2 * _LETTER else "middle"
+def _scale(low: float, high: float, first: float, last: float) -> Scale:
+    """Return the function that maps values from `low` to `high` to coordinates from `first` to `last`."""
+    factor = (last - first) / (high - low) if high > low else 0.0
+    return lambda value: first + (value - low) * factor
 
 
-class _Scale:
-    """Where a value stands in a picture."""
-
-    def __init__(self, low: float, high: float, first: float, last: float) -> None:
-        self._low, self._first = low, first
-        self._factor = (last - first) / (high - low) if high > low else 0.0
-
-    def __call__(self, value: float) -> float:
-        return self._first + (value - self._low) * self._factor
-
-
-def _line(points: Sequence[Point], across: _Scale, up: _Scale) -> str:
+def _line(points: Sequence[Point], across: Scale, up: Scale) -> str:
     begin, *others = points
     path = [f"M{across(math.log10(begin.pulls)):.1f} {up(begin.mean):.1f}"]
     path += [f"H{across(math.log10(point.pulls)):.1f}V{up(point.mean):.1f}" for point in others]
     return f'<path d="{"".join(path)}" class="b3-line"/>'
 
 
-def _grid(up: _Scale, low: float, high: float) -> tuple[str, float]:
-    """Return lines across at round values, and where they begin: beside the widest of their numbers."""
+def _grid(up: Scale, low: float, high: float) -> tuple[str, float]:
+    """Return horizontal lines at round values, and where they begin: beside the widest of their numbers."""
     step = _round_step((high - low) / _LINES) if high > low else (abs(high) or 1.0)
     first = math.floor(low / step)
     values = [k * step for k in range(first, math.ceil(high / step) + 1)]
@@ -139,17 +133,13 @@ def _grid(up: _Scale, low: float, high: float) -> tuple[str, float]:
     return lines, left
 
 
-def _ticks(across: _Scale, first: int, last: int, unit: str) -> str:
-    """Return pulls below the picture: powers of ten, and the last."""
+def _ticks(across: Scale, first: int, last: int, unit: str) -> str:
+    """Return numbers of pulls below the picture: powers of ten, and the last."""
     powers = [10**k for k in range(math.ceil(math.log10(first)), math.floor(math.log10(last)) + 1)]
-    end = across(math.log10(last))
-    marks = [(value, across(math.log10(value))) for value in powers]
-    ending = counted(last, unit)
-    room = _LETTER * (len(ending) + _GAP)
-    texts = [
-        f'<text x="{x:.1f}" y="{_HEIGHT - 12}" text-anchor="middle">{v:,}</text>' for v, x in marks if x < end - room
-    ]
-    return "".join([*texts, f'<text x="{end:.1f}" y="{_HEIGHT - 12}" text-anchor="end">{ending}</text>'])
+    end, ending = across(math.log10(last)), counted(last, unit)
+    marks = [(across(math.log10(power)), f"{power:,}") for power in powers]
+    texts = [_text(x, _HEIGHT - 12, mark) for x, mark in marks if x < end - _LETTER * (len(ending) + _GAP)]
+    return "".join([*texts, _text(end, _HEIGHT - 12, ending, "end")])
 
 
 def _round_step(step: float) -> float:
@@ -160,9 +150,3 @@ def _round_step(step: float) -> float:
     """
     power = 10.0 ** math.floor(math.log10(step))
     return float(f"{next(times * power for times in (1, 2, 5, 10) if times * power >= step * (1 - 1e-9)):.6g}")
-
-
-_WIDEST: Final = 40  # of a bar
-_EQUAL: Final = 1e-9  # what differs by less is the same mean
-_LETTER: Final = 6  # about so wide is a letter
-_GAP: Final = 3  # letters between two texts

@@ -10,10 +10,9 @@ from typing import Any, Final, ParamSpec, TypeVar
 from boxthirding._checks import is_number
 from boxthirding.errors import InvalidInput
 from boxthirding.find.budget import Limits
-from boxthirding.find.callbacks import Callback, checked
 from boxthirding.find.engine import engine
 from boxthirding.find.opening import Arms, Place, RunSettings, open_for_run
-from boxthirding.find.progress import Reporter
+from boxthirding.find.progress import Callback, RunReporter, checked
 from boxthirding.find.result import Found
 from boxthirding.find.retry import Errors, Retry
 from boxthirding.find.run import Run
@@ -156,7 +155,7 @@ def find_best(  # noqa: PLR0913  # two that are needed, and an option for each w
     with ExitStack() as stack:
         opened = open_for_run(stack, study, settings, _SHORT)
         crew = replace(crew, task=replace(crew.task, examples=opened.examples))
-        run = Run(opened, crew, limits, Reporter(progress), hearing, stack)
+        run = Run(opened, crew, limits, RunReporter(progress), hearing, stack)
         return crew.carry_out(run.search, run.conclude)
 
 
@@ -196,7 +195,7 @@ async def find_best_async(  # noqa: PLR0913  # the same
     with ExitStack() as stack:
         opened = open_for_run(stack, study, settings, _SHORT)
         crew = replace(crew, task=replace(crew.task, examples=opened.examples))
-        run = Run(opened, crew, limits, Reporter(progress), hearing, stack)
+        run = Run(opened, crew, limits, RunReporter(progress), hearing, stack)
         return await carry_out(crew, run.search, run.conclude)
 
 

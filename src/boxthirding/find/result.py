@@ -11,7 +11,7 @@ from boxthirding.find.budget import Account, Limits, Spending
 from boxthirding.find.confirm import Confirmation, FreshPulls
 from boxthirding.find.engine import Engine
 from boxthirding.find.intervals import Noise, spread_of
-from boxthirding.find.progress import Reporter
+from boxthirding.find.progress import RunReporter
 from boxthirding.find.search import (
     BUDGET,
     CALLBACK,
@@ -277,7 +277,7 @@ class Found:
         first = max(max(arm.pulls, self._handed.get(arm.label, 0)) for arm in best)
         fresh = FreshPulls([(arm.label, self.arm(arm.label)) for arm in best], first, pulls, self._noise_now())
         if self._is_shown:
-            reporter = Reporter(progress=True)
+            reporter = RunReporter(progress=True)
             evaluations = counted(pulls * len(best), "evaluation")
             reporter.say(f"Measuring {counted(len(best), 'arm')} again, {pulls:,} pulls each: {evaluations}.")
             reporter.close()

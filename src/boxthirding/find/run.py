@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 from boxthirding._text import counted, written
 from boxthirding.find.budget import Account, Limits
-from boxthirding.find.callbacks import Callback, NewResult, call_all
 from boxthirding.find.engine import Engine
-from boxthirding.find.forecast import expect, plan
+from boxthirding.find.interrupts import Interrupts
 from boxthirding.find.opening import Opened
-from boxthirding.find.progress import Reporter, progress_of
+from boxthirding.find.progress import Callback, NewResult, RunReporter, announcement, progress_of
 from boxthirding.find.result import Found, raise_error
 from boxthirding.find.search import TROUBLE, Search, Told
 from boxthirding.find.source import Source
@@ -29,7 +28,7 @@ class Run:
         opened: Opened,
         crew: Engine,
         limits: Limits,
-        reporter: Reporter,
+        reporter: RunReporter,
         callbacks: tuple[Callback, ...],
         stack: ExitStack,
     ) -> None:
@@ -37,7 +36,7 @@ class Run:
         self._stack = stack  # what is let go of at the end
         self._account = Account(limits)
         self._source = Source(opened.study, self._account)
-        self._is_shown = reporter.is_wanted
+        self._is_shown = reporter.is_shown
         self._tells_spread = hasattr(opened.study, "spread")
         self._scores: dict[Label, array[float]] = {}  # by arm, of a study that does not tell their spread
         stack.callback(self._source.let_go_quietly)
@@ -77,7 +76,7 @@ class Run:
             else f"Best: {self._named(best.label)}, {measured(written(best.mean), best.pulls)}"
         )
         spent, *others = found.account()
-        self._reporter.end(progress_of(self._account, source.latest), f"{answer}; {spent}.", *others)
+        self._reporter.close(progress_of(self._account, source.latest), f"{answer}; {spent}.", *others)
         raise_error(search, found)
         return found
 
@@ -89,15 +88,12 @@ class Run:
 
     def _announce(self, limits: Limits) -> None:
         """Show the plan, and from then on how far it is."""
-        if not self._reporter.is_wanted:
+        if not self._reporter.is_shown:
             return
         study = self._opened.study
-        n_arms = study.view().arms
-        self._reporter.say(*plan(limits, n_arms, self._crew.workers, study.policy))
+        self._reporter.say(*announcement(limits, study.view().arms, self._crew.workers, study.policy))
         if self._opened.is_shared:
             self._reporter.say(_greeting(self._opened, self._source))
-        else:
-            expect(limits, n_arms, study.policy, self._reporter.say)
         self._reporter.watch(lambda: progress_of(self._account, self._source.latest))
 
     def _told(self, results: list[Told]) -> None:
@@ -112,7 +108,10 @@ class Run:
             self._reporter.update(self._account, latest)
             for result in results if self._callbacks else ():
                 progress = progress_of(self._account, latest)
-                call_all(self._callbacks, NewResult(*result, best, progress, self.search.enough))
+                new = NewResult(*result, best, progress, self.search.enough)
+                for callback in self._callbacks:
+                    with Interrupts.breakable():
+                        callback(new)
         except KeyboardInterrupt:  # broke off a callback
             self.search.interrupt()
         except Exception as error:  # noqa: BLE001  # of a function of the caller's: raised when the run has ended

@@ -1,11 +1,9 @@
-"""The lab: simulated runs of policies on problems whose true means are known, and what is made of them."""
+"""The lab: simulations of policies on problems with known true means, and the studies built on them."""
 
-from boxthirding.lab.descriptions import Description
 from boxthirding.lab.draws import Source, draw
 from boxthirding.lab.error_split import ErrorSplit, error_split
 from boxthirding.lab.instances import NAMES, Instance, captions, equal, from_csv, named, poly, square
-from boxthirding.lab.progress import Forecast, Watcher
-from boxthirding.lab.results import load
+from boxthirding.lab.results import Interrupted, Run, load
 from boxthirding.lab.rewards import (
     FORMS,
     Bernoulli,
@@ -19,10 +17,9 @@ from boxthirding.lab.rewards import (
     from_table,
     parse_rewards,
 )
-from boxthirding.lab.runs import Interrupted, Run
-from boxthirding.lab.settings import Setting
+from boxthirding.lab.settings import Description, Setting
 from boxthirding.lab.simulate import simulate
-from boxthirding.lab.sweep import sweep
+from boxthirding.lab.sweep import Forecast, Watcher, sweep
 
 __all__ = [
     "FORMS",

@@ -1,9 +1,9 @@
-"""Where the errors of a policy come from (section 4): no good arm was a candidate, or one was and was not returned.
+"""The causes of a policy's errors (section 4): no good arm was a candidate, or one was and was not returned.
 
 Which *numbers* can be returned after t pulls does not depend on the rewards. For `us`, `sh` and `b3` they are the first
-c₀, because arms are met in turn; for `bsh` they are those of the brackets that have finished a run, which the stream of
-ties alone decides. The order of a replicate says which arms have these numbers. So a finished run tells which arms its
-policy could have returned, though it kept none of that.
+c₀, because arms are introduced in order; for `bsh` they are those of the brackets that have finished a run, which
+depend on the random numbers for ties alone. The random order of a replicate says which arms have these numbers. So the
+candidates of a finished run can be recomputed, although none were saved.
 """
 
 import os
@@ -20,13 +20,12 @@ from boxthirding._checks import is_number
 from boxthirding._compile import kernel
 from boxthirding.errors import InvalidInput
 from boxthirding.lab.chunks import loop_of, play_out
-from boxthirding.lab.descriptions import Description
 from boxthirding.lab.driver import NUMBERED, POSITIONS, drive, number
 from boxthirding.lab.instances import Instance
+from boxthirding.lab.results import Run
 from boxthirding.lab.rewards import Deterministic
-from boxthirding.lab.runs import Run
-from boxthirding.lab.settings import Setting
-from boxthirding.lab.theory import Candidates, candidates_at
+from boxthirding.lab.settings import Description, Setting
+from boxthirding.lab.theory.candidate_sets import CandidateSet, candidates_at
 from boxthirding.policies import BracketingSequentialHalving
 from boxthirding.rng import ORDER, spawn
 from boxthirding.types import Floats, Ints
@@ -38,7 +37,7 @@ _SLACK = 1e-12  # a gap that is ε but for rounding counts as ε
 
 @dataclass(frozen=True)
 class ErrorSplit:
-    """How the runs of one policy failed at one ε, by checkpoint."""
+    """How the runs of one policy failed at one ε, per checkpoint."""
 
     eps: float
     replicates: int
@@ -71,8 +70,8 @@ class ErrorSplit:
 def error_split(setting: Setting | Description, run: Run, eps: float) -> ErrorSplit:
     """Split the errors of a run into non-inclusion and misidentification, for a policy with a candidate set.
 
-    An arm is ε-best if its mean is at least the best mean less ε. The candidate set is that of
-    `boxthirding.lab.theory.candidates_at`, which is defined for `us`, `b3`, `sh` and `bsh`, and one worker.
+    An arm is ε-best if its mean is at least the best mean less ε. The candidate set, that of
+    `theory.candidate_sets.candidates_at`, is defined for `us`, `b3`, `sh` and `bsh`, and one worker.
     """
     given = setting.description if isinstance(setting, Setting) else setting
     gaps = given.means.max() - given.means
@@ -118,7 +117,7 @@ def _standard_error(share: Floats, replicates: int) -> Floats:
 
 
 def _first_good_number(given: Description, run: Run, good: Bools, most: int) -> Ints:
-    """Return the lowest number of a good arm in each replicate, or `most`, [R]."""
+    """Return the lowest number of a good arm in each replicate, but at most `most`, [R]."""
     find = _compiled(find_first) if _compile.available() else find_first
     found = np.full(run.replicates, most, np.int64)
     order, at = np.zeros(given.arms, np.int64), np.zeros(POSITIONS, np.int64)
@@ -128,7 +127,7 @@ def _first_good_number(given: Description, run: Run, good: Bools, most: int) -> 
 
 @kernel
 def find_first(streams: Ints, order: Ints, at: Ints, good: Ints, found: Ints) -> None:
-    """Lower found[r] to the first number of replicate r whose arm is good, if there is one below it."""
+    """Lower found[r] to the first number whose arm is good in replicate r, if there is a lower one."""
     for r in range(len(found)):
         for i in range(len(order)):
             order[i] = i
@@ -140,18 +139,18 @@ def find_first(streams: Ints, order: Ints, at: Ints, good: Ints, found: Ints) ->
                 break
 
 
-def _sets_reached(one: Candidates) -> int:
-    """Return how many sets of `_first_good_set` are candidates: the first arm alone, then bracket after bracket."""
+def _sets_reached(one: CandidateSet) -> int:
+    """Return how many of the sets that `_first_good_set` numbers are candidates."""
     return 1 if one.sizes == (1,) else 1 + len(one.sizes)
 
 
-def _first_good_set(given: Description, run: Run, good: Bools, last: Candidates) -> Ints:
-    """Return the first set with a good arm in each replicate, [R]: 0 is the first arm alone, b is bracket b."""
+def _first_good_set(given: Description, run: Run, good: Bools, last: CandidateSet) -> Ints:
+    """Return the first set with a good arm in each replicate, [R]: set 0 is the first arm alone, set b bracket b."""
     bracket = np.repeat(np.arange(1, len(last.sizes) + 1), last.sizes)  # [S] of each slot
     arms = _slots(given.arms, given.seed, tuple(run.numbers.tolist()), last.pulls, len(bracket))
     hit = good[arms]
     first: Ints = np.where(hit, bracket, len(last.sizes) + 1).min(axis=1)
-    first[hit[:, 0]] = 0  # the first arm stands in the first slot of the first bracket
+    first[hit[:, 0]] = 0  # the first arm is in the first slot of the first bracket
     return first
 
 
@@ -165,7 +164,7 @@ def _slots(n_arms: int, seed: int, numbers: tuple[int, ...], pulls: int, count: 
 
 
 def _replayed(n_arms: int, seed: int, numbers: Ints, pulls: int, count: int) -> Ints:
-    """Run `bsh` without rewards, replicate by replicate, and look into its state."""
+    """Run `bsh` without rewards, replicate by replicate, and read the arms in its slots."""
     policy = BracketingSequentialHalving()
     loop = loop_of(drive, policy.rule, _compile.available())
     source = Deterministic().source(Instance("silent", np.zeros(n_arms)))
@@ -180,7 +179,7 @@ def _replayed(n_arms: int, seed: int, numbers: Ints, pulls: int, count: int) -> 
 
 
 def _streams(seed: int, numbers: Ints) -> Ints:
-    """Return the streams of some replicates, [R, 4, 6]."""
+    """Return the random streams of some replicates, [R, 4, 6]."""
     return np.ascontiguousarray(spawn(seed, 0, int(numbers.max()) + 1)[numbers])
 
 

@@ -1,4 +1,4 @@
-"""The folder that a report is written to: checked before anything is simulated for it, and what is saved in it."""
+"""The output folder of a report: checked before anything is simulated, with the results and files in it."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -7,7 +7,7 @@ from typing import Final
 
 from boxthirding.errors import InvalidInput, ResultsRefused
 from boxthirding.lab.precompile import compiled_ahead
-from boxthirding.lab.runs import Run
+from boxthirding.lab.results import Run
 from boxthirding.lab.settings import Setting
 from boxthirding.lab.sweep import sweep
 from boxthirding.types import Progress
@@ -16,7 +16,7 @@ RESULTS: Final = "results.jsonl"
 
 
 def check_folder(out: Path) -> None:
-    """Refuse a folder that nothing can be written to; it need not be there yet."""
+    """Raise unless the folder, or the nearest folder above it that exists, can be written to."""
     try:
         if out.exists() and not out.is_dir():
             raise InvalidInput(f"--out is {str(out)!r}, but that is a file: give a folder")
@@ -31,7 +31,7 @@ def check_folder(out: Path) -> None:
 def simulated_in(
     out: Path, settings: Sequence[Setting], *, progress: bool | Callable[[Progress], None] = False
 ) -> list[Run]:
-    """Simulate what the folder does not hold yet; make it, and those above it, unless they are there."""
+    """Run the settings whose results are not in the folder yet, and save them there; create the folder if needed."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
@@ -44,14 +44,14 @@ def simulated_in(
 
 
 def write_whole(path: Path, content: bytes | str) -> None:
-    """Write a file whole or not at all: a full disk leaves what was there before, and nothing half."""
-    path = path.resolve()  # so that a link stays one
-    aside = path.with_name(f".{os.getpid()}.part")
+    """Write a file atomically: on a full disk, the old content stays."""
+    path = path.resolve()  # so that a symbolic link stays one
+    part = path.with_name(f".{os.getpid()}.part")
     try:
-        aside.write_bytes(content.encode() if isinstance(content, str) else content)
-        aside.replace(path)
+        part.write_bytes(content.encode() if isinstance(content, str) else content)
+        part.replace(path)
     except OSError as problem:
-        aside.unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
         raise OSError(problem.errno, problem.strerror, str(path)) from problem
 
 

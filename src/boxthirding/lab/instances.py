@@ -1,10 +1,11 @@
-"""Instances: sets of true means, from the paper's formulas, from the embedded contest or from a file.
+"""Instances: sets of true means, from the paper's formulas, the embedded captions, a file or a caption contest.
 
 The embedded captions stand in for New Yorker caption contest 893 of the public caption-contest data set (CC BY 4.0):
 `caption_means_by_rank.csv` holds the share of votes "somewhat funny" or "funny" at 100 ranks, and the ranks between
 them are interpolated.
 """
 
+import hashlib
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,14 +29,21 @@ TOO_LARGE: Final = 1e150
 """Means, rewards and their noise must be smaller in size, as in a live session, so that their squares stay finite."""
 
 _ANSWERS = 3  # not funny, somewhat funny, funny
-_BYTES = 32  # that an arm takes: its mean, and what it is computed from
+_BYTES = 32  # per arm: its mean, and what it is computed from
 _CONTEST: Final = ("votes", "somewhat_funny", "funny")
 _LABELS: Final = ("label", "caption")
+
+CONTESTS: Final = {
+    "893": "94835f5dc3d4ac9dbb6901383fc3457208125743daef4f48a43c0ef9db6918b0",
+    "872": "dd807fc79295647879351297a20aac6505a883185d22272f7b4b086a1e2a6eaa",
+    "830": "2ebe25850c8c0af03c91912ad29367a69b9761de9c79f9330e102d68b41be95c",
+}
+"""The SHA-256 of the published summary of each New Yorker caption contest that reports use."""
 
 
 @dataclass(frozen=True, eq=False)
 class Instance:
-    """A set of arms with their true means, and what else is known of them.
+    """A set of arms with their true means and, where known, their vote counts and labels.
 
     >>> Instance("three", [0.5, 0.9, 0.1]).means.max()
     np.float64(0.9)
@@ -60,12 +68,12 @@ class Instance:
 
     @property
     def n_arms(self) -> int:
-        """How many arms there are."""
+        """The number of arms."""
         return len(self.means)
 
 
 def captions(arms: int | None = None) -> Instance:
-    """Return the embedded captions of ranks 1 … arms, the best first; all 5,513 unless told."""
+    """Return the embedded captions of ranks 1 … arms, the best first; default: all 5,513."""
     n_arms = whole("arms", ARMS if arms is None else arms, 1)
     if n_arms > ARMS:
         raise InvalidInput(f"arms is {n_arms}, but the instance captions has {ARMS}: give at most that many")
@@ -95,11 +103,11 @@ NAMES: Final[dict[str, Callable[..., Instance]]] = {
     "equal": equal,
     "square": square,
 }
-"""The instances that have a name."""
+"""The instances by name."""
 
 
 def named(name: str, arms: int | None = None) -> Instance:
-    """Return an instance by its name, of its own size unless told how many arms.
+    """Return an instance by its name, with its default size or a given number of arms.
 
     >>> named("equal", arms=3).means.tolist()
     [0.0, -1.0, -2.0]
@@ -112,10 +120,10 @@ def named(name: str, arms: int | None = None) -> Instance:
 def from_csv(path: str | PathLike[str], top: int | None = None, *, header: bool = True) -> Instance:
     """Read an instance from a CSV file, in the file's order: its first `top` rows, or all.
 
-    With the columns votes, somewhat_funny and funny it is a contest summary, and a mean is the share of the last two in
-    the votes (its own column `mean` is another scale). Any other file needs a column `mean`. A column `label` or
-    `caption` names the arms. A file without a `header` has the means in its only column, or labels and means in its
-    first two.
+    A file with the columns votes, somewhat_funny and funny is a contest summary: a mean is the share of the last two in
+    the votes, and its column `mean`, on another scale, is ignored. Any other file needs a column `mean`. A column
+    `label` or `caption` names the arms. A file without a `header` has the means in its only column, or labels and means
+    in its first two.
     """
     sheet = read_sheet(path, header=header)
     sheet = sheet.named("mean") if len(sheet.columns) == 1 else sheet.named("label", "mean")
@@ -135,6 +143,26 @@ def from_csv(path: str | PathLike[str], top: int | None = None, *, header: bool 
     return Instance(Path(path).stem, means, counts, labels, source=str(path))
 
 
+def contest_file(folder: Path, number: str, way_out: str = "") -> Path:
+    """Return the file of a caption contest in a folder, or raise if it is missing or is not the published summary."""
+    path = folder / f"{number}.csv"
+    try:
+        content = path.read_bytes()
+    except OSError as problem:
+        raise UnreadableData(
+            f"{path} cannot be read ({problem.strerror or problem}): give a folder with {path.name}, the summary of "
+            f"New Yorker caption contest {number}{way_out}"
+        ) from None
+    found = hashlib.sha256(content).hexdigest()
+    if found != CONTESTS[number]:
+        header = content.split(b"\n", 1)[0].decode("utf-8", "replace").strip()[:120] or "of an empty file"
+        raise UnreadableData(
+            f"{path} has SHA-256 {found} and the columns {header}, but must have SHA-256 {CONTESTS[number]}: "
+            f"fetch the summary of contest {number} again as it was published{way_out}"
+        )
+    return path
+
+
 def _answers(sheet: Sheet, row: int) -> tuple[int, int, int]:
     votes = sheet.whole(row, "votes", 1)
     somewhat, funny = sheet.whole(row, "somewhat_funny", 0), sheet.whole(row, "funny", 0)
@@ -146,7 +174,7 @@ def _answers(sheet: Sheet, row: int) -> tuple[int, int, int]:
 
 
 def _formula(name: str, arms: int, shape: Callable[[Floats], Floats], text: str) -> Instance:
-    """Return means whose gaps are 3 · shape(i/N); the best is 0, so that a gap is a mean's distance from 0 exactly."""
+    """Return means whose gaps are 3 · shape(i/N). The best mean is 0, so that the other means are exactly the gaps."""
     n_arms = whole("arms", arms, 1)
     refuse_too_large(f"arms is {n_arms:,}, which", _BYTES * n_arms, "take fewer arms")
     gaps = 3.0 * shape(np.arange(n_arms) / n_arms)

@@ -18,7 +18,7 @@ ARM: Final = POSITIONS + 1  # its arm
 LEFT: Final = POSITIONS + 2  # its pulls still to be handed out
 OUT: Final = POSITIONS + 3  # tickets out
 FIRST: Final = POSITIONS + 4  # the lowest number with a result
-CROWD_POSITIONS: Final = POSITIONS + 5
+PARALLEL_POSITIONS: Final = POSITIONS + 5
 
 # The rule's own functions, as in driver.py.
 reset: Callable[[Any], None]
@@ -28,7 +28,7 @@ recommend: Callable[[Any], int]
 
 
 @kernel
-def drive_crowd(  # noqa: C901, PLR0913, PLR0917  # a rule's functions are bound to one function's names
+def drive_parallel(  # noqa: C901, PLR0913, PLR0917  # a rule's functions are bound to one function's names
     state: Any,
     source: Source,
     with_squares: bool,
@@ -36,7 +36,7 @@ def drive_crowd(  # noqa: C901, PLR0913, PLR0917  # a rule's functions are bound
     order: Ints,  # [N]
     budget: int,
     checkpoints: Ints,  # [C]
-    at: Ints,  # [CROWD_POSITIONS]
+    at: Ints,  # [PARALLEL_POSITIONS]
     recommended: Ints,  # [R, C]
     ends: Floats,  # [W] a heap: when the tickets that are out will be told, the earliest first
     tickets: Ints,  # [W, 2] their jobs and arms
@@ -50,7 +50,7 @@ def drive_crowd(  # noqa: C901, PLR0913, PLR0917  # a rule's functions are bound
         if at[BEGUN] == 0:
             reset(state)
             begin(state.ties, streams[replicate, TIES], order)
-            for i in range(BEGUN, CROWD_POSITIONS):
+            for i in range(BEGUN, PARALLEL_POSITIONS):
                 at[i] = 0
             at[BEGUN] = 1
             at[FIRST] = NONE

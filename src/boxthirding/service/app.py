@@ -12,8 +12,8 @@ from starlette.responses import Response
 
 from boxthirding.errors import BoxThirdingError
 from boxthirding.service.middleware import API, Shield
-from boxthirding.service.openapi import described
 from boxthirding.service.problems import on_invalid, on_library_error, problem, problem_reply
+from boxthirding.service.response_models import Problem
 from boxthirding.service.routes import arms, live, pages, plans, rating, reading, studies, tickets
 from boxthirding.service.routes import keys as access
 from boxthirding.service.service import Service
@@ -30,6 +30,11 @@ _ABOUT = (
     "`x-who` says which credential an operation needs."
 )
 
+_PROBLEM: Final[dict[str, Any]] = {
+    "description": "A problem",
+    "content": {"application/problem+json": {"schema": Problem.model_json_schema()}},
+}
+
 
 def create_app(service: Service) -> FastAPI:
     """Return the application; it closes the service when it ends."""
@@ -44,13 +49,12 @@ def create_app(service: Service) -> FastAPI:
     )
     app.state.service = service
     for prefix, router in ROUTERS:
-        app.include_router(router, prefix=prefix)
+        app.include_router(router, prefix=prefix, responses={"default": _PROBLEM})
     app.add_exception_handler(HTTPException, _on_refusal)
     app.add_exception_handler(RequestValidationError, on_invalid)
     app.add_exception_handler(BoxThirdingError, on_library_error)
     app.add_exception_handler(Exception, _on_failure)
     app.add_middleware(_shield(service))
-    app.openapi = described(app.openapi)  # type: ignore[method-assign]  # as FastAPI's documentation does
     return app
 
 

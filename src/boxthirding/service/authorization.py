@@ -35,14 +35,20 @@ _BODY = "x-body"
 Handle = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
-def needs(who: str, body: int = SMALL, raw: str | None = None) -> dict[str, Any]:
-    """Return what a route declares: who may call it, how many bytes it reads, and of which type, if it is no JSON."""
-    extra: dict[str, Any] = {_WHO: who, _BODY: body}
-    if raw is not None:
-        schema = {"type": "string", "format": "binary"}
-        example = {"example": "caption,score\nWrong floor.,0.5\n"} if raw.startswith("text/") else {}
-        extra["requestBody"] = {"required": True, "content": {raw: {"schema": schema, **example}}}
-    return {"openapi_extra": extra}
+def needs(who: str, body: int = SMALL, *, takes: str | None = None, sends: str | None = None) -> dict[str, Any]:
+    """Return what a route declares: who may call it, the largest body, and the type of what is not JSON."""
+    route: dict[str, Any] = {"openapi_extra": {_WHO: who, _BODY: body}}
+    if takes is not None:
+        example = {"example": "caption,score\nWrong floor.,0.5\n"} if takes == "text/csv" else {}
+        route["openapi_extra"]["requestBody"] = {"required": True, "content": {takes: {**_raw(takes), **example}}}
+    if sends is not None:
+        route |= {"response_class": Response, "responses": {200: {"content": {sends: _raw(sends)}}}}
+    return route
+
+
+def _raw(kind: str) -> dict[str, Any]:
+    """Return the description of content that is not JSON."""
+    return {"schema": {"type": "string"} if kind.startswith("text/") else {"type": "string", "format": "binary"}}
 
 
 def service_of(request: Request) -> Service:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from boxthirding.service.problems import Refusal
-from boxthirding.storage.records import Record, Records
+from boxthirding.storage.records import Records, StoredRecord
 
 KIND: Final = "reply"
 DAY: Final = 86_400.0
@@ -49,7 +49,7 @@ class Replies:
             reply = self._before(name, asked)
             if reply is None:
                 begun = json.dumps({"body": _digest(asked), "status": None}).encode()
-                self._records.put(KIND, Record(name, self._clock(), begun))  # a crash before the reply is noticed
+                self._records.put(KIND, StoredRecord(name, self._clock(), begun))  # a crash before the reply is noticed
                 is_first = True
             return reply
         finally:
@@ -87,7 +87,7 @@ class Replies:
             else:
                 facts = {"body": _digest(asked), "status": reply.status, "type": reply.type}
                 data = json.dumps(facts).encode() + b"\n" + reply.body
-                self._records.put(KIND, Record(name, self._clock(), data))
+                self._records.put(KIND, StoredRecord(name, self._clock(), data))
                 if self._clock() - self._tidied > _TIDY:
                     self._tidied = self._clock()
                     self._records.expire(KIND, self._clock() - DAY)

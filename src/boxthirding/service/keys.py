@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Generic, TypeVar
 
 from boxthirding.errors import InvalidInput
-from boxthirding.storage.records import Record, Records
+from boxthirding.storage.records import Records, StoredRecord
 
 READER: Final = "reader"
 WORKER: Final = "worker"
@@ -71,7 +71,7 @@ class Secrets(Generic[Thing]):
         secret = f"{self._kind}_{secrets.token_urlsafe(32)}"
         thing = self._make(id=secrets.token_hex(6), made=self._clock(), **fields)
         digest = hashed(secret)
-        self._records.put(self._kind, Record(digest, thing.made, json.dumps(asdict(thing)).encode()))
+        self._records.put(self._kind, StoredRecord(digest, thing.made, json.dumps(asdict(thing)).encode()))
         with self._lock:
             self._found[digest] = thing
         return secret, thing

@@ -13,7 +13,7 @@ from typing import Any, Final
 from boxthirding.errors import InvalidInput
 from boxthirding.service.keys import Secrets, hashed
 from boxthirding.service.problems import Refusal
-from boxthirding.storage.records import Record, Records
+from boxthirding.storage.records import Records, StoredRecord
 
 HOLDER: Final = "rater-"
 """What the holders' names of raters begin with."""
@@ -61,7 +61,7 @@ class Links:
     def __init__(self, records: Records, clock: Callable[[], float] = time.time) -> None:
         self._records, self._clock = records, clock
         self._links = Secrets(records, "link", Link, clock)
-        records.put_new("secret", Record("raters", clock(), secrets.token_bytes(32)))
+        records.put_new("secret", StoredRecord("raters", clock(), secrets.token_bytes(32)))
         kept = records.get("secret", "raters")
         self._secret = b"" if kept is None else kept.data
         self._raters: dict[tuple[str, str], Rater] = {}
@@ -131,7 +131,9 @@ class Links:
             if self._records.get(_kind(link.id), rater.id) is None:
                 self._check_room(link)
                 kept = replace(rater, is_guest=False)
-                self._records.put_new(_kind(link.id), Record(rater.id, rater.made, json.dumps(asdict(kept)).encode()))
+                self._records.put_new(
+                    _kind(link.id), StoredRecord(rater.id, rater.made, json.dumps(asdict(kept)).encode())
+                )
                 self._records.delete(_visitors(link.id), rater.id)
             self._begun.add(name)
 
@@ -166,7 +168,9 @@ class Links:
     def _new(self, link: Link, rater_id: str, claims: dict[str, str]) -> Rater:
         self._check_room(link)
         rater = Rater(rater_id, link.id, claims, self._clock())
-        self._records.put_new(_visitors(link.id), Record(rater_id, rater.made, json.dumps(asdict(rater)).encode()))
+        self._records.put_new(
+            _visitors(link.id), StoredRecord(rater_id, rater.made, json.dumps(asdict(rater)).encode())
+        )
         self._raters[link.id, rater_id] = rater
         return rater
 

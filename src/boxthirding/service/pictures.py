@@ -7,8 +7,7 @@ from typing import Final, NamedTuple
 
 from boxthirding.errors import InvalidInput
 from boxthirding.service.problems import Refusal
-from boxthirding.storage.pictures import KIND, picture_of, type_of
-from boxthirding.storage.records import Record, Records
+from boxthirding.storage.records import PICTURE, Records, StoredRecord, picture_of, type_of
 
 _DIGITS: Final = 32
 
@@ -34,7 +33,7 @@ def keep(records: Records, data: bytes) -> Picture:
             "save the picture as one of these, and upload that file",
         )
     picture = Picture(hashlib.sha256(data).hexdigest()[:_DIGITS], kind, data)
-    records.put_new(KIND, Record(picture.id, time.time(), data))
+    records.put_new(PICTURE, StoredRecord(picture.id, time.time(), data))
     return picture
 
 
@@ -49,7 +48,7 @@ def find(records: Records, key: str) -> Picture:
 def check(records: Records, keys: Iterable[str | None]) -> None:
     """Refuse ids of pictures that were not uploaded here: raters would see a broken one."""
     wanted = {key for key in keys if key is not None}
-    missing = wanted - records.ids(KIND) if wanted else None
+    missing = wanted - records.ids(PICTURE) if wanted else None
     if missing:
         raise InvalidInput(
             f"there is no picture {min(missing)!r} here",

@@ -12,7 +12,7 @@ from boxthirding.service.keys import OPERATOR, Access
 from boxthirding.service.limits import Limits
 from boxthirding.service.links import Links
 from boxthirding.service.metrics import Metrics
-from boxthirding.service.planner import Planner
+from boxthirding.service.plans import Planner
 from boxthirding.service.studies import Studies
 from boxthirding.storage.opening import shelf, without_password
 

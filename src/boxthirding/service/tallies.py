@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from boxthirding.errors import BoxThirdingError
 from boxthirding.service.rater_stats import Held, HolderTally, Tally
-from boxthirding.storage.records import Record, Records
+from boxthirding.storage.records import Records, StoredRecord
 from boxthirding.study import Study
 
 KIND: Final = "tally"
@@ -45,7 +45,7 @@ class KeptTally(Tally):
             self._kept = self._seq
             row = {"version": _VERSION, "check": self._study.check(self._seq), **self._saved()}
             data = zlib.compress(json.dumps(row, separators=(",", ":")).encode(), 1)
-            self._records.put(KIND, Record(key_of(self._study.name), time.time(), data))
+            self._records.put(KIND, StoredRecord(key_of(self._study.name), time.time(), data))
 
     def _load(self) -> None:
         with self._lock:

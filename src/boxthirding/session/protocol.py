@@ -265,8 +265,8 @@ def plot(study: AskTell, kind: str, ax: "Axes | None", history: Sequence[Moment]
         shown = f", the best {_MOST:,} shown" if view.tried > _MOST else ""
         axes.set_title(f"{view.tried:,}{of} tried{shown}", loc="left", fontsize=12)
     else:
-        cells = [live.Cell(box.level, box.deferment, box.arms) for box in view.boxes]
-        live.draw_boxes(axes, cells, view.recommendation.level)
+        boxes = [(box.level, box.deferment, box.arms) for box in view.boxes]
+        live.draw_boxes(axes, boxes, view.recommendation.level)
     return axes
 
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from boxthirding.errors import StudyUnavailable
-from boxthirding.storage.records import Record
+from boxthirding.storage.records import StoredRecord
 
 
 class MemoryShelf:
@@ -134,19 +134,19 @@ class MemoryRecords:
     """Records of one place in memory."""
 
     def __init__(self) -> None:
-        self._kinds: dict[str, dict[str, Record]] = {}
+        self._kinds: dict[str, dict[str, StoredRecord]] = {}
         self._lock = threading.Lock()
 
-    def get(self, kind: str, key: str) -> Record | None:
+    def get(self, kind: str, key: str) -> StoredRecord | None:
         """Return a record."""
         return self._kinds.get(kind, {}).get(key)
 
-    def put(self, kind: str, record: Record) -> None:
+    def put(self, kind: str, record: StoredRecord) -> None:
         """Write a record."""
         with self._lock:
             self._kinds.setdefault(kind, {})[record.id] = record
 
-    def put_new(self, kind: str, record: Record) -> bool:
+    def put_new(self, kind: str, record: StoredRecord) -> bool:
         """Write a record unless there is one."""
         with self._lock:
             return self._kinds.setdefault(kind, {}).setdefault(record.id, record) is record
@@ -156,7 +156,7 @@ class MemoryRecords:
         with self._lock:
             return self._kinds.get(kind, {}).pop(key, None) is not None
 
-    def all(self, kind: str) -> list[Record]:
+    def all(self, kind: str) -> list[StoredRecord]:
         """Return the records of a kind."""
         with self._lock:
             return sorted(self._kinds.get(kind, {}).values(), key=lambda record: (record.at, record.id))

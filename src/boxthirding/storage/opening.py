@@ -3,6 +3,7 @@
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -11,9 +12,12 @@ from boxthirding._text import did_you_mean
 from boxthirding.errors import InvalidInput, UnknownStudy
 from boxthirding.session import Known
 from boxthirding.session.tickets import LONGEST_NAME, check_holder
-from boxthirding.storage.records import Records
+from boxthirding.storage.records import PICTURE, Records, picture_of
 from boxthirding.study import Journal, Settings, Study
+from boxthirding.study.codec import START, check_of, decode
 from boxthirding.types import Label, Policy
+
+_PAGE: Final = 10_000  # events at a time
 
 DURABILITIES: Final = ("normal", "full")
 
@@ -135,6 +139,12 @@ def open_journal(url: str | Path, name: str = NAME, timeout: float | None = None
     return shelf(url, timeout=timeout).journal(name)
 
 
+def read_picture(place: str, key: str) -> tuple[str, bytes] | None:
+    """Return the kind and the bytes of a picture of a place; None, if it is not there."""
+    with closing(shelf(place).records()) as records:
+        return picture_of(records, key)
+
+
 def delete_study(url: str | Path, name: str) -> None:
     """Delete a study for good: its journal and its snapshots."""
     _check_name("the name of the study", name)
@@ -145,6 +155,30 @@ def delete_study(url: str | Path, name: str) -> None:
 def list_studies(url: str | Path) -> list[str]:
     """Return the names of the studies in a database, sorted."""
     return shelf(url).names()
+
+
+def copy_journal(source: Journal, target: Journal) -> int:
+    """Copy all events into a journal that has none, in one transaction; return how many."""
+    with target.writing():
+        if target.read(0, 1):
+            raise InvalidInput("the study to copy to has events already: choose another name")
+        seq, check = 0, START
+        while texts := source.read(seq, _PAGE):
+            target.append(seq, texts)
+            for text in texts:
+                seq += 1
+                decode(text, seq, check)  # a damaged journal is not spread
+                check = check_of(text)
+    return seq
+
+
+def copy_pictures(source: str, target: str) -> int:
+    """Copy the pictures that a server keeps in one place to another; return how many."""
+    path = file_of(source)
+    if path is not None and not Path(path).exists():
+        return 0
+    with closing(shelf(source).records()) as ours, closing(shelf(target).records()) as theirs:
+        return sum(theirs.put_new(PICTURE, record) for record in ours.all(PICTURE))
 
 
 def shelf(url: str | Path, durability: str = "normal", timeout: float | None = None) -> Shelf:

@@ -1,4 +1,4 @@
-"""A connection to a PostgreSQL server: made when it is needed, and again after it broke; what its errors mean."""
+"""A connection to a PostgreSQL server: opened when it is needed, reopened after it broke; its errors translated."""
 
 import hashlib
 import os
@@ -7,11 +7,11 @@ import tempfile
 import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, Final, TypeVar
 
 from boxthirding.errors import BoxThirdingError, InvalidInput, MissingExtra, StudyUnavailable, UnreadableData
-from boxthirding.storage.schema import POSTGRES, VERSION_TABLE, migrate, missing
+from boxthirding.storage.sql import CLOSED, CONTINUE, FROM_BACKUP, POSTGRES, TRY_AGAIN, VERSION_TABLE, migrate, missing
 
 try:
     import psycopg
@@ -22,9 +22,9 @@ except ImportError:
 T = TypeVar("T")
 
 SYNCHRONOUS_COMMIT: Final = {"normal": "local", "full": "on"}
-"""When a commit is done: in the server's log on disk, and with "full" also where its synchronous standbys keep it.
+"""A commit waits until it is in the server's log on disk, and with "full" until synchronous standbys have it, too.
 
-"off" would be faster and is not offered: a server that is killed would lose results that were acknowledged.
+"off" would be faster, but a server that is killed would lose results that were acknowledged.
 """
 
 PATIENCE: Final = 60
@@ -39,10 +39,10 @@ NOTICE: Final = {
     "keepalives_count": 3,
     "tcp_user_timeout": 30_000,  # milliseconds, the others are in seconds
 }
-"""How a server that has gone silent is noticed, where the URL does not say otherwise."""
+"""Connection options that notice a silent server, where the URL does not set them."""
 
 
-_NO_NUMBER: Final = "23502"  # what an event gets that would not follow the last one
+_NO_NUMBER: Final = "23502"  # not null: an event that would not follow the last one has no number
 _DAMAGE: Final = ("42P01", "42703")  # a table or a column is not there
 _PASSING: Final = ("08", "23505", "25P03", "40", "53", "55P03", "57")  # cut, overtaken, full, busy, going down
 _WAYS: Final = {
@@ -52,35 +52,45 @@ _WAYS: Final = {
     "42501": "grant the user USAGE and CREATE on the schema, and SELECT, INSERT, UPDATE and DELETE on the tables that "
     "begin with boxthirding_",
 }
-"""What to do where trying again does not help, by the code of the error."""
+"""Advice by the code of an error, where trying again does not help."""
 
 _NOT_YET: Final = {
     "57P03": "the server is starting up or shutting down: try again in a moment",
     "53300": "the server has as many connections as it allows: close some, raise max_connections, or try again",
 }
-"""What to do about a server that refuses to be connected to and may not refuse the next time."""
+"""Advice by the code with which a server refuses a connection for now."""
 
 
-class Line:
-    """A connection that is made when it is needed, and again after it broke."""
+class PostgresConnection:
+    """A connection that is opened when it is needed, and reopened after it broke."""
 
     def __init__(self, url: str, durability: str, *, makes_tables: bool = True) -> None:
         self._url, self._durability, self._makes_tables = url, durability, makes_tables
         self.place = _place(url)
         self._pid = os.getpid()
         self._connection: psycopg.Connection[Any] | None = None
-        self._under_way: psycopg.Connection[Any] | None = None  # that of the transaction that has begun
+        self._transaction: psycopg.Connection[Any] | None = None  # the connection of the current transaction
         self._is_closed = False
         self._was_there = False  # whether the server has ever answered
-        _lines.add(self)
+        _connections.add(self)
         self._wait_for_answer()
 
     def fetch(self, query: str, values: Sequence[object] = ()) -> list[Any]:
         """Return the rows of a query."""
-        return self._said(lambda connection: connection.execute(query, values).fetchall())
+        return self._call(lambda connection: connection.execute(query.replace("?", "%s"), values).fetchall())
+
+    def run(self, statement: str, values: Sequence[object] | None = None) -> int:
+        """Execute a statement; without values it may be several. Return how many rows it changed."""
+        return self._call(lambda connection: connection.execute(statement.replace("?", "%s"), values).rowcount)
+
+    change = run  # outside of a transaction each statement is one
+
+    def writing(self, study: str) -> AbstractContextManager[None]:
+        """Hold the write lock of a study in a transaction."""
+        return self.transaction(key_of(f"boxthirding study {study}"))
 
     def _wait_for_answer(self) -> None:
-        """Connect for the first time, with patience for a server that refuses and may not refuse the next time."""
+        """Connect for the first time; wait for a server that refuses connections for now."""
         end, pause = time.monotonic() + PATIENCE, 0.1
         may_pass = False
         while True:
@@ -95,47 +105,43 @@ class Line:
             time.sleep(pause)
             pause = min(2 * pause, 2.0)
 
-    def run(self, statement: str, values: Sequence[object] | None = None) -> None:
-        """Carry out a statement; without values it may be several, in one go."""
-        self._said(lambda connection: connection.execute(statement, values))
-
     @contextmanager
     def transaction(self, key: int) -> Iterator[None]:
         """Hold the advisory lock of a key; commit at the end, roll back if something was raised.
 
-        In a pipeline nothing waits for an answer but what needs one: two round trips are left, one to lock and read,
-        one to append and commit.
+        In a pipeline only a statement whose rows are fetched waits for the server: two round trips are left, one to
+        lock and read, one to append and commit.
         """
-        if self._under_way is not None:
-            self._drop()  # an interrupt has left a transaction open, which ends with its connection
-        connection = self._said(lambda connection: connection)
-        self._under_way = connection
+        if self._transaction is not None:
+            self._drop()  # an interrupt has left it open: it ends with its connection
+        connection = self._call(lambda connection: connection)
+        self._transaction = connection
         trouble: BaseException | None = None
         try:
-            with self._said(lambda connection: connection.pipeline()):
+            with self._call(lambda connection: connection.pipeline()):
                 try:
                     self.run("BEGIN ISOLATION LEVEL READ COMMITTED")  # what is read is what the last holder left
-                    self.run("SELECT pg_advisory_xact_lock(%s)", (key,))
+                    self.run("SELECT pg_advisory_xact_lock(?)", (key,))
                     yield
                     self.run("COMMIT")
-                except BaseException as error:  # noqa: BLE001  # raised below: a pipeline that sees it logs its own
+                except BaseException as error:  # noqa: BLE001  # raised below: the pipeline would log it
                     trouble = error
-        except psycopg.Error as error:  # what a statement did is known when the pipeline ends
+        except psycopg.Error as error:  # errors of statements are raised when the pipeline ends
             if trouble is None:
                 self._roll_back(connection)
-                raise self._meaning(error) from error
+                raise self._translated(error) from error
         except BaseException:
             self._roll_back(connection)
             raise
         finally:
-            if self._under_way is connection:
-                self._under_way = None
+            if self._transaction is connection:
+                self._transaction = None
         if trouble is not None:
             self._roll_back(connection)
             raise trouble
 
     def unlock(self) -> None:
-        """Let go of the advisory locks of the session, if there is one."""
+        """Release the advisory locks of the session, if there is one."""
         if self._connection is not None:
             with suppress(StudyUnavailable):
                 self.run("SELECT pg_advisory_unlock_all()")
@@ -146,34 +152,32 @@ class Line:
         if self._pid == os.getpid():
             self._drop()
 
-    def leave(self) -> None:
-        """Close the socket in a process that was forked: with it the session would outlive the process it is of."""
+    def abandon(self) -> None:
+        """Close the socket in a forked process: it would keep the parent's session open after its end."""
         if self._connection is not None:
             with suppress(psycopg.Error, OSError):
                 os.close(self._connection.fileno())
 
-    def _said(self, act: Callable[[psycopg.Connection[Any]], T]) -> T:
-        """Do something with the connection, and say what an error means for a study."""
+    def _call(self, act: Callable[[psycopg.Connection[Any]], T]) -> T:
+        """Use the connection, and translate the errors of psycopg."""
         try:
             return act(self._usable())
         except psycopg.Error as error:
-            raise self._meaning(error) from error
+            raise self._translated(error) from error
 
-    def _meaning(self, error: psycopg.Error) -> BoxThirdingError:
-        """Say what an error of the server means for a study, and what to do."""
+    def _translated(self, error: psycopg.Error) -> BoxThirdingError:
+        """Return an error of the server as one of this package, with advice."""
         if self._connection is not None and self._connection.closed:
             self._drop()
         said, state = f"{self.place}: {_sentence(error)}", error.sqlstate or ""
         if state == _NO_NUMBER:
             return StudyUnavailable(
                 f"{self.place}: the study does not end where it did, because something else has changed or restored it",
-                advice="try again, and it continues from what is there",
+                advice=CONTINUE,
                 transient=True,
             )
         if state in _DAMAGE:
-            return UnreadableData(
-                f"{said}; it is damaged, or something else has changed it", advice="restore it from a backup"
-            )
+            return UnreadableData(f"{said}; it is damaged, or something else has changed it", advice=FROM_BACKUP)
         if state in _WAYS:
             return StudyUnavailable(said, advice=_WAYS[state])
         if not (state or self._was_there):
@@ -184,7 +188,7 @@ class Line:
                 said, advice="is the server running, and are host, port, user, password and database right?"
             )
         if not state or state.startswith(_PASSING):
-            return StudyUnavailable(said, advice="nothing is lost, try again", transient=True)
+            return StudyUnavailable(said, advice=TRY_AGAIN, transient=True)
         return StudyUnavailable(said)
 
     def _usable(self) -> psycopg.Connection[Any]:
@@ -194,7 +198,7 @@ class Line:
                 advice="open the study in each process",
             )
         if self._is_closed:
-            raise StudyUnavailable("the study was closed here", advice="open it again")
+            raise StudyUnavailable(CLOSED, advice="open it again")
         if self._connection is None:
             self._connection = psycopg.connect(
                 self._url,
@@ -212,7 +216,7 @@ class Line:
         return self._connection
 
     def _set_up(self) -> None:
-        """Say how safe a commit is to be, and make the tables or bring them up to date."""
+        """Set the durability of commits, and make the tables or bring them up to date."""
         self.run(
             f"SET synchronous_commit = {SYNCHRONOUS_COMMIT[self._durability]}; "
             f"SET lock_timeout = '{PATIENCE}s'; SET idle_in_transaction_session_timeout = '{PATIENCE}s'"
@@ -230,7 +234,7 @@ class Line:
         return int(rows[0][0]) if rows else 0
 
     def _roll_back(self, connection: psycopg.Connection[Any]) -> None:
-        """Leave a transaction that failed, unless its connection is gone; if that fails too, the server will."""
+        """Roll back a failed transaction, unless its connection is gone, with which the server has rolled it back."""
         if self._connection is connection:
             try:
                 connection.execute("ROLLBACK")
@@ -238,32 +242,32 @@ class Line:
                 self._drop()
 
     def _drop(self) -> None:
-        self._under_way = None
+        self._transaction = None
         if self._connection is not None:
             with suppress(psycopg.Error):
                 self._connection.close()
             self._connection = None
 
 
-_lines: "weakref.WeakSet[Line]" = weakref.WeakSet()
+_connections: "weakref.WeakSet[PostgresConnection]" = weakref.WeakSet()
 
 
-def _leave_all() -> None:
-    for line in list(_lines):
-        line.leave()
+def _abandon_all() -> None:
+    for connection in list(_connections):
+        connection.abandon()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_leave_all)
+    os.register_at_fork(after_in_child=_abandon_all)
 
 
 def key_of(text: str) -> int:
-    """Return the number of an advisory lock; two that share one only wait for each other."""
+    """Return the number of an advisory lock; two keys with one number only wait for each other."""
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big", signed=True)
 
 
 def _place(url: str) -> str:
-    """Name a database without its password."""
+    """Return the name of a database, without its password."""
     try:
         parts = conninfo_to_dict(url)
     except psycopg.Error:
@@ -275,15 +279,15 @@ def _place(url: str) -> str:
 
 
 def _unless_given(url: str) -> dict[str, Any]:
-    """Return how to notice a silent server, as far as neither the URL nor the environment says it."""
+    """Return the options of NOTICE that neither the URL nor the environment sets."""
     said = {*conninfo_to_dict(url), *(["connect_timeout"] if "PGCONNECT_TIMEOUT" in os.environ else [])}
     return {option: value for option, value in NOTICE.items() if option not in said}
 
 
 def _refusal(url: str) -> str:
-    """Return the code with which a server refuses to be connected to; empty, if it cannot be had.
+    """Return the code with which a server refuses a connection; empty, if it cannot be learned.
 
-    Connections that fail have no code of their own, so the server is asked again, and what it says is listened to.
+    libpq does not give the code of a connection that failed, so the code is read from the trace of another attempt.
     """
     options = make_conninfo(url, connect_timeout=_SOON).encode()
     answer = psycopg.pq.PGconn.ping(options)
@@ -291,18 +295,18 @@ def _refusal(url: str) -> str:
         return "57P03"
     if answer != psycopg.pq.Ping.OK:
         return ""
-    with tempfile.TemporaryFile() as heard, suppress(psycopg.Error, OSError):
+    with tempfile.TemporaryFile() as trace, suppress(psycopg.Error, OSError):
         connection = psycopg.pq.PGconn.connect_start(options)
-        connection.trace(heard.fileno())
+        connection.trace(trace.fileno())
         end = time.monotonic() + _SOON
         while (state := connection.connect_poll()) not in _DONE and time.monotonic() < end:
             time.sleep(0.01)
         connection.untrace()
         connection.finish()
-        if state == psycopg.pq.PollingStatus.OK:  # it lets us in by now: one connection has ended since
+        if state == psycopg.pq.PollingStatus.OK:  # by now it accepts: a connection has ended since
             return "53300"
-        heard.seek(0)
-        code = re.search(rb'\tErrorResponse\t.* C "(\w{5})"', heard.read())
+        trace.seek(0)
+        code = re.search(rb'\tErrorResponse\t.* C "(\w{5})"', trace.read())
         return "" if code is None else code[1].decode()
     return ""
 
@@ -312,5 +316,5 @@ _DONE: Final = (psycopg.pq.PollingStatus.OK, psycopg.pq.PollingStatus.FAILED)
 
 
 def _sentence(error: psycopg.Error) -> str:
-    """Return what the server says in one line."""
+    """Return the message of the server in one line."""
     return " ".join(str(error).split()) or type(error).__name__

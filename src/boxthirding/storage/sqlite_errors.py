@@ -1,4 +1,4 @@
-"""What an error of SQLite means for a study, and what to do about it."""
+"""What errors of SQLite mean for a study, and what to do about them."""
 
 import os
 import sqlite3
@@ -9,6 +9,7 @@ from typing import Final
 from urllib.parse import quote
 
 from boxthirding.errors import BoxThirdingError, StudyUnavailable, UnreadableData
+from boxthirding.storage.sql import FROM_BACKUP, TRY_AGAIN
 
 LONGEST: Final = 247
 """Bytes of a file's name: those of the files beside it, which end in -journal at the longest, must not exceed 255."""
@@ -86,11 +87,7 @@ _TABLES: Final = (
 )
 """What can be read where the tables are as they were made."""
 
-FROM_BACKUP: Final = "restore it from a backup"
-
 LOCKED: Final = "the file is locked by another process, which did not let go of it in time"
-
-TRY_AGAIN: Final = "nothing is lost, try again"
 
 _MAKE_ROOM: Final = "nothing is lost: make room, and try again"
 
@@ -138,7 +135,7 @@ def _why_shut(path: Path) -> str:
     return "cannot be opened: are its permissions and those of its folder right?"
 
 
-def may(path: Path, mode: int) -> bool:
+def may(path: Path | str, mode: int) -> bool:
     """Tell whether we may read or write a file."""
     return os.access(path, mode, effective_ids=os.access in os.supports_effective_ids)
 

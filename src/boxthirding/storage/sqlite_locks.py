@@ -1,7 +1,7 @@
-"""Locks on files of their own, which end when their holder lets go or its process ends, and not before.
+"""Locks beside an SQLite file, and whether the files of SQLite beside it were deleted.
 
-The usual locks of files are dropped as soon as the process closes any descriptor of the file, and a function that reads
-every file of a folder does that. A lock by `flock` belongs to one opening of the file.
+A POSIX lock of a file is dropped as soon as its process closes any descriptor of the file, and a function that reads
+every file of a folder does that. A lock by `flock` belongs to one descriptor, and ends with it or with the process.
 """
 
 import errno
@@ -12,33 +12,37 @@ import time
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, Final
 
-_SHARED_BYTES = 0x40000002  # where the 510 bytes begin on which SQLite locks a file
-_HELD = (errno.EAGAIN, errno.EACCES)  # how a lock says that another has it
+_SHARED_BYTES: Final = 0x40000002  # where the 510 bytes begin that SQLite locks to share a file
+_HELD: Final = (errno.EAGAIN, errno.EACCES)  # how a lock says that another has it
 _SHORTEST, _LONGEST = 0.0002, 0.02  # seconds between two attempts
+
+_LATE: Final = 100_000_000  # nanoseconds after which a change of a folder has another time than the one before
+_SECOND: Final = 1_000_000_000  # nanoseconds: some file systems have times in whole seconds
+_NEVER: Final = 0
 
 try:
     _fcntl: Any = importlib.import_module("fcntl")
-    _ALONE, _SHARED = _fcntl.LOCK_EX | _fcntl.LOCK_NB, _fcntl.LOCK_SH | _fcntl.LOCK_NB
+    _EXCLUSIVE, _SHARED = _fcntl.LOCK_EX | _fcntl.LOCK_NB, _fcntl.LOCK_SH | _fcntl.LOCK_NB
 except ImportError:  # where there are no such locks
     _fcntl = None
 
 
 class FileLock:
-    """A file that is locked while it is held. It is made when need be; it crosses no fork.
+    """A lock on a file, which is made when need be; it does not survive a fork.
 
-    One that is shared has any number of holders at a time, or one that has it alone.
+    It is held exclusively, or shared by any number of holders.
     """
 
     def __init__(self, path: str) -> None:
         self.path = path
         self._file: int | None = None
         self._mark: tuple[int, int] = (0, 0)
-        _everywhere.add(self)
+        _locks.add(self)
 
     def try_take(self, mode: int, *, shared: bool = False) -> bool:
-        """Take the lock if it is free, on a file that users of this mode may open; raise OSError where none can be."""
+        """Take the lock if it is free; raise OSError where there can be none. A new file gets `mode`."""
         while True:
             is_new = False
             if self._file is None:
@@ -50,40 +54,39 @@ class FileLock:
             if not self._locked(is_new=is_new, shared=shared):
                 return False
             if not self.is_gone():
-                if is_new:
-                    _let_in(self._file, mode)
+                if is_new:  # whoever may write the database may lock it, as with SQLite's own files
+                    with suppress(OSError, AttributeError):  # another user's file; no such permissions here
+                        os.fchmod(self._file, mode)
                 return True
-            self.close()  # removed by the one who had it, after we opened it: the next one is made anew
+            self.close()  # its holder removed it after we had opened it
 
     def take(self, mode: int, timeout: float, *, shared: bool = False) -> bool:
         """Take the lock, waiting for it; tell whether it was free in time."""
-        if self.try_take(mode, shared=shared):
-            return True
         end, pause = time.monotonic() + timeout, _SHORTEST
-        while time.monotonic() < end:
+        while not self.try_take(mode, shared=shared):
+            if time.monotonic() >= end:
+                return False
             time.sleep(pause)
-            if self.try_take(mode, shared=shared):
-                return True
             pause = min(1.5 * pause, _LONGEST)
-        return False
+        return True
 
     def take_again(self, *, shared: bool = False) -> bool:
-        """Take the lock at once if it is free, and do not look whether the file is still the one of its name."""
+        """Take the lock if it is free, without a check that its file still has its name."""
         if self._file is None:
             return False
         try:
-            _fcntl.flock(self._file, _SHARED if shared else _ALONE)
+            _fcntl.flock(self._file, _SHARED if shared else _EXCLUSIVE)
         except OSError:  # it is held, or cannot be had: `take` tells which
             return False
         return True
 
-    def let_go(self) -> None:
-        """Let go of the lock, and keep the file open."""
+    def release(self) -> None:
+        """Release the lock, and keep its file open."""
         if self._file is not None:
             _fcntl.flock(self._file, _fcntl.LOCK_UN)
 
     def is_gone(self) -> bool:
-        """Tell whether the open file has lost its name for certain: there is none of that name, or another."""
+        """Tell whether the file was certainly deleted or replaced."""
         if self._file is None:
             return True
         try:
@@ -95,14 +98,14 @@ class FileLock:
         return (found.st_dev, found.st_ino) != self._mark
 
     def remove(self) -> None:
-        """Let go of the lock and of its file, while the lock is ours."""
+        """Release the lock and remove its file, while the lock is held."""
         if self._file is not None and not self.is_gone():
             with suppress(OSError):  # where an open file cannot be removed
                 os.unlink(self.path)  # noqa: PTH108
         self.close()
 
     def close(self) -> None:
-        """Let go of the lock, and leave its file."""
+        """Release the lock, and leave its file."""
         if self._file is not None:
             file, self._file = self._file, None
             with suppress(OSError):
@@ -112,59 +115,23 @@ class FileLock:
         self.close()
 
     def _locked(self, *, is_new: bool, shared: bool) -> bool:
-        if _fcntl is None:
-            self._give_up(is_new=is_new)
-            raise OSError("there are no such locks here")
         try:
-            _fcntl.flock(self._file, _SHARED if shared else _ALONE)
+            _fcntl.flock(self._file, _SHARED if shared else _EXCLUSIVE)
         except OSError as problem:
             if problem.errno in _HELD:
                 return False
-            self._give_up(is_new=is_new)
+            self.close()
+            if is_new:
+                with suppress(OSError):
+                    os.unlink(self.path)  # noqa: PTH108
             raise
         return True
 
-    def _give_up(self, *, is_new: bool) -> None:
-        self.close()
-        if is_new:
-            with suppress(OSError):
-                os.unlink(self.path)  # noqa: PTH108
-
-
-@contextmanager
-def keeping_sidecars(path: str) -> Iterator[None]:
-    """Keep SQLite from taking itself for the last that has a file open, and from removing what lies beside it.
-
-    A lock of another kind on the bytes that SQLite shares, where there is one; only while no connection is in use.
-    """
-    kind = getattr(_fcntl, "F_OFD_SETLK", None)
-    if kind is None:
-        yield
-        return
-    file = os.open(path, os.O_RDONLY)
-    try:
-        with suppress(OSError):
-            _fcntl.fcntl(file, kind, struct.pack("hhqqi4x", _fcntl.F_RDLCK, os.SEEK_SET, _SHARED_BYTES, 510, 0))
-        yield
-    finally:
-        os.close(file)
-
-
-_everywhere: "weakref.WeakSet[FileLock]" = weakref.WeakSet()
-
-
-def _leave_all() -> None:
-    """Close the files in a process just forked: with them a lock would outlive the process that it is of."""
-    for lock in list(_everywhere):
-        lock.close()
-
-
-if hasattr(os, "register_at_fork"):  # where there are forks
-    os.register_at_fork(after_in_child=_leave_all)
-
 
 def _opened(path: str, mode: int) -> tuple[int | None, bool]:
-    """Open a file, and say whether it was made for that; None, if it belongs to another user and may not be opened."""
+    """Open a file, and tell whether it is new; None, if it belongs to another user and may not be opened."""
+    if _fcntl is None:
+        raise OSError("there are no such locks here")
     flags = getattr(os, "O_NOFOLLOW", 0)
     while True:
         with suppress(FileExistsError):
@@ -180,7 +147,85 @@ def _opened(path: str, mode: int) -> tuple[int | None, bool]:
             return None, False
 
 
-def _let_in(file: int, mode: int) -> None:
-    """Let every user who may write the database take the lock after us, as SQLite does with its own files."""
-    with suppress(OSError, AttributeError):  # it is another user's; or there are no such permissions
-        os.fchmod(file, mode)
+@contextmanager
+def without_checkpoint(path: str) -> Iterator[None]:
+    """Keep SQLite from checkpointing and deleting the log when it closes what it takes for the last connection.
+
+    A lock of another kind, where there is one, on the bytes that SQLite shares; only while no connection is in use.
+    """
+    kind = getattr(_fcntl, "F_OFD_SETLK", None)
+    if kind is None:
+        yield
+        return
+    file = os.open(path, os.O_RDONLY)
+    try:
+        with suppress(OSError):
+            _fcntl.fcntl(file, kind, struct.pack("hhqqi4x", _fcntl.F_RDLCK, os.SEEK_SET, _SHARED_BYTES, 510, 0))
+        yield
+    finally:
+        os.close(file)
+
+
+class Sidecars:
+    """The log (`-wal`) and the index (`-shm`) of an SQLite file: what is written to a deleted log is lost."""
+
+    def __init__(self, real: str) -> None:
+        self.paths = [f"{real}-wal", f"{real}-shm"]
+        try:
+            self._folder: int | None = os.open(os.path.dirname(real), os.O_RDONLY)  # noqa: PTH120
+        except OSError:  # then the files are looked at each time
+            self._folder = None
+        self._noted: list[tuple[int, int] | None] = []
+        self._calm = _NEVER  # the time of the folder's last change, if everything was in its place after it
+        self._changed = _NEVER  # the time of the folder's last change, when the files were last looked at
+        self._looked = 0  # when that was
+
+    def note(self) -> None:
+        """Take the files that are there now for those that belong to the database."""
+        self._noted, self._calm = [*map(_mark_of, self.paths)], _NEVER
+
+    def are_unchanged(self) -> bool:
+        """Tell whether nothing in the folder was made, removed or renamed since everything was in its place."""
+        return self._folder is not None and os.fstat(self._folder).st_ctime_ns == self._calm
+
+    def are_there(self) -> bool:
+        """Tell whether the files are those that were noted."""
+        self._looked = time.time_ns()
+        self._changed = _NEVER if self._folder is None else os.fstat(self._folder).st_ctime_ns
+        return [*map(_mark_of, self.paths)] == self._noted
+
+    def settle(self) -> None:
+        """Record that everything was in its place, so that the files need no look until the folder's time changes."""
+        is_late = self._looked - self._changed > _LATE and self._changed % _SECOND
+        self._calm = self._changed if is_late else _NEVER
+
+    def close(self) -> None:
+        """Close the folder."""
+        if self._folder is not None:
+            folder, self._folder = self._folder, None
+            os.close(folder)
+
+    def __del__(self) -> None:
+        self.close()
+
+
+def _mark_of(path: str) -> tuple[int, int] | None:
+    """Return what tells a file from any other of its name; None, if there is none."""
+    try:
+        found = os.stat(path)  # noqa: PTH116  # a path object takes as long again
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino)
+
+
+_locks: "weakref.WeakSet[FileLock]" = weakref.WeakSet()
+
+
+def _close_all() -> None:
+    """Close the files in a forked process, where the locks would outlive the parent."""
+    for lock in list(_locks):
+        lock.close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_all)

@@ -248,6 +248,10 @@ class Study(CoreReader):
         who = self.holder if holder is None else check_holder(holder)
         return self._transactions.look(lambda state: [*map(self._arms.with_payload, state.core.tickets.held(who))])
 
+    def ticket(self, ticket: int) -> Ticket:
+        """Return an open ticket by its id; any other raises what `tell` would raise."""
+        return self._transactions.look(lambda state: state.core.tickets.expected(ticket).ticket)
+
     def reward_of(self, ticket: int | Ticket) -> float:
         """Return the reward of a ticket that was told, as it is now."""
         with self._reading() as core:

@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 
 from boxthirding.errors import InvalidInput
-from boxthirding.lab.theory import candidates, candidates_at, is_data_poor, promotions
+from boxthirding.lab.theory.candidate_sets import candidates, candidates_at
+from boxthirding.lab.theory.sizes import promotions
 from boxthirding.policies import BoxThirding, SequentialHalving, Uniform
 from boxthirding.policies.boxes import BASE
 from boxthirding.policies.lineage import record_for
 from boxthirding.policies.rivals.brackets import OPENED
 from boxthirding.policies.rivals.bsh import KEPT, BracketingSequentialHalving
 from boxthirding.policies.rivals.prose import Prose
+from boxthirding.screening import is_data_poor
 from boxthirding.types import GROW, NONE
 
 BSH = BracketingSequentialHalving()

@@ -8,15 +8,9 @@ import pytest
 from boxthirding import BoxThirding, Uniform, simulate
 from boxthirding.errors import InvalidInput
 from boxthirding.lab import Deterministic, Gaussian, Instance, equal, poly
-from boxthirding.lab.theory import (
-    box_thirding_bound,
-    bracketing_bound,
-    candidates,
-    candidates_at,
-    combined_order,
-    good_arms,
-    uniform_bound,
-)
+from boxthirding.lab.theory.bounds import box_thirding_bound, bracketing_bound, combined_order, uniform_bound
+from boxthirding.lab.theory.candidate_sets import candidates, candidates_at
+from boxthirding.lab.theory.complexity import good_arms
 from boxthirding.policies.lineage import record_for
 from boxthirding.policies.rivals.bsh import BracketingSequentialHalving
 

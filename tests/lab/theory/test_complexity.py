@@ -8,7 +8,7 @@ import pytest
 
 from boxthirding.errors import InvalidInput
 from boxthirding.lab import equal, poly, square
-from boxthirding.lab.theory import (
+from boxthirding.lab.theory.complexity import (
     CRITICAL_ALPHA,
     complexity_h1,
     complexity_h2,
@@ -19,9 +19,9 @@ from boxthirding.lab.theory import (
     power_good_arms,
     regret_bound,
     regret_order,
-    remedian,
     sample_complexity,
 )
+from boxthirding.lab.theory.sizes import remedian
 
 
 @pytest.mark.parametrize(("instance", "power", "alpha"), [(poly, 1, 0.5), (equal, 2, 1.0), (square, 4, 2.0)])

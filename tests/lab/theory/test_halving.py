@@ -8,7 +8,7 @@ import pytest
 from boxthirding import simulate
 from boxthirding.errors import InvalidInput
 from boxthirding.lab import Gaussian, Instance
-from boxthirding.lab.theory import (
+from boxthirding.lab.theory.bounds import (
     comparison_bound,
     growth_objective,
     halving_bound,

@@ -5,11 +5,11 @@ import math
 import pytest
 
 from boxthirding.errors import InvalidInput
-from boxthirding.lab.theory import (
+from boxthirding.lab.theory.candidate_sets import candidates_at
+from boxthirding.lab.theory.sizes import (
     bracket_candidate_bounds,
     candidate_bounds,
     candidate_share,
-    candidates_at,
     finished_bracket,
     level_bounds,
     promoted,

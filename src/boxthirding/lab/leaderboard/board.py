@@ -9,7 +9,7 @@ import numpy as np
 from boxthirding.lab.leaderboard.comparing import Ratio, paired
 from boxthirding.lab.leaderboard.entrants import Entrant, Planned
 from boxthirding.lab.leaderboard.suites import Cell, Group
-from boxthirding.lab.runs import Run
+from boxthirding.lab.results import Run
 from boxthirding.types import Floats
 
 GROUPS: tuple[Group | None, ...] = (None, *Group)

@@ -7,8 +7,7 @@ from math import ceil
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
-from boxthirding.figures.looks import in_words, look_of
-from boxthirding.figures.style import GREY, canvas, plain
+from boxthirding.figures.style import GREY, canvas, in_words, look_of, plain
 from boxthirding.lab.leaderboard.board import Board
 from boxthirding.lab.leaderboard.comparing import ADDED
 from boxthirding.lab.leaderboard.entrants import Entrant, marks_used

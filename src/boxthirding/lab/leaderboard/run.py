@@ -18,7 +18,7 @@ from boxthirding.lab.leaderboard.markdown import page
 from boxthirding.lab.leaderboard.picture import draw
 from boxthirding.lab.leaderboard.suites import missing_contests, problems_of, suite_named
 from boxthirding.lab.plots import check_matplotlib
-from boxthirding.lab.runs import Run
+from boxthirding.lab.results import Run
 from boxthirding.lab.settings import Setting
 from boxthirding.types import Progress
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from boxthirding.errors import InvalidInput, UnreadableData
-from boxthirding.lab.contests import SHA256, WITHOUT, checked_file, file_of
-from boxthirding.lab.instances import Instance, from_csv, named
+from boxthirding.lab.instances import CONTESTS, Instance, contest_file, from_csv, named
 from boxthirding.lab.rewards import RewardModel, parse_rewards
 
 
@@ -109,7 +108,6 @@ BUDGETS: Final = (500, 1_000, 2_500, 5_000, 10_000)
 OTHER_BUDGETS: Final = (700, 1_500, 3_500, 7_000, 20_000)
 NOISY: Final = ("gaussian:0.2", "gaussian:0.5", "gaussian:1", "bernoulli", "kumaraswamy")
 QUIET: Final = ("none", "gaussian:0.05")
-CONTESTS: Final = tuple(SHA256)
 
 
 def _captions(name: str, budgets: tuple[int, ...] = BUDGETS, more: tuple[str, ...] = ()) -> tuple[Part, ...]:
@@ -191,9 +189,11 @@ def _contests_in(data: Path | None) -> dict[str, Path]:
     """Return the files of the contests in a folder; one that is not what its name says is refused."""
     if data is None:
         return {}
-    found = {number: checked_file(data, number, WITHOUT) for number in CONTESTS if (data / file_of(number)).exists()}
+    way_out = ", or leave --data out and use the embedded captions"
+    there = [number for number in CONTESTS if (data / f"{number}.csv").exists()]
+    found = {number: contest_file(data, number, way_out) for number in there}
     if not found:
-        names = ", ".join(map(file_of, CONTESTS))
+        names = ", ".join(f"{number}.csv" for number in CONTESTS)
         raise UnreadableData(
             f"--data is {str(data)!r}, but that folder has none of {names}: give one that has, or leave --data out"
         )
@@ -202,8 +202,8 @@ def _contests_in(data: Path | None) -> dict[str, Path]:
 
 def _resolved(arms: Arms, contests: dict[str, Path]) -> tuple[Arms, Instance | None]:
     """Return the arms under the name that they have here, and their means."""
-    if arms.name == "captions" and CONTESTS[0] in contests:
-        arms = Arms(CONTESTS[0], arms.top)
+    if arms.name == "captions" and "893" in contests:
+        arms = Arms("893", arms.top)
     if arms.name in contests:
         return arms, from_csv(contests[arms.name], arms.top)
     return arms, None if arms.name in CONTESTS else named(arms.name, arms.top)

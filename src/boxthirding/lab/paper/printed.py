@@ -1,4 +1,4 @@
-"""What the paper prints, as data: its two tables, its settings and the numbers that its claims name."""
+"""Numbers that the paper prints: its two tables, its settings and those in its claims."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -12,7 +12,7 @@ REPLICATES: Final = 1_000
 """Of every figure and table of the paper."""
 
 TABLE_SIGMA: Final = 0.25
-"""Not in the paper: inferred, because with it B3 and SH with growth 1.7 come out as printed."""
+"""Not in the paper but inferred: it reproduces the rows of B3 and of SH with growth 1.7."""
 
 BOX_PLOTS: Final = (5_000, 10_000)
 EPSILONS: Final = (0.1, 0.2)
@@ -35,7 +35,7 @@ NAMES: Final = {
     "asha": "ASHA",
     "b3:reuse=pool": "B3, pooled",
 }
-"""How policies are called in pictures and tables."""
+"""Names of policies in figures and tables."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ class Printed:
 
 
 @dataclass(frozen=True)
-class Table:
-    """One of the paper's tables, and the policies that we run beside it; None is a row that the paper does not have."""
+class PrintedTable:
+    """One of the paper's tables, and the other policies run beside it, whose rows are None."""
 
     arms: int
     budget: int
@@ -57,7 +57,7 @@ class Table:
 
 
 TABLES: Final = (
-    Table(
+    PrintedTable(
         128,
         896,
         {
@@ -73,7 +73,7 @@ TABLES: Final = (
             "b3:reuse=pool": None,
         },
     ),
-    Table(
+    PrintedTable(
         1_024,
         10_240,
         {
@@ -95,10 +95,10 @@ FIXED_BUDGET: Final = ("sh:growth=1.7,mode=paper", "sh", "ucbe:exploration=oracl
 """Rows of policies that are told the budget."""
 
 UNROUNDED: Final = {"sh:growth=1.728,mode=paper": "sh:growth=1.7,mode=paper"}
-"""A row that the paper does not have, by what it may mean: 1.7 may be its growth 1.728, rounded."""
+"""Rows that the paper does not have, with the row that each may stand for: 1.7 may be the growth 1.728, rounded."""
 
 REMEDIAN_BLOCKS: Final = ((2.8, 1.2, 6.1), (5.3, 9.0, 3.5), (4.8, 7.7, 0.4))
-"""Three blocks with the medians 2.8, 5.3 and 4.8; the other values are ours."""
+"""Three blocks with the medians 2.8, 5.3 and 4.8; the paper does not give the other values."""
 
 REMEDIAN: Final = 4.8
 EXAMPLE_PULLS: Final = 6

@@ -1,5 +1,7 @@
-"""The whole reproduction: simulate or go on, decide the claims, draw, and write the page."""
+"""The whole reproduction: simulate or resume, decide the claims, draw the figures and write the page."""
 
+import csv
+import io
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -7,43 +9,33 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from boxthirding.lab.chunks import Chunk, run_chunk
+from boxthirding.figures.style import rendered
+from boxthirding.lab.chunks import run_chunk
 from boxthirding.lab.error_split import error_split
 from boxthirding.lab.folders import check_folder, simulated_in, write_whole
-from boxthirding.lab.paper.cases import (
-    SEED,
-    SPLIT_REWARDS,
-    Case,
-    Scale,
-    bound_cases,
-    caption_case,
-    figure_cases,
-    scale_of,
-    table_cases,
-)
-from boxthirding.lab.paper.claims import CLAIMS, Claim, Finding, Verdict
-from boxthirding.lab.paper.contest import Contest, find_contest
+from boxthirding.lab.paper.cases import SEED, SPLIT_REWARDS, Captions, Case, Scale, caption_case, cases_of, scale_of
+from boxthirding.lab.paper.claims import Claim, Finding, Verdict
 from boxthirding.lab.paper.evidence import Evidence
 from boxthirding.lab.paper.facts import compute_facts
-from boxthirding.lab.paper.figures import Picture, sections
-from boxthirding.lab.paper.page import Page
+from boxthirding.lab.paper.figures import PaperFigure
+from boxthirding.lab.paper.page import CLAIMS, Page, sections
 from boxthirding.lab.paper.printed import COMPARED, EPSILONS
-from boxthirding.lab.paper.writing import claims_csv, write_figures
 from boxthirding.lab.plots import check_matplotlib
-from boxthirding.lab.runs import Run
+from boxthirding.lab.results import Run
 from boxthirding.lab.settings import Setting
 from boxthirding.types import Progress
 
 PAGE: Final = "index.html"
 CLAIMS_FILE: Final = "claims.csv"
 FIGURES: Final = "figures"
+FORMATS: Final = ("png", "svg")
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """Where the page is, and what came out."""
+class ReproductionResult:
+    """The page and the verdicts."""
 
     page: Path
     findings: tuple[tuple[Claim, Finding], ...]
@@ -55,10 +47,10 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What was asked for, checked: nothing has been written yet."""
+    """A reproduction whose options were checked; nothing has been written yet."""
 
     out: Path
-    contest: Contest
+    captions: Captions
     scale: Scale
     cases: Mapping[str, Case]
     command: str
@@ -67,52 +59,50 @@ class Reproduction:
     def planned(
         cls, out: Path, *, quick: bool = False, data: Path | None = None, replicates: int | None = None
     ) -> "Reproduction":
-        """Check the options and the folder; refuse what cannot be done."""
+        """Check the options and the folder, and raise for what cannot be done."""
         scale = scale_of(quick=quick, replicates=replicates)
-        contest = find_contest(data)
+        captions = Captions.found_in(data)
         check_matplotlib()
         check_folder(out)
-        made = (figure_cases, table_cases, bound_cases)
-        cases = {case.key: case for make in made for case in make(contest, scale)}
-        return cls(out, contest, scale, cases, _command(quick=quick, data=data, replicates=replicates))
+        # The command that makes the page again, without the folders of this machine.
+        words = ["boxthirding", "reproduce", *(["--quick"] if quick else []), *(["--data", "DIR"] if data else [])]
+        words += ["--replicates", str(replicates)] if replicates is not None else []
+        return cls(out, captions, scale, cases_of(captions, scale), shlex.join(words))
 
     @cached_property
     def settings(self) -> list[Setting]:
         """Everything that is simulated."""
-        pairs = [(case, policy) for case in self.cases.values() for policy in case.policies]
         return [
-            Setting(
-                case.instance,
-                case.rewards,
-                policy,
-                budget=case.budget,
-                checkpoints=case.checkpoints,
-                replicates=case.replicates,
-                seed=SEED,
-            )
-            for case, policy in pairs
+            Setting(case.instance, case.rewards, policy, case.budget, case.checkpoints, case.replicates, SEED)
+            for case in self.cases.values()
+            for policy in case.policies
         ]
 
     def simulated(self, *, progress: bool | Callable[[Progress], None] = False) -> list[Run]:
         """Simulate what the folder does not hold yet."""
         return simulated_in(self.out, self.settings, progress=progress)
 
-    def written(self, runs: Sequence[Run], step: Callable[[str], None] = lambda _: None) -> Outcome:
-        """Decide the claims, draw the figures and write the page; `step` hears what is being done."""
+    def written(self, runs: Sequence[Run], step: Callable[[str], None] = lambda _: None) -> ReproductionResult:
+        """Decide the claims, draw the figures and write the page; `step` is called with a text before each step."""
         step("computing what needs no simulation")
         evidence = self._evidence(runs)
         findings = tuple((claim, claim.finding(evidence)) for claim in CLAIMS)
-        pictures = sections(evidence)
-        drawn = write_figures(self.out / FIGURES, [one for part in pictures.values() for one in part], step)
-        write_whole(self.out / CLAIMS_FILE, claims_csv(findings))
-        write_whole(self.out / PAGE, self._page(findings, pictures, drawn).html())
-        return Outcome(self.out / PAGE, findings)
+        figures = sections(evidence)
+        drawn = self._draw([one for part in figures.values() for one in part], step)
+        write_whole(self.out / CLAIMS_FILE, _claims_csv(findings))
+        scale = f"Figures have {self.scale.figures:,} replicates, tables {self.scale.tables:,}."
+        if self.scale.name != "full":
+            scale += " This is not the full reproduction: with so few, standard errors are large and verdicts coarse."
+        made = {**_versions(), "seed": str(SEED)}
+        page = Page(self.captions.description, scale, findings, figures, drawn, self.command, made)
+        write_whole(self.out / PAGE, page.html())
+        return ReproductionResult(self.out / PAGE, findings)
 
     def _evidence(self, runs: Sequence[Run]) -> Evidence:
         keys = [(case.key, policy) for case in self.cases.values() for policy in case.policies]
         found = dict(zip(keys, zip(self.settings, runs, strict=True), strict=True))
-        silent, _ = found[caption_case(SPLIT_REWARDS[0]), "bsh"]
-        run_chunk(Chunk(silent.task, 0, 0))  # compiled here, once: the split asks for it in several threads at a time
+        without_rewards, _ = found[caption_case(SPLIT_REWARDS[0]), "bsh"]
+        run_chunk(without_rewards.experiment, 0, 0)  # compile once: the split runs it in several threads
         splits = {
             (case, policy, eps): error_split(*found[case, policy], eps)
             for case in map(caption_case, SPLIT_REWARDS)
@@ -121,31 +111,41 @@ class Reproduction:
         }
         return Evidence(compute_facts(self.cases), self.cases, {key: run for key, (_, run) in found.items()}, splits)
 
-    def _page(
-        self,
-        findings: Sequence[tuple[Claim, Finding]],
-        pictures: Mapping[str, Sequence[Picture]],
-        drawn: Mapping[str, bytes],
-    ) -> Page:
-        scale = f"Figures have {self.scale.figures:,} replicates, tables {self.scale.tables:,}."
-        if self.scale.name != "full":
-            scale += " This is not the full reproduction: with so few, standard errors are large and verdicts coarse."
-        return Page(
-            self.contest.description, scale, findings, pictures, drawn, self.command, {**_versions(), "seed": str(SEED)}
-        )
+    def _draw(self, figures: Sequence[PaperFigure], step: Callable[[str], None]) -> dict[str, bytes]:
+        """Write every figure in every format, and its data as CSV; return each as SVG."""
+        folder = self.out / FIGURES
+        folder.mkdir(exist_ok=True)
+        drawn = {}
+        for number, one in enumerate(figures, start=1):
+            step(f"drawing figure {number} of {len(figures)}")
+            write_whole(folder / f"{one.key}.csv", _csv([one.columns, *one.rows]))
+            figure = one.draw()
+            for ending in FORMATS:
+                drawn[one.key] = rendered(figure, ending)  # the last format is SVG
+                write_whole(folder / f"{one.key}.{ending}", drawn[one.key])
+        return drawn
 
 
-def _command(*, quick: bool, data: Path | None, replicates: int | None) -> str:
-    """Return the command that makes the page again, without the folders of this machine."""
-    words = ["boxthirding", "reproduce"]
-    words += ["--quick"] if quick else []
-    words += ["--data", "DIR"] if data is not None else []
-    words += ["--replicates", str(replicates)] if replicates is not None else []
-    return shlex.join(words)
+def _claims_csv(findings: Sequence[tuple[Claim, Finding]]) -> str:
+    """Return all claims with their verdicts, one row per number behind a verdict."""
+    rows: list[Sequence[Any]] = [("claim", "verdict", "says", "where", "reason", "measured", "value", "standard_error")]
+    for claim, finding in findings:
+        described = (claim.key, finding.verdict.value, claim.says, claim.where, finding.reason)
+        numbers: list[tuple[Any, ...]] = [
+            (one.what, one.estimate.value, one.estimate.error) for one in finding.measured
+        ]
+        rows += [(*described, *number) for number in numbers or [("", "", "")]]
+    return _csv(rows)
+
+
+def _csv(rows: Sequence[Sequence[Any]]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
 
 
 def _versions() -> dict[str, str]:
-    """Return the versions of all that makes the page."""
+    """Return the versions of everything that makes the page."""
     found = {"python": ".".join(map(str, sys.version_info[:3]))}
     for package in ("boxthirding", "numpy", "numba", "matplotlib"):
         try:

@@ -1,7 +1,7 @@
-"""The candidate set (section 4.1): the arms that could be returned, had the rewards been others.
+"""Candidate sets (section 4.1): the arms that could be returned if the rewards were different.
 
-A policy's own rule is run on rewards that mean nothing, because which arms could be returned does not depend on them.
-The set is a uniformly random one of its size, or, for brackets, the union of several that are drawn independently.
+The policy's own rule is run with all rewards 0, because the candidates do not depend on them. The set is a uniformly
+random one of its size or, for brackets, the union of several that are drawn independently.
 """
 
 import math
@@ -11,7 +11,7 @@ from typing import Any
 
 from boxthirding._checks import whole
 from boxthirding.errors import InvalidInput
-from boxthirding.lab.theory._ranges import several
+from boxthirding.lab.theory._checks import several
 from boxthirding.policies.box_thirding import BoxThirding
 from boxthirding.policies.boxes import SEEN, WIDTH, highest
 from boxthirding.policies.lineage import BoxRecord
@@ -23,27 +23,27 @@ from boxthirding.policies.rule_runner import LiveState
 from boxthirding.screening import non_inclusion
 from boxthirding.types import NONE, WAIT, Policy
 
-_ROOM = 1024  # arms; a state with too little of it grows
+_CAPACITY = 1024  # arms; a state grows beyond it if needed
 
 
 @dataclass(frozen=True)
-class Candidates:
-    """The candidate set of a policy after so many pulls: a union of independent, uniformly random sets of arms."""
+class CandidateSet:
+    """The candidate set of a policy: a union of independent, uniformly random sets of arms."""
 
     pulls: int
     n_arms: int
     sizes: tuple[int, ...]
-    """How large each of these sets is: one set of c₀ arms, or one for each bracket that has finished a run."""
+    """The size of each of these sets: one set of c₀ arms, or one for each bracket that has finished a run."""
     introduced: int
-    """Arms that have been asked for."""
+    """How many arms the rule has asked for."""
     level: int | None
-    """L, the level that the answer stands at, where the rule has levels."""
+    """L, the level of the answer, where the rule has levels."""
 
     @property
     def size(self) -> float:
         """Return c₀, or its expectation where several sets may overlap.
 
-        >>> Candidates(40, 10, (5, 5), 9, None).size
+        >>> CandidateSet(40, 10, (5, 5), 9, None).size
         7.5
         """
         if len(self.sizes) == 1:
@@ -55,13 +55,13 @@ class Candidates:
         return math.prod((non_inclusion(self.n_arms, good, size) for size in self.sizes), start=1.0)
 
 
-def candidates(policy: Policy, n_arms: int, pulls: int) -> Candidates:
-    """Return the candidate set (definition 4.1) of a policy after so many pulls.
+def candidates(policy: Policy, n_arms: int, pulls: int) -> CandidateSet:
+    """Return the candidate set (definition 4.1) of a policy after a number of pulls.
 
     For `us` and `sh` it is the arms with a result. For `b3` it follows from the meetings: a new slot holds its arm, an
     ARRANGE gives the union of three sets to all three, and C is the union over Box(L, 0). When arms are introduced
-    again after a base update, any order of those that wait is possible, so each gets the union of all that might stand
-    at its place. For `bsh` it is the arms of the brackets that have finished a run; before one has, the first arm.
+    again after a base update, any order of those that wait is possible, so each gets the union of all that might take
+    its place. For `bsh` it is the arms of the brackets that have finished a run; before one has, the first arm.
 
     The paper says that c₀ is a number for every algorithm. For `bsh` it is not, because brackets may share arms: `size`
     is its expectation there.
@@ -72,7 +72,7 @@ def candidates(policy: Policy, n_arms: int, pulls: int) -> Candidates:
     return candidates_at(policy, n_arms, [pulls])[0]
 
 
-def candidates_at(policy: Policy, n_arms: int, checkpoints: Iterable[int]) -> list[Candidates]:
+def candidates_at(policy: Policy, n_arms: int, checkpoints: Iterable[int]) -> list[CandidateSet]:
     """Return the candidate sets (definition 4.1) at several pull counts, from one run.
 
     >>> [found.size for found in candidates_at(BoxThirding(), 5_513, [6, 10, 20, 100])]
@@ -81,30 +81,34 @@ def candidates_at(policy: Policy, n_arms: int, checkpoints: Iterable[int]) -> li
     n_arms = whole("the number of arms", n_arms, least=1)
     times = [whole("a checkpoint", pulls, least=0) for pulls in several("checkpoints", checkpoints)]
     tracker = _tracker(policy)()
-    live = LiveState(policy, n_arms, seed=0, capacity=min(n_arms, _ROOM))
-    found: dict[int, Candidates] = {}
+    live = LiveState(policy, n_arms, seed=0, capacity=min(n_arms, _CAPACITY))
+    found: dict[int, CandidateSet] = {}
     pulls = 0
     for stop in sorted(set(times)):
         pulls = _run(live, tracker, pulls, stop)
         sizes = tracker.sizes(live.arrays)
         introduced, level = tracker.standing(live.arrays)
-        found[stop] = Candidates(stop, n_arms, sizes, introduced, level)
+        found[stop] = CandidateSet(stop, n_arms, sizes, introduced, level)
     return [found[pulls] for pulls in times]
 
 
 def finished_runs(n_arms: int, pulls: int) -> list[tuple[int, int]]:
-    """Return the size and the budget of the last finished run of every bracket of `bsh` that has finished one."""
+    """Return size and budget of the last finished run of each bracket of `bsh` that has one (proof of proposition 4.8).
+
+    >>> finished_runs(100, 50)
+    [(2, 8), (4, 8)]
+    """
     n_arms = whole("the number of arms", n_arms, least=1)
-    live = LiveState(BracketingSequentialHalving(), n_arms, seed=0, capacity=min(n_arms, _ROOM))
-    _run(live, _Finished(), 0, whole("pulls", pulls, least=0))
+    live = LiveState(BracketingSequentialHalving(), n_arms, seed=0, capacity=min(n_arms, _CAPACITY))
+    _run(live, _BracketTracker(), 0, whole("pulls", pulls, least=0))
     state = live.arrays
     opened = range(int(state.scalars[OPENED]))
     sizes = [int(state.start[b + 1] - state.start[b]) for b in opened]
     return [(sizes[b], int(state.run[b, BUDGET]) // 2) for b in opened if state.run[b, KEPT] != NONE]  # it doubles
 
 
-def _run(live: LiveState, tracker: "_Told", pulls: int, stop: int) -> int:
-    """Go on until so many pulls are told, inside a job if need be; a rule that has ended stays where it is."""
+def _run(live: LiveState, tracker: "_Tracker", pulls: int, stop: int) -> int:
+    """Continue until `stop` pulls are told, possibly inside a job; return fewer if the rule has ended."""
     while pulls < stop:
         if tracker.left == 0:
             job, arm, times = live.ask()
@@ -120,8 +124,8 @@ def _run(live: LiveState, tracker: "_Told", pulls: int, stop: int) -> int:
     return pulls
 
 
-class _Told:
-    """Arms whose job has ended: the candidates of rules that compare all of them."""
+class _Tracker:
+    """Tracks the arms whose job has ended: the candidates of rules that compare all of them."""
 
     def __init__(self) -> None:
         self.job = NONE
@@ -130,13 +134,13 @@ class _Told:
         self.seen = 0
         self.done: set[int] = set()
 
-    def asked(self, state: Any, job: int, arm: int, times: int) -> None:  # noqa: ARG002  # some need the state
-        """Take down the job that the rule has just asked for."""
+    def asked(self, state: Any, job: int, arm: int, times: int) -> None:  # noqa: ARG002  # a subclass needs the state
+        """Record the job that the rule has just asked for."""
         self.job, self.arm, self.left = job, arm, times
         self.seen = max(self.seen, arm + 1)
 
     def ended(self) -> None:
-        """Take down that its last pull is in."""
+        """Record that the last pull of the job was told."""
         self.done.add(self.arm)
 
     def sizes(self, state: Any) -> tuple[int, ...]:  # noqa: ARG002
@@ -148,8 +152,8 @@ class _Told:
         return self.seen, None
 
 
-class _Finished(_Told):
-    """Brackets that have finished a run."""
+class _BracketTracker(_Tracker):
+    """Tracks the brackets that have finished a run."""
 
     def sizes(self, state: Any) -> tuple[int, ...]:
         """Return the sizes of those brackets; before there is one, the first arm alone could be returned."""
@@ -157,20 +161,20 @@ class _Finished(_Told):
         return tuple(int(state.start[b + 1] - state.start[b]) for b in done) or (min(1, len(self.done)),)
 
 
-class _Boxes(_Told):
-    """What a session writes down of the boxes, read for its candidate set."""
+class _BoxTracker(_Tracker):
+    """Reads the candidates from the records of boxes that sessions keep, too."""
 
     def __init__(self) -> None:
         super().__init__()
         self._record = BoxRecord()
 
     def asked(self, state: Any, job: int, arm: int, times: int) -> None:
-        """Read the rows that the rule has written."""
+        """Read what the rule has recorded."""
         super().asked(state, job, arm, times)
         self._record.note(state, 0)
 
     def sizes(self, state: Any) -> tuple[int, ...]:
-        """Return the size of the union over Box(L, 0); before the first commit, the arm with a result alone."""
+        """Return the size of the union over Box(L, 0), or 1 before it has an arm."""
         found = self._record.candidates(state)
         return (int(self.job != NONE) if found is None else found,)
 
@@ -180,15 +184,15 @@ class _Boxes(_Told):
         return int(state.scalars[SEEN]), None if box == NONE else box // WIDTH
 
 
-_TRACKERS: dict[type, Callable[[], _Told]] = {
-    BoxThirding: _Boxes,
-    BracketingSequentialHalving: _Finished,
-    SequentialHalving: _Told,
-    Uniform: _Told,
+_TRACKERS: dict[type, Callable[[], _Tracker]] = {
+    BoxThirding: _BoxTracker,
+    BracketingSequentialHalving: _BracketTracker,
+    SequentialHalving: _Tracker,
+    Uniform: _Tracker,
 }
 
 
-def _tracker(policy: Policy) -> Callable[[], _Told]:
+def _tracker(policy: Policy) -> Callable[[], _Tracker]:
     if type(policy) not in _TRACKERS:
         raise InvalidInput(
             f"the policy is {policy!r}, but a candidate set is defined only for b3, us, sh and bsh: which arms another "

@@ -1,20 +1,42 @@
-"""How large a candidate set is, by formula: proposition 4.8 and the steps of its proof."""
+"""Sizes of levels and candidate sets by formula (proposition 4.8 and its proof), and the remedian behind boxes."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from statistics import median
 from typing import NamedTuple
 
-from boxthirding._checks import LARGEST_FLOAT, whole
+from boxthirding._checks import LARGEST_FLOAT, is_finite, whole
 from boxthirding.errors import InvalidInput
-from boxthirding.lab.theory._ranges import growth_below_2, positive
+from boxthirding.lab.theory._checks import growth_below_2, positive, several
 from boxthirding.schedules import GEOMETRIC_GROWTH
 
 
-class Interval(NamedTuple):
+class Bounds(NamedTuple):
     """A lower and an upper bound."""
 
     low: float
     high: float
+
+
+def remedian(values: Sequence[float], block: int = 3) -> float:
+    """Return the remedian (Rousseeuw and Bassett 1990; the paper's figure 1): medians of blocks, until one is left.
+
+    Values are cut into blocks in their order; a last block that is not full counts with what it has. With blocks whose
+    medians are 2.8, 5.3 and 4.8 it is 4.8. It need not be the median.
+
+    >>> remedian([2.1, 2.8, 6.0, 5.3, 1.9, 7.4, 4.8, 9.2, 3.3])
+    4.8
+    """
+    whole("block", block, least=2)
+    level = several("values", values)
+    for value in level:
+        if not is_finite(value):
+            raise InvalidInput(f"a value is {value!r}, but must be a finite number")
+    if not level:
+        raise InvalidInput("there is no value, but a remedian needs one at least")
+    while len(level) > 1:
+        level = [median(level[i : i + block]) for i in range(0, len(level), block)]
+    return float(level[0])
 
 
 def promoted(arms: int) -> int:
@@ -43,19 +65,19 @@ def promotions(arms: int) -> list[int]:
     return reached
 
 
-def level_bounds(candidates: int) -> Interval:
+def level_bounds(candidates: int) -> Bounds:
     """Return the bounds on the highest level L (proof of proposition 4.8): log₂(c₀/12) ≤ L ≤ log₂(c₀ + 1) - 1.
 
     They hold for `b3` after every number of pulls tried once three arms have met; before that L is 0.
 
     >>> level_bounds(1_023)
-    Interval(low=6.413627929024172, high=9.0)
+    Bounds(low=6.413627929024172, high=9.0)
     """
     size = whole("candidates", candidates, least=1)
-    return Interval(max(0.0, math.log2(size / 12)), max(0.0, math.log2(size + 1) - 1))
+    return Bounds(max(0.0, math.log2(size / 12)), max(0.0, math.log2(size + 1) - 1))
 
 
-def candidate_bounds(pulls: int, *, growth: float = GEOMETRIC_GROWTH, effort: float = 1.0) -> Interval:
+def candidate_bounds(pulls: int, *, growth: float = GEOMETRIC_GROWTH, effort: float = 1.0) -> Bounds:
     """Return the paper's c^U and c^L, a lower and an upper bound on c₀ of `b3` (proof of proposition 4.8).
 
     With n₀ candidates the pulls spent on them lie between 2n₀/(2-r) - 9x and 2(n₀+1)/(2-r) - x, where
@@ -66,13 +88,13 @@ def candidate_bounds(pulls: int, *, growth: float = GEOMETRIC_GROWTH, effort: fl
     `c^U` is above c₀ at one T in five.
 
     >>> candidate_bounds(10_000)
-    Interval(low=1416, high=2047)
+    Bounds(low=1416, high=2047)
     """
     growth_below_2(growth)
     budget = whole("pulls", pulls, least=1) / positive("effort", effort)  # remark D.6: T(t₀) = t₀ T(1)
 
     if budget > LARGEST_FLOAT / 8:  # the search would leave the floats
-        return Interval(math.inf, math.inf)
+        return Bounds(math.inf, math.inf)
 
     def least_pulls(arms: int) -> float:
         return 2 * arms / (2 - growth) - 9 * _rest(arms, growth)
@@ -83,7 +105,7 @@ def candidate_bounds(pulls: int, *, growth: float = GEOMETRIC_GROWTH, effort: fl
     turn = _first_rise(least_pulls)
     high = _first(lambda arms: least_pulls(arms) > budget, turn) - 1
     low = _first(lambda arms: most_pulls(arms) >= budget, 0)
-    return Interval(low, high)
+    return Bounds(low, high)
 
 
 def candidate_share(*, growth: float = GEOMETRIC_GROWTH, effort: float = 1.0) -> float:
@@ -116,19 +138,19 @@ def finished_bracket(pulls: int) -> int:
     return size
 
 
-def bracket_candidate_bounds(pulls: int) -> Interval:
+def bracket_candidate_bounds(pulls: int) -> Bounds:
     """Return the paper's bounds on c₀ of `bsh`: 4T/(log₂4T)² and 2T/(log₂T - log₂log₂T)² - 1 (proposition 4.8).
 
     The order T/(log₂T)² is right, the constants are not: c₀ doubles in steps, and against the rule's own brackets the
     lower bound fails at three T in ten up to 20,000, for instance at 20,000 itself, the upper one at three others.
 
     >>> bracket_candidate_bounds(65_536)
-    Interval(low=809.0864197530864, high=909.2222222222222)
+    Bounds(low=809.0864197530864, high=909.2222222222222)
     """
     if whole("pulls", pulls, least=0) <= 4:  # noqa: PLR2004  # the logarithms need it
         raise InvalidInput(f"pulls is {pulls}, but must be above 4: log₂T - log₂log₂T is too small below")
     log = math.log2(pulls)
-    return Interval(4 * pulls / (log + 2) ** 2, 2 * pulls / (log - math.log2(log)) ** 2 - 1)
+    return Bounds(4 * pulls / (log + 2) ** 2, 2 * pulls / (log - math.log2(log)) ** 2 - 1)
 
 
 def _rest(arms: int, growth: float) -> float:
@@ -136,12 +158,12 @@ def _rest(arms: int, growth: float) -> float:
 
 
 def _first_rise(pulls: Callable[[int], float]) -> int:
-    """Return where a convex function of a number of arms stops falling."""
+    """Return where a convex function stops falling."""
     return _first(lambda arms: pulls(arms + 1) > pulls(arms), 0)
 
 
 def _first(is_true: Callable[[int], bool], start: int) -> int:
-    """Return the least number from `start` on for which a test is true, if it stays true from there."""
+    """Return the least number from `start` on for which a test, true from some number on, is true."""
     low, high = start, start
     while not is_true(high):
         low, high = high + 1, 2 * high + 1

@@ -6,16 +6,17 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from boxthirding.errors import InvalidInput, UnknownLabel
+from boxthirding.service import response_models as models
 from boxthirding.service import summaries as in_brief
 from boxthirding.service.authorization import GuardedRoute, needs, service_of
 from boxthirding.service.keys import OPERATOR, READER
 from boxthirding.service.limits import LARGE
 from boxthirding.service.problems import reply
 from boxthirding.service.rating import FLAGGED, check_arms, seen
+from boxthirding.service.request_models import ArmsIn
 from boxthirding.service.routes.studies import Brief, answer, served
 from boxthirding.service.sizes import paged
 from boxthirding.service.studies import Served
-from boxthirding.service.wire import ArmsIn
 from boxthirding.types import Label
 
 router = APIRouter(route_class=GuardedRoute, tags=["arms"])
@@ -33,7 +34,7 @@ Order = Annotated[
 ]
 
 
-@router.get("/studies/{name}/arms", **needs(READER))
+@router.get("/studies/{name}/arms", response_model=models.Arms, **needs(READER))
 def list_arms(
     request: Request,
     name: str,
@@ -57,7 +58,7 @@ def list_arms(
     return reply(paged("arms", [{**row, "skipped": flagged.get(row["label"])} for row in rows], first, count))
 
 
-@router.post("/studies/{name}/arms", status_code=201, **needs(OPERATOR, LARGE))
+@router.post("/studies/{name}/arms", response_model=models.ArmsAdded, status_code=201, **needs(OPERATOR, LARGE))
 def add_arms(request: Request, name: str, body: ArmsIn) -> Response:
     """Add arms, all or none of them."""
     one = served(request, name)
@@ -67,7 +68,7 @@ def add_arms(request: Request, name: str, body: ArmsIn) -> Response:
     return reply({"added": len(arms), "arms": study.view().arms, **answer(study)}, 201)
 
 
-@router.get("/studies/{name}/arm", **needs(READER))
+@router.get("/studies/{name}/arm", response_model=models.Arm, **needs(READER))
 def one_arm(
     request: Request, name: str, label: LabelQuery = None, kind: Kind = None, key: Key = None, *, brief: Brief = False
 ) -> Response:
@@ -86,7 +87,7 @@ def one_arm(
     return reply({**row, **more, "skipped": skipped, "steps": steps, "story": str(story)})
 
 
-@router.get("/studies/{name}/arm/results", **needs(READER))
+@router.get("/studies/{name}/arm/results", response_model=models.ArmResults, **needs(READER))
 def results_of_arm(
     request: Request,
     name: str,
@@ -106,7 +107,7 @@ def results_of_arm(
     return reply(paged("results", rows, first, count))
 
 
-@router.delete("/studies/{name}/arm", **needs(OPERATOR))
+@router.delete("/studies/{name}/arm", response_model=models.ArmWithdrawn, **needs(OPERATOR))
 def withdraw_arm(request: Request, name: str, label: LabelQuery = None, kind: Kind = None, key: Key = None) -> Response:
     """Take an arm out of the race for good; its open tickets become void."""
     one = served(request, name)

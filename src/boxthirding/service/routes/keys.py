@@ -7,13 +7,14 @@ from starlette.responses import Response
 
 from boxthirding.errors import InvalidInput
 from boxthirding.service import pictures
+from boxthirding.service import response_models as models
 from boxthirding.service.authorization import ALL, ANY, GuardedRoute, key_of, needs, service_of
 from boxthirding.service.keys import OPERATOR, SESSION_SECONDS, Key, shown
 from boxthirding.service.limits import PICTURE
 from boxthirding.service.middleware import SESSION
 from boxthirding.service.problems import Refusal, reply
+from boxthirding.service.request_models import IdsIn, KeyIn, LinkIn, SessionIn
 from boxthirding.service.routes.studies import served
-from boxthirding.service.wire import IdsIn, KeyIn, LinkIn, SessionIn
 
 router = APIRouter(route_class=GuardedRoute, tags=["access"])
 
@@ -32,7 +33,7 @@ def base_url(request: Request) -> str:
     return public.rstrip("/") if public is not None else f"{request.url.scheme}://{request.headers['host']}"
 
 
-@router.post("/session", **needs(ALL))
+@router.post("/session", response_model=Key, **needs(ALL))
 def open_session(request: Request, body: SessionIn) -> Response:
     """Exchange a one-time code, or a key, for a cookie."""
     opened = service_of(request).access.open_session(body.secret)
@@ -47,7 +48,7 @@ def open_session(request: Request, body: SessionIn) -> Response:
     return response
 
 
-@router.get("/session", **needs(ANY))
+@router.get("/session", response_model=Key, **needs(ANY))
 def who_am_i(request: Request) -> Response:
     """Return the key that the request comes with."""
     return reply(shown(key_of(request)))
@@ -64,14 +65,14 @@ def close_session(request: Request) -> Response:
     return response
 
 
-@router.get("/keys", **needs(OPERATOR))
+@router.get("/keys", response_model=models.Keys, **needs(OPERATOR))
 def list_keys(request: Request) -> Response:
     """List the keys: all of them, or those of the operator's own study."""
     mine = key_of(request)
     return reply({"keys": [shown(key) for key in service_of(request).access.all_keys() if _is_below(mine, key)]})
 
 
-@router.post("/keys", status_code=201, **needs(OPERATOR))
+@router.post("/keys", response_model=models.KeyWithSecret, status_code=201, **needs(OPERATOR))
 def make_key(request: Request, body: KeyIn) -> Response:
     """Make a key. Its secret is in this reply and nowhere else."""
     if not key_of(request).covers(body.study):
@@ -95,14 +96,14 @@ def revoke_key(request: Request, id: str) -> Response:  # noqa: A002  # the name
     return Response(status_code=204)
 
 
-@router.get("/studies/{name}/links", **needs(OPERATOR))
+@router.get("/studies/{name}/links", response_model=models.Links, **needs(OPERATOR))
 def list_links(request: Request, name: str) -> Response:
     """List the rating links of a study, and how many raters each has."""
     links = service_of(request).links
     return reply({"links": [shown(link, started=links.raters(link.id)) for link in links.all(name)]})
 
 
-@router.post("/studies/{name}/links", status_code=201, **needs(OPERATOR))
+@router.post("/studies/{name}/links", response_model=models.LinkWithSecret, status_code=201, **needs(OPERATOR))
 def make_link(request: Request, name: str, body: LinkIn) -> Response:
     """Make a rating link. Its address is in this reply and nowhere else, as text and as the picture of a QR code."""
     served(request, name)
@@ -119,7 +120,7 @@ def revoke_link(request: Request, name: str, id: str) -> Response:  # noqa: A002
     return Response(status_code=204)
 
 
-@router.post("/studies/{name}/links/{id}/signatures", **needs(OPERATOR))
+@router.post("/studies/{name}/links/{id}/signatures", response_model=models.Signatures, **needs(OPERATOR))
 def sign_ids(request: Request, name: str, id: str, body: IdsIn) -> Response:  # noqa: A002  # the name in the path
     """Sign ids of raters: `?id=ID&signature=SIGNATURE` after the link lets in the rater of that id."""
     links = service_of(request).links
@@ -128,7 +129,12 @@ def sign_ids(request: Request, name: str, id: str, body: IdsIn) -> Response:  # 
     return reply({"signatures": [{"id": one, "signature": links.signature(id, one)} for one in body.ids]})
 
 
-@router.post("/pictures", status_code=201, **needs(OPERATOR, PICTURE, "application/octet-stream"))
+@router.post(
+    "/pictures",
+    response_model=models.Picture,
+    status_code=201,
+    **needs(OPERATOR, PICTURE, takes="application/octet-stream"),
+)
 async def upload_picture(request: Request) -> Response:
     """Upload a picture, the raw body: PNG, JPEG, WebP or GIF of at most 5 MB."""
     body = await request.body()
@@ -136,7 +142,7 @@ async def upload_picture(request: Request) -> Response:
     return reply({"id": kept.id, "type": kept.type, "bytes": len(kept.data)}, 201)
 
 
-@router.get("/pictures/{id}", **needs(ANY))
+@router.get("/pictures/{id}", **needs(ANY, sends="image/png"))
 def show_picture(request: Request, id: str) -> Response:  # noqa: A002  # the name in the path
     """Return a picture."""
     return picture_reply(pictures.find(service_of(request).records, id))

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from boxthirding.service import live
+from boxthirding.service import response_models as models
 from boxthirding.service.authorization import GuardedRoute, needs, service_of
 from boxthirding.service.keys import READER
 from boxthirding.service.problems import Refusal, reply
@@ -14,7 +15,7 @@ from boxthirding.service.routes.studies import served
 router = APIRouter(route_class=GuardedRoute, tags=["live"])
 
 
-@router.get("/studies/{name}/grid", **needs(READER))
+@router.get("/studies/{name}/grid", response_model=models.Grid, **needs(READER))
 def grid(
     request: Request,
     name: str,
@@ -30,7 +31,7 @@ def grid(
     return reply(live.grid(served(request, name), frozenset(int(level) for level in opened.split(",") if level)))
 
 
-@router.get("/studies/{name}/box", **needs(READER))
+@router.get("/studies/{name}/box", response_model=models.BoxPage, **needs(READER))
 def box(
     request: Request,
     name: str,
@@ -51,13 +52,13 @@ def box(
     return reply(live.box(served(request, name), level, shifted, first, count))
 
 
-@router.get("/studies/{name}/answer", **needs(READER))
+@router.get("/studies/{name}/answer", response_model=models.Answer, **needs(READER))
 def answer(request: Request, name: str) -> Response:
     """Return the answer: its interval, since when it is the answer, the next five, and whether it could change."""
     return reply(live.answer(served(request, name), service_of(request).clock()))
 
 
-@router.get("/studies/{name}/history", **needs(READER))
+@router.get("/studies/{name}/history", response_model=models.History, **needs(READER))
 def history(request: Request, name: str) -> Response:
     """Return the answer over time, thinned; results by time; and how long they took."""
     return reply(live.curves(served(request, name)))

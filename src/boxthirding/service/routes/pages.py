@@ -5,6 +5,7 @@ from importlib import resources
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from boxthirding.service import response_models as models
 from boxthirding.service.authorization import ALL, LINK, OVERSEER, OWNER, GuardedRoute, needs, service_of
 from boxthirding.service.keys import READER
 from boxthirding.service.problems import Refusal, reply
@@ -48,14 +49,14 @@ def static(file: str) -> Response:
     return _file(file)
 
 
-@router.get("/health", **needs(ALL))
+@router.get("/health", response_model=models.Health, **needs(ALL))
 def health(request: Request) -> Response:
     """Tell whether the server and its database answer."""
     service_of(request).records.count("key")
     return reply({"status": "ok"})
 
 
-@router.get("/metrics", **needs(OVERSEER))
+@router.get("/metrics", **needs(OVERSEER, sends="text/plain"))
 def metrics(request: Request) -> Response:
     """Return what is counted, for Prometheus."""
     return Response(service_of(request).metrics.text(), media_type="text/plain; version=0.0.4")

@@ -3,15 +3,16 @@
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from boxthirding.service import response_models as models
 from boxthirding.service.authorization import GuardedRoute, needs, service_of
 from boxthirding.service.keys import OPERATOR
 from boxthirding.service.problems import reply
-from boxthirding.service.wire import PlanIn
+from boxthirding.service.request_models import PlanIn
 
 router = APIRouter(route_class=GuardedRoute, tags=["plans"])
 
 
-@router.post("/plan", **needs(OPERATOR))
+@router.post("/plan", response_model=models.Plan, **needs(OPERATOR))
 async def make_plan(request: Request, body: PlanIn) -> Response:
     """Say how good the answer will be after how many ratings: simulated, so that it takes some seconds."""
     service = service_of(request)

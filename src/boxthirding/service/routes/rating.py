@@ -7,20 +7,21 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from boxthirding.service import pictures
+from boxthirding.service import response_models as models
 from boxthirding.service.authorization import LINK, GuardedRoute, link_of, needs, rater_of, service_of
 from boxthirding.service.links import Rater
 from boxthirding.service.middleware import rater_cookie
 from boxthirding.service.problems import reply
 from boxthirding.service.rating import Came, Rated, Rating, Wish, rate_all
+from boxthirding.service.request_models import NextIn, RatingsIn, RerateIn, SittingIn, SkipIn
 from boxthirding.service.routes.keys import is_secure, picture_reply
-from boxthirding.service.wire import NextIn, RatingsIn, RerateIn, SittingIn, SkipIn
 
 router = APIRouter(route_class=GuardedRoute, tags=["rating"], prefix="/rating/{link}")
 
 _YEAR = 365 * 86_400
 
 
-@router.post("/sitting", **needs(LINK))
+@router.post("/sitting", response_model=models.Sitting, **needs(LINK))
 def start(request: Request, link: str, body: SittingIn) -> Response:  # noqa: ARG001  # the link was looked at before
     """Open or go on: what the page shows, and how far the rater is. A new rater is given a cookie, and no place yet."""
     service, found = service_of(request), link_of(request)
@@ -37,7 +38,7 @@ def start(request: Request, link: str, body: SittingIn) -> Response:  # noqa: AR
     return response
 
 
-@router.post("/next", **needs(LINK))
+@router.post("/next", response_model=models.Next, **needs(LINK))
 async def next_arms(request: Request, link: str, body: NextIn) -> Response:  # noqa: ARG001
     """Return the arms that the rater has and has not rated yet, up to as many as the page wants.
 
@@ -47,14 +48,14 @@ async def next_arms(request: Request, link: str, body: NextIn) -> Response:  # n
     return reply(comes_next)
 
 
-@router.post("/ratings", **needs(LINK))
+@router.post("/ratings", response_model=models.Rated, **needs(LINK))
 async def rate(request: Request, link: str, body: RatingsIn) -> Response:  # noqa: ARG001
     """Take ratings; the same one twice counts once. The reply has the arms that come next."""
     outcomes, comes_next = await _rated(request, body.plain(), body.want)
     return reply({"ratings": outcomes, **comes_next})
 
 
-@router.post("/skips", **needs(LINK))
+@router.post("/skips", response_model=models.Next, **needs(LINK))
 def skip(request: Request, link: str, body: SkipIn) -> Response:  # noqa: ARG001
     """Skip an arm: another rater is given it, and this one never again. The reply has the arms that come next."""
     rating = _rating(request, rater_of(request))
@@ -62,7 +63,7 @@ def skip(request: Request, link: str, body: SkipIn) -> Response:  # noqa: ARG001
     return reply(rating.next(body.want))
 
 
-@router.post("/corrections", **needs(LINK))
+@router.post("/corrections", response_model=models.Corrected, **needs(LINK))
 def correct(request: Request, link: str, body: RerateIn) -> Response:  # noqa: ARG001
     """Replace the rater's last rating."""
     rating = _rating(request, rater_of(request))
@@ -70,7 +71,7 @@ def correct(request: Request, link: str, body: RerateIn) -> Response:  # noqa: A
     return reply({"ticket": body.ticket, **rating.progress()})
 
 
-@router.get("/pictures/{id}", **needs(LINK))
+@router.get("/pictures/{id}", **needs(LINK, sends="image/png"))
 def picture(request: Request, link: str, id: str) -> Response:  # noqa: A002, ARG001  # the names in the path
     """Return a picture."""
     return picture_reply(pictures.find(service_of(request).records, id))

@@ -11,6 +11,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from boxthirding.service import exports
+from boxthirding.service import response_models as models
 from boxthirding.service.authorization import GuardedRoute, key_of, needs, service_of
 from boxthirding.service.keys import READER
 from boxthirding.service.problems import Refusal, TooMany, reply
@@ -19,14 +20,14 @@ from boxthirding.service.routes.studies import served
 from boxthirding.service.service import Service
 from boxthirding.service.sizes import leading, part
 from boxthirding.service.streams import page, shown
-from boxthirding.storage.pictures import picture_of
+from boxthirding.storage.records import picture_of
 
 router = APIRouter(route_class=GuardedRoute, tags=["what happened"])
 
 After = Annotated[int, Query(ge=0, le=2**53, description="The number of the last event that is known already.")]
 
 
-@router.get("/studies/{name}/raters", **needs(READER))
+@router.get("/studies/{name}/raters", response_model=models.Raters, **needs(READER))
 def raters(
     request: Request,
     name: str,
@@ -68,7 +69,7 @@ def raters(
     return reply(part("raters", rows, first, len(wanted), {**counts, "median_seconds": typical, "minutes": minutes}))
 
 
-@router.get("/studies/{name}/events", **needs(READER))
+@router.get("/studies/{name}/events", response_model=models.Events, **needs(READER))
 def events(
     request: Request, name: str, after: After = 0, count: Annotated[int, Query(ge=1, le=1000)] = 100
 ) -> Response:
@@ -80,7 +81,7 @@ def events(
     return reply({"events": found, "next": found[-1]["seq"] if found else after})
 
 
-@router.get("/studies/{name}/stream", responses={200: {"content": {"text/event-stream": {}}}}, **needs(READER))
+@router.get("/studies/{name}/stream", **needs(READER, sends="text/event-stream"))
 def stream(
     request: Request,
     name: str,
@@ -104,28 +105,28 @@ def stream(
     return _Counted(heard, service, key_of(request).id)
 
 
-@router.get("/studies/{name}/results.csv", **needs(READER))
+@router.get("/studies/{name}/results.csv", **needs(READER, sends="text/csv"))
 def results_csv(request: Request, name: str) -> Response:
     """Export every result: time, rater, arm, answer, reward, seconds."""
     one = served(request, name)
     return _download(f"{name}-results.csv", "text/csv", exports.results(one.study, one.about))
 
 
-@router.get("/studies/{name}/arms.csv", **needs(READER))
+@router.get("/studies/{name}/arms.csv", **needs(READER, sends="text/csv"))
 def arms_csv(request: Request, name: str) -> Response:
     """Export a summary of every arm that was tried, in the columns of the caption-contest data."""
     one = served(request, name)
     return _download(f"{name}-arms.csv", "text/csv", exports.arms(one.study, one.about))
 
 
-@router.get("/studies/{name}/journal.jsonl", **needs(READER))
+@router.get("/studies/{name}/journal.jsonl", **needs(READER, sends="application/x-ndjson"))
 def journal_jsonl(request: Request, name: str) -> Response:
     """Export the journal: every event as a JSON object, one a line."""
     one = served(request, name)
     return _download(f"{name}.jsonl", "application/x-ndjson", exports.journal(one.study))
 
 
-@router.get("/studies/{name}/report.html", **needs(READER))
+@router.get("/studies/{name}/report.html", **needs(READER, sends="text/html"))
 def report_html(request: Request, name: str) -> Response:
     """Export a page to hand on that needs no network, as `boxthirding study report` writes it."""
     from boxthirding.find.report import study_page  # noqa: PLC0415  # loaded when it is needed

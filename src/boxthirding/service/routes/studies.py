@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from boxthirding.errors import BoxThirdingError, UnknownStudy
 from boxthirding.service import pictures, sheets
+from boxthirding.service import response_models as models
 from boxthirding.service import summaries as in_brief
 from boxthirding.service.advice import in_words
 from boxthirding.service.authorization import ANY, OWNER, GuardedRoute, key_of, needs, service_of
@@ -16,9 +17,9 @@ from boxthirding.service.keys import OPERATOR, READER, WORKER
 from boxthirding.service.limits import LARGE
 from boxthirding.service.problems import Refusal, reply
 from boxthirding.service.rating import check_arms
+from boxthirding.service.request_models import AboutIn, ExamplesIn, OpenIn, PolicyIn, StudyIn
 from boxthirding.service.sizes import fits, paged, part
 from boxthirding.service.studies import About, Served, check_about, check_policy
-from boxthirding.service.wire import AboutIn, ExamplesIn, OpenIn, PolicyIn, StudyIn
 from boxthirding.session import Box, Rung
 from boxthirding.study import Study
 
@@ -52,7 +53,7 @@ def answer(study: Study) -> dict[str, Any]:
     return {**glance._asdict(), "recommendation": best}
 
 
-@router.get("/studies", **needs(ANY))
+@router.get("/studies", response_model=models.Studies, **needs(ANY))
 def list_studies(
     request: Request, first: Annotated[int, Query(ge=0, le=2**53)] = 0, *, brief: Brief = False
 ) -> Response:
@@ -66,7 +67,7 @@ def list_studies(
     return reply(part("studies", rows, first, len(names)))
 
 
-@router.post("/studies", status_code=201, **needs(OWNER, LARGE))
+@router.post("/studies", response_model=models.Study, status_code=201, **needs(OWNER, LARGE))
 def make_study(request: Request, body: StudyIn, *, brief: Brief = False) -> Response:
     """Make a study of arms or of a CSV file, with what raters are shown and with known results."""
     arms, known = body.contents()
@@ -77,13 +78,13 @@ def make_study(request: Request, body: StudyIn, *, brief: Brief = False) -> Resp
     return reply(shown(made, as_brief=brief), 201)
 
 
-@router.get("/studies/{name}", **needs(READER))
+@router.get("/studies/{name}", response_model=models.Study, **needs(READER))
 def view_study(request: Request, name: str, *, brief: Brief = False) -> Response:
     """Return all that can be read of a study at one moment; arms are read by pages, what follows by a stream."""
     return reply(shown(served(request, name), as_brief=brief))
 
 
-@router.put("/studies/{name}", **needs(WORKER, LARGE))
+@router.put("/studies/{name}", response_model=models.Study, **needs(WORKER, LARGE))
 def keep_study(request: Request, name: str, body: OpenIn) -> Response:
     """Make a study unless it is there; then refuse what differs from it. To make or change one takes an operator."""
     studies, key = service_of(request).studies, key_of(request)
@@ -105,7 +106,7 @@ def keep_study(request: Request, name: str, body: OpenIn) -> Response:
     return reply(shown(studies.keep(name, body.details, force=body.force, **settings)), 200 if is_there else 201)
 
 
-@router.patch("/studies/{name}", **needs(OPERATOR))
+@router.patch("/studies/{name}", response_model=models.Study, **needs(OPERATOR))
 def describe_study(request: Request, name: str, body: AboutIn, *, brief: Brief = False) -> Response:
     """Change what raters are shown. Once there are ratings, the rewards of the scale stay; words may change."""
     one = served(request, name)
@@ -121,7 +122,7 @@ def delete_study(request: Request, name: str) -> Response:
     return Response(status_code=204)
 
 
-@router.post("/studies/{name}/pause", **needs(OPERATOR))
+@router.post("/studies/{name}/pause", response_model=models.Study, **needs(OPERATOR))
 def pause_study(request: Request, name: str, *, brief: Brief = False) -> Response:
     """Hand out no tickets until the study is resumed; results are taken."""
     one = served(request, name)
@@ -129,7 +130,7 @@ def pause_study(request: Request, name: str, *, brief: Brief = False) -> Respons
     return reply(shown(one, as_brief=brief))
 
 
-@router.post("/studies/{name}/resume", **needs(OPERATOR))
+@router.post("/studies/{name}/resume", response_model=models.Study, **needs(OPERATOR))
 def resume_study(request: Request, name: str, *, brief: Brief = False) -> Response:
     """Hand out tickets again."""
     one = served(request, name)
@@ -137,7 +138,7 @@ def resume_study(request: Request, name: str, *, brief: Brief = False) -> Respon
     return reply(shown(one, as_brief=brief))
 
 
-@router.post("/studies/{name}/finish", **needs(OPERATOR))
+@router.post("/studies/{name}/finish", response_model=models.Study, **needs(OPERATOR))
 def finish_study(request: Request, name: str, *, brief: Brief = False) -> Response:
     """End a study for good: no more tickets, and nothing changes the answer.
 
@@ -148,7 +149,7 @@ def finish_study(request: Request, name: str, *, brief: Brief = False) -> Respon
     return reply(shown(one, as_brief=brief))
 
 
-@router.post("/studies/{name}/policy", **needs(OPERATOR))
+@router.post("/studies/{name}/policy", response_model=models.Study, **needs(OPERATOR))
 def use_policy(request: Request, name: str, body: PolicyIn) -> Response:
     """Go on with another policy, which starts from every result that counts."""
     check_policy(body.policy)
@@ -157,7 +158,7 @@ def use_policy(request: Request, name: str, body: PolicyIn) -> Response:
     return reply(shown(one))
 
 
-@router.post("/studies/{name}/examples", **needs(WORKER, LARGE))
+@router.post("/studies/{name}/examples", response_model=models.Examples, **needs(WORKER, LARGE))
 def pair_examples(request: Request, name: str, body: ExamplesIn) -> Response:
     """Say what the examples are, the first time; then refuse others. The reply has, by pull, which one it sees.
 
@@ -173,7 +174,7 @@ def pair_examples(request: Request, name: str, body: ExamplesIn) -> Response:
     return reply({"order": study.pair(body.contents(), body.order, force=body.force), **answer(study)})
 
 
-@router.get("/studies/{name}/top", **needs(READER))
+@router.get("/studies/{name}/top", response_model=models.Top, **needs(READER))
 def top_arms(
     request: Request,
     name: str,
@@ -188,7 +189,7 @@ def top_arms(
     return reply(paged("top", [arm._asdict() for arm in found], first, k))
 
 
-@router.get("/studies/{name}/boxes", **needs(READER))
+@router.get("/studies/{name}/boxes", response_model=models.Boxes, **needs(READER))
 def boxes(
     request: Request,
     name: str,
@@ -204,7 +205,7 @@ def boxes(
     return reply(_shortened("boxes", served(request, name).study.boxes(level, first, count), first, count))
 
 
-@router.get("/studies/{name}/ladder", **needs(READER))
+@router.get("/studies/{name}/ladder", response_model=models.Ladder, **needs(READER))
 def ladder(
     request: Request,
     name: str,
@@ -219,7 +220,7 @@ def ladder(
     return reply(_shortened("ladder", served(request, name).study.ladder(pulls, first, count), first, count))
 
 
-@router.get("/studies/{name}/screening", **needs(READER))
+@router.get("/studies/{name}/screening", response_model=models.Screening, **needs(READER))
 def screening(
     request: Request, name: str, share: Annotated[float, Query(gt=0, le=1, allow_inf_nan=False)] = 0.01
 ) -> Response:
@@ -228,7 +229,7 @@ def screening(
     return reply({"screening": None if found is None else replace(found).__dict__})
 
 
-@router.post("/sheets", **needs(OPERATOR, LARGE, "text/csv"))
+@router.post("/sheets", response_model=models.Sheet, **needs(OPERATOR, LARGE, takes="text/csv"))
 async def read_sheet(request: Request, rows: Annotated[int, Query(ge=1, le=1000)] = 20) -> Response:
     """Read a CSV file, the raw body: its columns and first rows. Nothing is kept."""
     return reply(sheets.shown(sheets.read(await request.body()), rows))

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from boxthirding.errors import AlreadyTold, InvalidInput, TicketRefused, UnknownTicket
+from boxthirding.service import response_models as models
 from boxthirding.service import summaries as brief
 from boxthirding.service.authorization import GuardedRoute, key_of, needs, service_of
 from boxthirding.service.keys import OPERATOR, WORKER, Key
@@ -13,9 +14,7 @@ from boxthirding.service.limits import LARGE
 from boxthirding.service.links import check_not_a_rater, is_rater
 from boxthirding.service.problems import problem_of, reply
 from boxthirding.service.rating import release_late
-from boxthirding.service.routes.studies import answer, served
-from boxthirding.service.studies import Served
-from boxthirding.service.wire import (
+from boxthirding.service.request_models import (
     AskIn,
     CorrectionIn,
     HolderIn,
@@ -27,6 +26,8 @@ from boxthirding.service.wire import (
     TicketIn,
     WorkersIn,
 )
+from boxthirding.service.routes.studies import answer, served
+from boxthirding.service.studies import Served
 from boxthirding.service.workers import SECONDS
 from boxthirding.session import Ticket
 from boxthirding.session.tickets import is_worker
@@ -37,7 +38,7 @@ router = APIRouter(route_class=GuardedRoute, tags=["tickets and results"])
 Holder = Annotated[str, Query(min_length=1, max_length=200)]
 
 
-@router.post("/studies/{name}/tickets", **needs(WORKER))
+@router.post("/studies/{name}/tickets", response_model=models.TicketsGiven, **needs(WORKER))
 def ask(request: Request, name: str, body: AskIn) -> Response:
     """Ask for up to n tickets; none while the study is paused, or when the policy needs a result first."""
     holder = _holder(key_of(request), body.holder)
@@ -49,14 +50,14 @@ def ask(request: Request, name: str, body: AskIn) -> Response:
     return reply({"holder": holder, "tickets": [_shown(ticket) for ticket in tickets], **answer(one.study)})
 
 
-@router.get("/studies/{name}/tickets", **needs(WORKER))
+@router.get("/studies/{name}/tickets", response_model=models.Tickets, **needs(WORKER))
 def held(request: Request, name: str, holder: Holder) -> Response:
     """Return the open tickets of a holder: after a crash, or when a reply was lost."""
     tickets = served(request, name).study.held(holder)
     return reply({"holder": holder, "tickets": [_shown(ticket) for ticket in tickets]})
 
 
-@router.post("/studies/{name}/results", **needs(WORKER))
+@router.post("/studies/{name}/results", response_model=models.Outcomes, **needs(WORKER))
 def tell(request: Request, name: str, body: ResultsIn) -> Response:
     """Tell results. Each is told, told again (it counts once) or refused with a problem; `together`: all or none."""
     study = served(request, name).study
@@ -73,7 +74,7 @@ def tell(request: Request, name: str, body: ResultsIn) -> Response:
     return reply({"results": outcomes, **answer(study)})
 
 
-@router.post("/studies/{name}/failures", **needs(WORKER))
+@router.post("/studies/{name}/failures", response_model=models.TicketFailed, **needs(WORKER))
 def fail(request: Request, name: str, body: TicketIn) -> Response:
     """Note that a ticket could not be evaluated: the next to ask is given it."""
     study = served(request, name).study
@@ -83,7 +84,7 @@ def fail(request: Request, name: str, body: TicketIn) -> Response:
     return reply({"ticket": body.ticket, **answer(study)})
 
 
-@router.post("/studies/{name}/releases", **needs(WORKER))
+@router.post("/studies/{name}/releases", response_model=models.TicketsReleased, **needs(WORKER))
 def release(request: Request, name: str, body: ReleaseIn) -> Response:
     """Take open tickets, or all of a holder, from their holders: the next to ask is given them."""
     if not key_of(request).may(OPERATOR):
@@ -94,14 +95,14 @@ def release(request: Request, name: str, body: ReleaseIn) -> Response:
     return reply({"tickets": study.release(*body.tickets, holder=body.holder), **answer(study)})
 
 
-@router.post("/studies/{name}/workers", **needs(WORKER))
+@router.post("/studies/{name}/workers", response_model=models.Silence, **needs(WORKER))
 def hear_workers(request: Request, name: str, body: WorkersIn) -> Response:
     """Say that workers live, or have ended. One that says nothing for the seconds in the reply is taken for ended."""
     served(request, name).workers.hear(body.alive, body.ended, service_of(request).clock())
     return reply({"seconds": SECONDS})
 
 
-@router.post("/studies/{name}/reclaims", **needs(WORKER))
+@router.post("/studies/{name}/reclaims", response_model=models.Reclaimed, **needs(WORKER))
 def reclaim(request: Request, name: str) -> Response:
     """Release the tickets of workers that have ended: the next to ask is given them."""
     one = served(request, name)
@@ -109,7 +110,7 @@ def reclaim(request: Request, name: str) -> Response:
     return reply({"released": one.workers.reclaim(service_of(request).clock()), **answer(one.study)})
 
 
-@router.post("/studies/{name}/observations", **needs(OPERATOR, LARGE))
+@router.post("/studies/{name}/observations", response_model=models.Glance, **needs(OPERATOR, LARGE))
 def observe(request: Request, name: str, body: ObservationsIn) -> Response:
     """Take known results, which no ticket was handed out for; all or none of them."""
     study = served(request, name).study
@@ -120,7 +121,7 @@ def observe(request: Request, name: str, body: ObservationsIn) -> Response:
     return reply(answer(study))
 
 
-@router.post("/studies/{name}/corrections", **needs(OPERATOR))
+@router.post("/studies/{name}/corrections", response_model=models.Glance, **needs(OPERATOR))
 def correct(request: Request, name: str, body: CorrectionIn) -> Response:
     """Replace the reward of a ticket that was told: the answer is right at once."""
     study = served(request, name).study
@@ -129,14 +130,14 @@ def correct(request: Request, name: str, body: CorrectionIn) -> Response:
     return reply(answer(study))
 
 
-@router.post("/studies/{name}/exclusions", **needs(OPERATOR))
+@router.post("/studies/{name}/exclusions", response_model=models.ResultsChanged, **needs(OPERATOR))
 def exclude(request: Request, name: str, body: HolderIn) -> Response:
     """Let the results of a holder, such as a careless rater, not count."""
     study = served(request, name).study
     return reply({"results": study.exclude(body.holder), **answer(study)})
 
 
-@router.get("/studies/{name}/exclusions", **needs(OPERATOR))
+@router.get("/studies/{name}/exclusions", response_model=models.ExclusionPreview, **needs(OPERATOR))
 def preview_exclusion(request: Request, name: str, holder: Holder) -> Response:
     """Return the answer now, and as it would be if a holder were excluded, or included again; nothing changes."""
     one = served(request, name)
@@ -146,7 +147,7 @@ def preview_exclusion(request: Request, name: str, holder: Holder) -> Response:
     return reply(brief.preview(one, now, then, excluded=is_out))
 
 
-@router.delete("/studies/{name}/exclusions", **needs(OPERATOR))
+@router.delete("/studies/{name}/exclusions", response_model=models.ResultsChanged, **needs(OPERATOR))
 def include(request: Request, name: str, holder: Holder) -> Response:
     """Let the results of an excluded holder count again."""
     study = served(request, name).study

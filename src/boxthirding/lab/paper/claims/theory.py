@@ -1,29 +1,30 @@
 """What the paper proves, against what was simulated: candidate sets, non-inclusion and bounds."""
 
 import math
-from typing import Final
 
 from boxthirding.lab.paper.cases import NOISY
-from boxthirding.lab.paper.claims.claim import Claim, Finding, Measurement, listed, verdict_of
-from boxthirding.lab.paper.estimates import BY_CHANCE, Estimate, Share
-from boxthirding.lab.paper.evidence import Evidence
+from boxthirding.lab.paper.claims import Finding, Measurement, claim, listed, verdict_of
+from boxthirding.lab.paper.evidence import BY_CHANCE, Estimate, Evidence, Share
 from boxthirding.lab.paper.facts import LONGEST, MANY
 from boxthirding.lab.paper.printed import ARMS, BUDGET, COMPARED, EPSILONS, GAPS_ALPHA, NAMES
-from boxthirding.lab.theory import (
-    Candidates,
-    bracket_candidate_bounds,
-    candidate_bounds,
-    candidate_share,
-    complexity_h2,
-    level_bounds,
-    lower_bound,
-    regret_order,
-)
+from boxthirding.lab.theory.candidate_sets import CandidateSet
+from boxthirding.lab.theory.complexity import complexity_h2, lower_bound, regret_order
+from boxthirding.lab.theory.sizes import bracket_candidate_bounds, candidate_bounds, candidate_share, level_bounds
 
 _STEADY = 4.0  # a quantity has the order claimed when it stays within this factor
 _FROM = 100  # pulls from which orders and rates are looked at
 
 
+@claim(
+    "candidate-orders",
+    "How many candidates there are",
+    "Under the data-poor condition the candidate sets of US and B3 grow as T, that of BSH as T/(log₂T)².",
+    "proposition 4.8",
+    f"c₀ over its order stays within a factor of {_STEADY:g} from {_FROM} to {LONGEST:,} pulls. It is computed "
+    "from the rules, so it is exact (for BSH an expectation: its brackets may share arms); and for a million arms, "
+    "so that no policy tries all of them; all else on this page has at most 5,513.",
+    exact=True,
+)
 def candidate_orders(evidence: Evidence) -> Finding:
     """Decide the orders of the candidate sets: T, T/log²T and T."""
     measured, steady = [], []
@@ -55,6 +56,15 @@ def candidate_orders(evidence: Evidence) -> Finding:
     return Finding(verdict_of(steady), reason, tuple(measured))
 
 
+@claim(
+    "candidate-bounds",
+    "Explicit bounds on the candidate sets",
+    "c₀ of B3 lies between c^U and c^L, its highest level within two logarithms, and c₀ of BSH between "
+    "4T/(log₂4T)² and 2T/(log₂T - log₂log₂T)² - 1.",
+    "proof of proposition 4.8",
+    f"At every T tried, from 10 to {LONGEST:,}.",
+    exact=True,
+)
 def candidate_size_bounds(evidence: Evidence) -> Finding:
     """Decide the explicit bounds on candidate sets and on the highest level."""
     b3, bsh = evidence.facts.candidates["b3"], evidence.facts.candidates["bsh"]
@@ -76,6 +86,15 @@ def candidate_size_bounds(evidence: Evidence) -> Finding:
     return Finding(verdict_of([pulls is None for pulls in first.values()]), reason, measured)
 
 
+@claim(
+    "exact-non-inclusion",
+    "Non-inclusion, exactly",
+    "Candidates are a random subset of the arms, so the chance that no good arm is among them follows from their "
+    "number.",
+    "theorem 4.7",
+    "The share of runs that miss every ε/2-best arm must be neither clearly above nor clearly below the "
+    f"hypergeometric chance: that must give one as far off with a probability of at least {BY_CHANCE:.3%}.",
+)
 def exact_non_inclusion(evidence: Evidence) -> Finding:
     """Decide whether the exact chance of non-inclusion is what is simulated."""
     measured, agree = [], []
@@ -84,12 +103,21 @@ def exact_non_inclusion(evidence: Evidence) -> Finding:
             if pulls in {100, 1_000, BUDGET}:
                 seen, exact = Share(int(split.missed[c]), split.replicates), float(split.exact[c])
                 agree.append(not (seen.clearly_above(exact) or seen.clearly_below(exact)))
-                what = f"{evidence.cases[case].title}: {NAMES[policy]}, ε = {eps:g}, T = {pulls:,} (theory {exact:.4f})"
+                what = f"{evidence.title(case)}: {NAMES[policy]}, ε = {eps:g}, T = {pulls:,} (theory {exact:.4f})"
                 measured.append(Measurement(what, seen.estimate))
     reason = f"{sum(agree)} of {len(agree)} simulated shares are neither clearly above nor below the exact chance."
     return Finding(verdict_of(agree), reason, tuple(measured))
 
 
+@claim(
+    "one-exponent",
+    "The main theorem's exponent",
+    "P(regret > ε) ≤ exp(-Ω(max(N_{ε/2}, ε²) T/N)) for B3. (Its appendix has min for max.)",
+    "theorem 4.3",
+    "The Ω hides a constant; the proofs give one, c₀/T, for the part that is called non-inclusion. With it the "
+    "share of runs that fail on poly, equal and square must not be clearly above the bound: with the bound as the "
+    f"chance to fail, as many must come with a probability of at least {BY_CHANCE:.3%}. The min is beside it.",
+)
 def one_exponent(evidence: Evidence) -> Finding:
     """Decide the main theorem with the one constant that the proofs give, and its max against the min."""
     size = next(one.size for one in evidence.facts.candidates["b3"] if one.pulls == BUDGET)
@@ -113,6 +141,14 @@ def one_exponent(evidence: Evidence) -> Finding:
     return Finding(verdict_of(list(printed.values())), reason, tuple(measured))
 
 
+@claim(
+    "explicit-bounds",
+    "Bounds on the chance to fail",
+    "The sums that the proofs begin with bound P(regret > ε) for US, BSH and B3.",
+    "proofs of theorem 4.10 and proposition 4.12",
+    "The share of runs that fail must not be clearly above the bound (as for the main theorem), on captions with "
+    "moderate noise and with hardly any, at ε = 0.1 and 0.2.",
+)
 def explicit_bounds(evidence: Evidence) -> Finding:
     """Decide whether the explicit upper bounds hold in simulation, and whether they say anything."""
     measured, hold = [], []
@@ -121,7 +157,7 @@ def explicit_bounds(evidence: Evidence) -> Finding:
         seen = evidence.failures(case, policy, pulls, eps)
         hold.append(not seen.clearly_above(bound))
         telling += bound < 1
-        what = f"{evidence.cases[case].title}: {NAMES[policy]}, ε = {eps:g}, T = {pulls:,} (bound {bound:.3g})"
+        what = f"{evidence.title(case)}: {NAMES[policy]}, ε = {eps:g}, T = {pulls:,} (bound {bound:.3g})"
         measured.append(Measurement(what, seen.estimate))
     reason = (
         f"The share of runs that fail is within the bound in {sum(hold)} of {len(hold)} comparisons. In "
@@ -131,6 +167,14 @@ def explicit_bounds(evidence: Evidence) -> Finding:
     return Finding(verdict_of(hold), reason, tuple(measured))
 
 
+@claim(
+    "chernoff",
+    "The Chernoff bound that the proofs use",
+    "The mean of the worse of two arms exceeds the other's with probability at most exp(-Δ²n).",
+    "section C.2",
+    "The exact chance for unit normal rewards must not exceed it.",
+    exact=True,
+)
 def chernoff(evidence: Evidence) -> Finding:
     """Decide the Chernoff bound on the comparison of two means."""
     found = evidence.facts.comparisons
@@ -149,6 +193,13 @@ def chernoff(evidence: Evidence) -> Finding:
     return Finding(verdict_of([not fails]), reason, measured)
 
 
+@claim(
+    "regret-rate",
+    "The rate of B3's simple regret",
+    "With gaps ((i-1)/N)^α the simple regret of B3 is of the order max(T^-α, √(N/T)).",
+    "corollary 4.4",
+    "With the constant 1, after 100, 1,000 and 10,000 pulls.",
+)
 def regret_rate(evidence: Evidence) -> Finding:
     """Decide the bound on simple regret, of the order max(T^-α, √(N/T))."""
     measured, within = [], []
@@ -162,6 +213,13 @@ def regret_rate(evidence: Evidence) -> Finding:
     return Finding(verdict_of(within), reason, tuple(measured))
 
 
+@claim(
+    "lower-bound",
+    "What no policy can beat",
+    "Any algorithm misses the best arm with probability at least exp(-O(T / (H₂ log₂N))).",
+    "section 2.2",
+    "With the constant 1, and H₂ in units of the noise: no policy may be clearly below, in any noisy case.",
+)
 def lower_bound_holds(evidence: Evidence) -> Finding:
     """Decide whether no policy errs less often than the lower bound allows."""
     measured, above = [], []
@@ -173,9 +231,9 @@ def lower_bound_holds(evidence: Evidence) -> Finding:
             seen = evidence.failures(case, policy, BUDGET, 0.0)
             above.append(not seen.clearly_below(floor))
             if not above[-1]:
-                beaten[evidence.cases[case].title] = floor > 1 - 1 / len(means)
+                beaten[evidence.title(case)] = floor > 1 - 1 / len(means)
         missing = evidence.failures(case, "b3", BUDGET, 0.0)
-        measured.append(Measurement(f"{evidence.cases[case].title}: B3 (bound {floor:.3g})", missing.estimate))
+        measured.append(Measurement(f"{evidence.title(case)}: B3 (bound {floor:.3g})", missing.estimate))
     reason = (
         f"After {BUDGET:,} pulls, {sum(above)} of {len(above)} shares of runs that miss the best arm are not clearly "
         "below the bound."
@@ -191,94 +249,15 @@ def lower_bound_holds(evidence: Evidence) -> Finding:
     return Finding(verdict_of(above), reason, tuple(measured))
 
 
-def _of_order(policy: str, found: Candidates) -> float:
+def _of_order(policy: str, found: CandidateSet) -> float:
     order = found.pulls / math.log2(found.pulls) ** 2 if policy == "bsh" else found.pulls
     return found.size / order
 
 
-def _level_within(found: Candidates) -> bool:
+def _level_within(found: CandidateSet) -> bool:
     bounds = level_bounds(int(found.size))
     return found.level is not None and bounds.low <= found.level <= bounds.high
 
 
-def _bracket_bound(found: Candidates, end: int) -> float:
+def _bracket_bound(found: CandidateSet, end: int) -> float:
     return bracket_candidate_bounds(found.pulls)[end]
-
-
-CLAIMS: Final = (
-    Claim(
-        "candidate-orders",
-        "How many candidates there are",
-        "Under the data-poor condition the candidate sets of US and B3 grow as T, that of BSH as T/(log₂T)².",
-        "proposition 4.8",
-        f"c₀ over its order stays within a factor of {_STEADY:g} from {_FROM} to {LONGEST:,} pulls. It is computed "
-        "from the rules, so it is exact (for BSH an expectation: its brackets may share arms); and for a million arms, "
-        "so that no policy tries all of them; all else on this page has at most 5,513.",
-        candidate_orders,
-        exact=True,
-    ),
-    Claim(
-        "candidate-bounds",
-        "Explicit bounds on the candidate sets",
-        "c₀ of B3 lies between c^U and c^L, its highest level within two logarithms, and c₀ of BSH between "
-        "4T/(log₂4T)² and 2T/(log₂T - log₂log₂T)² - 1.",
-        "proof of proposition 4.8",
-        f"At every T tried, from 10 to {LONGEST:,}.",
-        candidate_size_bounds,
-        exact=True,
-    ),
-    Claim(
-        "exact-non-inclusion",
-        "Non-inclusion, exactly",
-        "Candidates are a random subset of the arms, so the chance that no good arm is among them follows from their "
-        "number.",
-        "theorem 4.7",
-        "The share of runs that miss every ε/2-best arm must be neither clearly above nor clearly below the "
-        f"hypergeometric chance: that must give one as far off with a probability of at least {BY_CHANCE:.3%}.",
-        exact_non_inclusion,
-    ),
-    Claim(
-        "one-exponent",
-        "The main theorem's exponent",
-        "P(regret > ε) ≤ exp(-Ω(max(N_{ε/2}, ε²) T/N)) for B3. (Its appendix has min for max.)",
-        "theorem 4.3",
-        "The Ω hides a constant; the proofs give one, c₀/T, for the part that is called non-inclusion. With it the "
-        "share of runs that fail on poly, equal and square must not be clearly above the bound: with the bound as the "
-        f"chance to fail, as many must come with a probability of at least {BY_CHANCE:.3%}. The min is beside it.",
-        one_exponent,
-    ),
-    Claim(
-        "explicit-bounds",
-        "Bounds on the chance to fail",
-        "The sums that the proofs begin with bound P(regret > ε) for US, BSH and B3.",
-        "proofs of theorem 4.10 and proposition 4.12",
-        "The share of runs that fail must not be clearly above the bound (as for the main theorem), on captions with "
-        "moderate noise and with hardly any, at ε = 0.1 and 0.2.",
-        explicit_bounds,
-    ),
-    Claim(
-        "chernoff",
-        "The Chernoff bound that the proofs use",
-        "The mean of the worse of two arms exceeds the other's with probability at most exp(-Δ²n).",
-        "section C.2",
-        "The exact chance for unit normal rewards must not exceed it.",
-        chernoff,
-        exact=True,
-    ),
-    Claim(
-        "regret-rate",
-        "The rate of B3's simple regret",
-        "With gaps ((i-1)/N)^α the simple regret of B3 is of the order max(T^-α, √(N/T)).",
-        "corollary 4.4",
-        "With the constant 1, after 100, 1,000 and 10,000 pulls.",
-        regret_rate,
-    ),
-    Claim(
-        "lower-bound",
-        "What no policy can beat",
-        "Any algorithm misses the best arm with probability at least exp(-O(T / (H₂ log₂N))).",
-        "section 2.2",
-        "With the constant 1, and H₂ in units of the noise: no policy may be clearly below, in any noisy case.",
-        lower_bound_holds,
-    ),
-)

@@ -4,9 +4,9 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from boxthirding.figures.style import COLOURS, GREY, canvas, pale
-from boxthirding.lab.paper.figures.picture import WIDTH, Picture
+from boxthirding.lab.paper.figures import WIDTH, PaperFigure
 from boxthirding.lab.paper.printed import REMEDIAN_BLOCKS
-from boxthirding.lab.theory import remedian
+from boxthirding.lab.theory.sizes import remedian
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _EMPTY = "#F2F2F2"
 
 
-def remedian_picture() -> Picture:
+def remedian_figure() -> PaperFigure:
     """Return the remedian of three blocks."""
     medians = [median(block) for block in REMEDIAN_BLOCKS]
     rows = [[number, *block, median(block)] for number, block in enumerate(REMEDIAN_BLOCKS, start=1)]
@@ -40,10 +40,10 @@ def remedian_picture() -> Picture:
         f"and the median of these is {answer:g}: a median found without ever sorting more than three values. B3 sorts "
         "boxes of three in the same spirit. (The medians are the paper's; the other values are ours.)"
     )
-    return Picture("remedian", "The remedian", caption, ("block", "first", "second", "third", "median"), rows, draw)
+    return PaperFigure("remedian", "The remedian", caption, ("block", "first", "second", "third", "median"), rows, draw)
 
 
-def arrange_picture() -> Picture:
+def arrange_figure() -> PaperFigure:
     """Return what ARRANGE does with the three arms of a box."""
     rows = [
         ["highest", "LIFT", "Box(l + 1, 0)", "cost(l + 1) fresh pulls"],
@@ -75,7 +75,7 @@ def arrange_picture() -> Picture:
         "enters the next level. The middle one is shifted: it keeps its mean and waits for other middle ones. The "
         "worst is discarded."
     )
-    return Picture("arrange", "ARRANGE", caption, ("rank", "operation", "goes_to", "pulls"), rows, draw)
+    return PaperFigure("arrange", "ARRANGE", caption, ("rank", "operation", "goes_to", "pulls"), rows, draw)
 
 
 def _sheet(height: float, across: tuple[float, float], up: tuple[float, float]) -> "tuple[Figure, Axes]":

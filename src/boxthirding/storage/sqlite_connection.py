@@ -1,0 +1,485 @@
+"""A connection to an SQLite file: how it is opened and locked, and what is checked at each access.
+
+SQLite's own locks are dropped when the process closes any descriptor of the file, as a function does that reads every
+file of the folder. So each access also holds a lock on a file of our own.
+"""
+
+import itertools
+import os
+import sqlite3
+import time
+import warnings
+import weakref
+from collections.abc import Sequence
+from contextlib import closing, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final
+from urllib.parse import quote
+
+from boxthirding.errors import JournalBroken, StudyUnavailable, UnreadableData
+from boxthirding.storage.sql import CLOSED, FROM_BACKUP, SQLITE, TRY_AGAIN, VERSION_TABLE, migrate, missing
+from boxthirding.storage.sqlite_errors import LOCKED, code_of, is_there, may, open_raw, translated
+from boxthirding.storage.sqlite_locks import FileLock, Sidecars, without_checkpoint
+
+SYNCHRONOUS: Final = {"normal": "NORMAL", "full": "FULL"}
+"""What survives in write-ahead logging: NORMAL a killed process, FULL a power cut, at one sync a commit."""
+
+PATIENCE: Final = 60.0
+"""Seconds to wait for a file that others have locked."""
+
+CHECKPOINT_EVERY: Final = 1000
+"""Events of a study, whoever writes them, after which the log is checkpointed: some 4 MB."""
+
+_MODE: Final = 0o644  # of a file that SQLite makes
+_WRITE, _READ = 0, 1  # the two locks
+_REFUSED: Final = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)  # where no log can be made
+
+
+class SqliteConnection:
+    """A connection to an SQLite file, which is made if need be.
+
+    Beside the file are two locks. The one that ends in -lock is held by the process that writes, the one that ends in
+    -read is shared by those that read. Whoever opens the file, closes it or checkpoints its log holds both exclusively,
+    so that none of it happens while another process reads or writes.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        name: str = "",
+        durability: str = "normal",
+        timeout: float = PATIENCE,
+        *,
+        makes_tables: bool = True,
+    ) -> None:
+        self.place, self._durability, self._timeout = path, durability, timeout
+        self._what = f"study {name!r}" if name else path
+        self._was_there = is_there(path)
+        self._absolute = str(Path(path).absolute())  # whatever the working folder becomes
+        self._real = os.path.realpath(path)  # SQLite makes its files beside this one
+        self._is_link = os.path.islink(path)  # noqa: PTH114
+        self._is_immutable = False  # whether it is read without locks, because nothing can be written beside it
+        self._is_closed = False
+        self._pid = os.getpid()
+        self._saved: str | None = None  # once events are missing from the file: where they were saved, if they were
+        self.transaction: WriteTransaction | None = None
+        self._latest: _Event | None = None  # the last event that was read or committed here
+        self._pending: _Event | None = None  # the same, which the current transaction may yet roll back
+        self._must_checkpoint = False  # after the current transaction
+        self._sidecars = Sidecars(self._real)
+        self._locks = [FileLock(f"{self._real}-lock"), FileLock(f"{self._real}-read")]
+        try:
+            self._take_both()
+        except OSError:  # there can be no locks: SQLite will say what is wrong
+            for lock in self._locks:
+                lock.close()
+            self._locks = []
+        try:
+            with translated(path):
+                for peer in self._peers():
+                    peer._reopen()  # noqa: SLF001  # it is one of us
+                self.connection = self._connected()
+            self._note()
+        except BaseException:
+            self._leave()
+            raise
+        _open_connections.add(self)
+        self._release()
+        if makes_tables:
+            try:
+                self._make_tables()
+            except BaseException:
+                self.close()
+                raise
+
+    def fetch(self, query: str, values: Sequence[object] = ()) -> list[Any]:
+        """Return the rows of a query: in the current transaction, or else under the lock of those that read."""
+        self._check_usable()
+        with translated(self.place):
+            if self.transaction is not None:
+                return self.connection.execute(query, values).fetchall()
+            try:
+                self._lock(_READ)
+                return self.connection.execute(query, values).fetchall()
+            finally:
+                self._release()
+
+    def run(self, statement: str, values: Sequence[object] = ()) -> int:
+        """Execute a statement in the current transaction; return how many rows it changed."""
+        self._check_usable()
+        with translated(self.place):
+            return self.connection.execute(statement, values).rowcount
+
+    def change(self, statement: str, values: Sequence[object] = ()) -> int:
+        """Execute a statement in a transaction of its own; return how many rows it changed."""
+        with self.writing():
+            return self.run(statement, values)
+
+    def writing(self, study: str = "") -> "WriteTransaction":  # noqa: ARG002  # a file has one lock for all studies
+        """Hold the file's write lock; commit at the end, roll back if something was raised."""
+        self._check_usable()
+        return WriteTransaction(self)
+
+    def begin(self, transaction: "WriteTransaction") -> None:
+        """Begin a transaction; roll back one that an interrupt has left open."""
+        try:
+            with translated(self.place):
+                self._roll_back()
+                self._lock(_WRITE)
+                self.transaction = transaction
+                self.connection.execute("BEGIN IMMEDIATE")
+        except BaseException:
+            self._roll_back()
+            self._release()
+            raise
+
+    def end(self, transaction: "WriteTransaction", *, commits: bool) -> None:
+        """Commit a transaction, or roll it back."""
+        if self.transaction is not transaction:  # the next one has rolled it back
+            if commits:
+                raise StudyUnavailable(
+                    f"{self.place}: the transaction was broken off", advice=TRY_AGAIN, transient=True
+                )
+            return
+        try:
+            with translated(self.place):
+                try:
+                    if commits:
+                        self.connection.execute("COMMIT")
+                        self._committed()
+                finally:
+                    self._roll_back()
+                if commits:
+                    self._lock(_WRITE)  # checks again: what was committed to a file that was moved is lost
+        finally:
+            self._release()
+
+    def insert_events(self, study: int | None, after: int, texts: Sequence[str]) -> None:
+        """Insert events of a study after a number."""
+        rows = [(study, seq, text) for seq, text in enumerate(texts, after + 1)]
+        with translated(self.place):
+            self.connection.executemany("INSERT INTO boxthirding_events (study, seq, event) VALUES (?, ?, ?)", rows)
+        last = after + len(texts)
+        self._must_checkpoint = after // CHECKPOINT_EVERY != last // CHECKPOINT_EVERY
+        self.remember(study, last, texts[-1])
+
+    def remember(self, study: int | None, seq: int, text: str) -> None:
+        """Remember an event that was read or inserted: it must still be there when the file is opened again."""
+        self._pending = (study, seq, text)
+        if self.transaction is None:
+            self._latest = self._pending
+
+    def version(self) -> int:
+        """Return the version of the tables, 0 where there are none; refuse one that is newer than this package."""
+        query = "SELECT name FROM sqlite_master WHERE name GLOB 'boxthirding_*'"
+        names = {name for (name,) in self.fetch(query)}
+        if not names:
+            return 0
+        rows = self.fetch("SELECT version FROM boxthirding_schema") if "boxthirding_schema" in names else []
+        version = rows[0][0] if rows else None
+        if type(version) is not int:
+            raise UnreadableData(
+                f"{self.place} has tables of version {str(version)[:80]!r}, which is none: it is damaged",
+                advice=FROM_BACKUP,
+            )
+        missing(self.place, version, SQLITE)
+        return version
+
+    def close(self) -> None:
+        """Close the connection; the last one of all processes checkpoints the log and removes the files beside it."""
+        if self._is_closed or self._pid != os.getpid():
+            return
+        try:
+            if self._locks and not self._is_immutable:
+                self._take_both()
+                had_all = self._saved is None
+                self._reopen()
+                if had_all and self._saved is not None:
+                    warnings.warn(str(self._loss(self._saved)), RuntimeWarning, stacklevel=2)
+        except (OSError, StudyUnavailable, sqlite3.Error):
+            pass
+        finally:
+            self._leave()
+
+    def __del__(self) -> None:
+        with suppress(Exception):  # when the interpreter ends, anything may be gone
+            self._timeout = 0.0  # garbage collection must not wait for the locks of others
+            self.close()
+
+    def _check_usable(self) -> None:
+        """Refuse a connection that is closed, or came here from another process, which SQLite forbids."""
+        if self._pid != os.getpid():
+            raise StudyUnavailable(
+                f"{self._what} was opened in process {self._pid} and is used in {os.getpid()}",
+                advice="open it in each process",
+            )
+        if self._is_closed:
+            raise StudyUnavailable(CLOSED, advice="open it again")
+
+    def _lock(self, number: int) -> None:
+        """Take one of the locks, and check that the file and the files beside it are where they were."""
+        is_shared = number == _READ
+        while True:
+            if self._locks and not self._locks[number].take_again(shared=is_shared):
+                self._take(number, shared=is_shared)
+            if self._sidecars.are_unchanged() or self._is_in_place():
+                return
+            self._release()
+            self._take_both()
+            self._reopen()
+            self._release()
+
+    def _take(self, number: int, *, shared: bool = False) -> None:
+        """Take one of the locks, waiting for it."""
+        try:
+            mode = os.stat(self._absolute).st_mode & 0o666  # noqa: PTH116
+        except OSError:
+            mode = _MODE
+        if not self._locks[number].take(mode, self._timeout, shared=shared):
+            raise StudyUnavailable(f"{self.place}: {LOCKED}", advice=TRY_AGAIN, transient=True)
+
+    def _take_both(self) -> None:
+        for number in range(len(self._locks)):
+            self._take(number)
+
+    def _release(self) -> None:
+        """Release both locks."""
+        for lock in self._locks:
+            lock.release()
+
+    def _committed(self) -> None:
+        """Record the commit, and checkpoint the write-ahead log if it has grown long."""
+        self._latest = self._pending
+        if self._must_checkpoint:
+            with suppress(OSError, StudyUnavailable, sqlite3.Error):  # then after the next thousand
+                if self._locks:
+                    self._take(_READ)
+                self.connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+
+    def _roll_back(self) -> None:
+        """Discard uncommitted changes, if there are any."""
+        self.connection.rollback()
+        self.transaction, self._pending, self._must_checkpoint = None, self._latest, False
+
+    def _leave(self) -> None:
+        """Close the connection and the locks; remove the files of the locks where SQLite has removed its own."""
+        _open_connections.discard(self)
+        self._is_closed = True
+        self._sidecars.close()
+        connection = getattr(self, "connection", None)
+        if connection is not None:
+            connection.close()
+        is_last = not os.path.exists(f"{self._real}-wal")  # noqa: PTH110
+        for lock in self._locks:
+            (lock.remove if is_last else lock.close)()
+        self._locks = []
+
+    def _note(self) -> None:
+        """Take the file and the files beside it, as they are now, for those that belong together."""
+        self._mark = self._marked()
+        self._sidecars.note()
+
+    def _marked(self) -> tuple[int, ...]:
+        """Return what tells this file from any other; nothing, if there is none."""
+        try:
+            found = os.stat(self._absolute)  # noqa: PTH116
+        except OSError:
+            return ()
+        mark: tuple[int, ...] = (found.st_dev, found.st_ino)
+        if not self._is_immutable:
+            return mark
+        mark += (found.st_size, found.st_mtime_ns)
+        with suppress(OSError):
+            log = os.stat(f"{self._real}-wal")  # noqa: PTH116
+            mark += (log.st_size, log.st_mtime_ns)
+        return mark
+
+    def _is_in_place(self) -> bool:
+        """Tell whether the files beside this one are where they were; raise if this one is not, or lacks results."""
+        are_there = self._sidecars.are_there()
+        if self._marked() != self._mark:
+            raise self._moved()
+        if self._saved is not None:
+            raise self._loss(self._saved)
+        if self._is_immutable:
+            return True
+        if not are_there or any(lock.is_gone() for lock in self._locks):
+            return False
+        if not self._is_link:
+            self._sidecars.settle()
+        return True
+
+    def _moved(self) -> StudyUnavailable:
+        if self._is_immutable:
+            return StudyUnavailable(
+                f"{self.place} was changed while it was read as read-only", advice=f"open {self._what} again"
+            )
+        file = Path(self.place).name
+        return StudyUnavailable(
+            f"{self.place} was moved or deleted while {self._what} was open",
+            advice=f"put it back, or open the study where it is now; {file}-wal and {file}-shm belong to it and have "
+            "its latest results, so they must lie beside it, named as it is",
+        )
+
+    def _loss(self, saved: str) -> JournalBroken:
+        return JournalBroken(
+            f"{Path(self.place).name}-wal was deleted while {self._what} was open: results that were acknowledged are "
+            f"missing from {self.place}{f', but all that was known here is saved in {saved}' if saved else ''}",
+            advice="open that file instead" if saved else FROM_BACKUP,
+        )
+
+    def _reopen(self) -> None:
+        """Open the file again if its log or its index was deleted; save what is known here if the file lacks any of it.
+
+        Both locks must be ours. SQLite has one index for all connections of a process, so all are opened again.
+        """
+        if self._is_immutable or self._marked() != self._mark or self._sidecars.are_there():
+            return
+        peers = [peer for peer in self._peers() if peer._mark == self._mark]  # noqa: SLF001  # they are of us
+        with closing(open_raw(":memory:", 0.0)) as known:
+            with suppress(sqlite3.Error):
+                self.connection.backup(known)
+            with without_checkpoint(self._absolute):  # of a log that is not in the place of its name
+                for peer in peers:
+                    peer.connection.close()
+            for peer in peers:
+                peer.connection = peer._connected()  # noqa: SLF001
+            for peer in peers:
+                peer._note()  # noqa: SLF001
+            latest = [peer._latest for peer in peers]  # noqa: SLF001
+            if not _has_all(self.connection, latest):
+                saved = self._save(known) if _has_all(known, latest) else ""
+                for peer in peers:
+                    peer._saved = saved  # noqa: SLF001
+
+    def _save(self, known: sqlite3.Connection) -> str:
+        """Write what is known here to a new file beside this one; return its path, empty if that is not possible."""
+        with suppress(OSError, sqlite3.Error):
+            for number in itertools.count(1):
+                path = f"{self._real}-saved-{number}"
+                with suppress(FileExistsError):
+                    os.close(os.open(path, os.O_CREAT | os.O_EXCL, os.stat(self._absolute).st_mode & 0o666))  # noqa: PTH116
+                    with closing(open_raw(path, self._timeout)) as file:
+                        known.backup(file)
+                    return path
+        return ""
+
+    def _peers(self) -> "list[SqliteConnection]":
+        """Return all connections of this process to the file, this one among them."""
+        files = [file for file in list(_open_connections) if file._pid == os.getpid()]  # noqa: SLF001  # one of us
+        return [file for file in files if file._real == self._real]  # noqa: SLF001
+
+    def _connected(self) -> sqlite3.Connection:
+        """Return a connection that has read the file, as durable as it is to be."""
+        if self._was_there and self._is_read_only(or_log=False) and not may(self._absolute, os.W_OK):
+            return self._immutable()  # else SQLite would leave an index that no one may write
+        self._make_sidecars_writable()
+        connection = open_raw(self._absolute, self._timeout)
+        try:
+            connection.execute("SELECT 1 FROM sqlite_master")  # opens the file
+            connection.execute(f"PRAGMA synchronous={SYNCHRONOUS[self._durability]}")
+            is_full = int(self._durability == "full")
+            connection.execute(f"PRAGMA fullfsync={is_full}")  # where a plain sync does not reach the disk
+            connection.execute("PRAGMA wal_autocheckpoint=0")  # it would not wait for those that read
+        except BaseException as error:
+            connection.close()
+            if isinstance(error, sqlite3.OperationalError) and code_of(error) in _REFUSED and self._is_read_only():
+                return self._immutable()
+            raise
+        return connection
+
+    def _immutable(self) -> sqlite3.Connection:
+        self._is_immutable = True
+        return open_raw(f"file:{quote(self._absolute)}?immutable=1", self._timeout, uri=True)
+
+    def _is_read_only(self, *, or_log: bool = True) -> bool:
+        """Tell whether no log can be made beside a file that has everything without one."""
+        file, log = Path(self._absolute), Path(f"{self._real}-wal")
+        return (
+            file.is_file()
+            and not (may(file, os.W_OK) and may(file.parent, os.W_OK))
+            and not (log.exists() and (not or_log or log.stat().st_size))
+        )
+
+    def _make_sidecars_writable(self) -> None:
+        """Make the log and the index as writable as the file: they may be left from when it was read-only."""
+        for path in map(Path, self._sidecars.paths):
+            if path.exists() and not may(path, os.W_OK) and may(self._absolute, os.W_OK):
+                with suppress(OSError):  # it is another user's
+                    path.chmod(Path(self._absolute).stat().st_mode & 0o666)
+
+    def _make_tables(self) -> None:
+        """Make the tables, or bring them up to date."""
+        version = self.version()
+        if not missing(self.place, version, SQLITE):
+            return
+        if version == 0:
+            self._refuse_foreign()
+        with translated(self.place):
+            self._take_both()
+            try:
+                self._write_ahead()
+                self._note()
+            finally:
+                self._release()
+        with self.writing():
+            version = self.version()
+            self.run(VERSION_TABLE)
+            migrate(self.place, version, SQLITE, self.run)
+
+    def _refuse_foreign(self) -> None:
+        query = "SELECT name FROM sqlite_master WHERE name NOT GLOB 'boxthirding_*' AND name NOT GLOB 'sqlite_*'"
+        for (name,) in self.fetch(query):
+            raise UnreadableData(
+                f"{self.place} is an SQLite database of something else, with a table {name!r}: name another file"
+            )
+
+    def _write_ahead(self) -> None:
+        """Turn on write-ahead logging, which the file keeps; SQLite does not wait here for others who do the same."""
+        end = time.monotonic() + self._timeout
+        while True:
+            try:
+                self.connection.execute("PRAGMA journal_mode=WAL")
+                self.connection.execute("SELECT 1 FROM sqlite_master")  # makes the log
+            except sqlite3.OperationalError as error:
+                if code_of(error) != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                    raise
+                time.sleep(0.01)
+            else:
+                return
+
+
+_open_connections: "weakref.WeakSet[SqliteConnection]" = weakref.WeakSet()
+
+
+class WriteTransaction:
+    """Holds the file's write lock; commits at the end, rolls back if something was raised, even while it was awaited.
+
+    It is no generator: if an interrupt keeps a generator from its block, its end runs when its memory is freed, which
+    may be in the middle of another transaction.
+    """
+
+    __slots__ = ("_connection",)
+
+    def __init__(self, connection: SqliteConnection) -> None:
+        self._connection = connection
+
+    def __enter__(self) -> None:
+        self._connection.begin(self)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._connection.end(self, commits=error is None)
+
+
+_Event = tuple[int | None, int, str]  # its study, its number and its text
+
+
+def _has_all(connection: sqlite3.Connection, events: Sequence[_Event | None]) -> bool:
+    """Tell whether a database has all of some events."""
+    query = "SELECT event FROM boxthirding_events WHERE study = ? AND seq = ?"
+    with suppress(sqlite3.Error):  # it may have no tables
+        return all(event is None or connection.execute(query, event[:2]).fetchall() == [event[2:]] for event in events)
+    return False
