@@ -212,7 +212,7 @@ class TestAnswer:
 
     def test_it_says_for_how_long(self, server, monkeypatch):
         study = server.study(arms=["a", "b"])
-        monkeypatch.setattr(study._decisions, "clock", lambda: server.now)
+        monkeypatch.setattr(study._transactions, "clock", lambda: server.now)
         study.tell(study.ask()[0], 1.0)
         server.now += 90
         assert get(server, "answer")["since"] == {"at": server.now - 90, "seconds": 90.0, "results": 0}

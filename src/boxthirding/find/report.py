@@ -18,7 +18,8 @@ from boxthirding.find.summary import in_the_race
 from boxthirding.find.words import order_in_words
 from boxthirding.session import Moment, Recommendation, View
 from boxthirding.session.protocol import points
-from boxthirding.study import Entry, Study, Told
+from boxthirding.study import Entry, Study
+from boxthirding.study.events import Told
 from boxthirding.study.pace import Pace
 from boxthirding.study.scale import ABOUT, scale_of
 from boxthirding.types import Label

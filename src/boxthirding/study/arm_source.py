@@ -207,7 +207,7 @@ class Feed:
 
 
 def _unavailable(said: str, error: BaseException | None) -> ArmsUnavailable:
-    """Return the error of an iterator that is of no more use: if it skips an arm after an error, the rest is shifted."""
+    """Return the error of an iterator that cannot be used again: it may skip an arm after an error."""
     if isinstance(error, _CutOff):
         said = "the iterator of arms was broken off before, and may have skipped an arm"
     unavailable = ArmsUnavailable(said, advice="open the study with a new iterator to continue")

@@ -232,6 +232,8 @@ def redefine(
     state: StudyState, now: float, payloads: dict[Label, dict[str, Any] | None], details: dict[str, Any] | None
 ) -> Decided[None]:
     """Replace what was given as arms under some labels, and the details of the study."""
+    if payloads:  # under its label another arm is another answer
+        _check_not_finished(state)
     if details is not None:
         check_change(state, details)
     return _apply(state, events.Redefined(now, tuple(payloads), tuple(payloads.values()) or None, details))

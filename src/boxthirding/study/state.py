@@ -11,7 +11,6 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final, NamedTuple, Self
 
 from boxthirding.errors import BoxThirdingError, InvalidInput, JournalBroken, PolicyMissing
-from boxthirding.policies.rule_runner import LiveState
 from boxthirding.policies.spec import parse_policy
 from boxthirding.session import Ticket, View, amendments, answers
 from boxthirding.session.amendments import KnownResult
@@ -58,8 +57,8 @@ def chosen(spec: str, number: int) -> Chosen:
     """Return the policy that a journal names, and what is wrong with it here."""
     try:
         policy = parse_policy(spec)
-    except InvalidInput as problem:
-        return Chosen(spec, number, None, f"the study's policy {spec} cannot be made here ({problem})", _WAY)
+    except InvalidInput as error:
+        return Chosen(spec, number, None, f"the study's policy {spec} cannot be made here ({error})", _WAY)
     here = version_of(policy)
     if here == number or (here > number and policy.rule.amend is not None):
         return Chosen(spec, number, policy)
@@ -110,7 +109,7 @@ class StudyState:
         """The policy that decides, or would if its rule were installed."""
         self.era = 0
         """How many policies there were before it."""
-        self._prepared: tuple[int, Policy | None, LiveState | None] = (0, None, None)  # a policy's start after an event
+        self._prepared: tuple[int, Policy | None, Any] = (0, None, None)  # a policy's start after an event
         self.must_switch = False
         """Whether the policy started from the ledger just now, so that the next write must record it."""
         self.stored: dict[Label, dict[str, Any]] = {}
@@ -269,7 +268,7 @@ class StudyState:
 
     @classmethod
     def load(cls, name: str, created: events.Created, source: ArmSource, saved: Mapping[str, Any]) -> Self:
-        """Return a state that was saved; a KeyError, TypeError or ValueError, among others, says that it does not fit."""
+        """Return a state that was saved; a KeyError or TypeError, among others, says that it does not fit."""
         state = cls(name, created, source)
         state.chosen = chosen(*saved["policy"])
         state.core.load(saved["core"], state.chosen.policy if state.chosen.is_here else None)

@@ -203,7 +203,7 @@ class Study(CoreReader):
         )
 
     def exchange(self, turns: Iterable[Turn]) -> list[TurnResult | Exception]:
-        """Take results of many holders and hand them tickets, in one commit; the error of a turn stands in its place."""
+        """Take results of many holders and hand them tickets, in one commit; an error stands in its turn's place."""
         results: list[TurnResult | Exception] = []
         checked: dict[int, Turn] = {}
         for place, turn in enumerate(turns):
@@ -261,7 +261,10 @@ class Study(CoreReader):
         """Return the ids of the open tickets of all holders whose name passes a test."""
         with self._reading() as core:
             return {
-                ticket for holder, held in core.tickets.by_holder.items() if held and is_meant(holder) for ticket in held
+                ticket
+                for holder, held in core.tickets.by_holder.items()
+                if held and is_meant(holder)
+                for ticket in held
             }
 
     def release(self, *tickets: int | Ticket, holder: str | None = None, why: str = "") -> list[int]:

@@ -133,7 +133,7 @@ class Transactions:
         for request in requests:
             try:
                 outcomes.append(request.outcome())
-            except Exception as error:  # noqa: BLE001, PERF203  # the caller raises it
+            except Exception as error:  # noqa: BLE001  # the caller raises it
                 outcomes.append(error)
         return outcomes
 
