@@ -5,7 +5,7 @@ import json
 import pytest
 from serving import API, Server
 
-from boxthirding.session import answers
+from boxthirding.study import Study
 
 LARGEST = 300_000  # bytes of a reply
 ARMS = [f"caption {number}" for number in range(120)]
@@ -274,7 +274,7 @@ class TestHistory:
     def test_a_long_one_is_thinned_and_ends_now(self, server, study, monkeypatch):
         long = [moment for moment in study.history() for _ in range(20)]
         assert len(long) > 1000
-        monkeypatch.setattr(answers, "history", lambda _: long)
+        monkeypatch.setattr(Study, "history", lambda _: long)
         moments = get(server, "history")["moments"]
         assert (len(moments) <= 302, moments[-1]["results"]) == (True, 400)
 
