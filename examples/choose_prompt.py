@@ -1,7 +1,7 @@
-"""Choose a prompt under a call budget: 600 prompts, 1,500 calls of a judge.
+"""Choose the best of 600 prompts with 1,500 model calls.
 
-The judge is played by a random generator here, so that the program runs anywhere and can look up the truth in the end.
-In your program `judge` calls a model and compares its answer with the expected one.
+Here a random generator plays the model, so that the program runs anywhere and can compare its answer with the truth.
+In your program, `judge` calls a model and compares its answer with the expected one.
 """
 
 import functools
@@ -40,7 +40,7 @@ ENDINGS = {
     "end": "",
 }
 
-# Arms as a mapping: the key is the short label that is printed, the value is what `judge` gets.
+# Arms as a mapping: the key is the label that is printed, the value is passed to `judge`.
 PROMPTS = {
     ", ".join(names): " ".join(filter(None, (ROLES[names[0]], MANNERS[names[1]], FORMATS[names[2]], ENDINGS[names[3]])))
     for names in itertools.product(ROLES, MANNERS, FORMATS, ENDINGS)
@@ -53,34 +53,34 @@ CALLS = 1_500
 
 @functools.cache
 def skill(prompt: str) -> float:
-    """Return how good a prompt is in truth: the sum of what its sentences are worth, and a share of its own."""
+    """Return the true quality of a prompt: the sum of the qualities of its sentences, plus one for the whole prompt."""
     sentences = [sentence for sentence in prompt.split(".") if sentence]
     return sum(random.Random(words).gauss(0, 0.5) for words in [*sentences, prompt])
 
 
 def chance(prompt: str, example: dict) -> float:
-    """Return how likely a model with this prompt is right: hard examples are hard for every prompt."""
+    """Return the probability of a right answer. Hard examples are hard for every prompt."""
     return 1 / (1 + math.exp(example["difficulty"] - skill(prompt)))
 
 
 def judge(prompt: str, example: dict) -> float:
-    """Call the model once: 1 if it was right, else 0. The same call gives the same answer, as at temperature 0."""
+    """Return 1 if the model is right, else 0. The same call gives the same answer, as at temperature 0."""
     return float(random.Random(prompt + example["question"]).random() < chance(prompt, example))
 
 
 def accuracy(prompt: str) -> float:
-    """Return the true share of right answers, which would cost too much to measure for every prompt."""
+    """Return the true share of right answers. Measuring it for every prompt would cost too much."""
     return sum(chance(prompt, example) for example in EXAMPLES) / len(EXAMPLES)
 
 
 def main() -> None:
-    """Search, measure the best three afresh, and compare with the truth."""
-    # `examples` pairs: the first pull of every prompt sees the same example, and so does the second. So no prompt wins
-    # because it happened to get the easy ones.
+    """Search, measure the best three prompts again, and compare with the truth."""
+    # `examples` pairs the prompts: pull k of every prompt uses the same example, so that no prompt wins because it got
+    # the easy ones.
     found = b3.find_best(PROMPTS, judge, examples=EXAMPLES, budget=CALLS)
     print(found)
 
-    # Winners look better than they are. New calls, on examples that they have not seen, say how good they are.
+    # Winners look better than they are. New calls, on examples that they have not seen, measure how good they are.
     print(found.confirm(3, pulls=60))
 
     truth = {label: accuracy(prompt) for label, prompt in PROMPTS.items()}

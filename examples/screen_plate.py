@@ -1,7 +1,7 @@
-"""Screen 2,000 compounds on plates of 96 wells: a list of compounds comes in, plate maps go out, readings come back.
+"""Screen 2,000 compounds on plates of 96 wells: read a list of compounds, write plate maps, read the readings.
 
-The plate reader is played by a random generator. Replace `read_plate` by a pause until the readings are there; each
-plate is a file of its own, so that nothing is lost in between.
+Here a random generator plays the plate reader. In your program, replace `read_plate` by waiting for the readings. Each
+plate has its own files, so that no results are lost in between.
 """
 
 import csv
@@ -20,7 +20,7 @@ SPOILED = 0.01  # the share of wells without a reading
 
 
 def write_compounds(file: Path) -> None:
-    """Write a list of compounds, and beside each its true activity, which the screening never looks at."""
+    """Write a list of compounds with their true activities, which the screening does not use."""
     draw = random.Random(6)
     with file.open("w", newline="", encoding="utf-8") as lines:
         rows = csv.writer(lines)
@@ -35,7 +35,7 @@ def read_compounds(file: Path) -> dict[str, float]:
 
 
 def write_plate(file: Path, tickets: list[b3.Ticket]) -> None:
-    """Write which compound goes into which well. A compound may be in several: those are its repeats."""
+    """Write which compound goes into which well. A compound may be in several wells, as repeats."""
     with file.open("w", newline="", encoding="utf-8") as lines:
         rows = csv.writer(lines)
         rows.writerow(["well", "ticket", "compound"])
@@ -43,7 +43,7 @@ def write_plate(file: Path, tickets: list[b3.Ticket]) -> None:
 
 
 def read_plate(plate: Path, readings: Path, activity: dict[str, float], draw: random.Random) -> None:
-    """Play the plate reader: a noisy reading for each well, and now and then none."""
+    """Play the plate reader: write a noisy reading for each well, and no reading for a few spoiled wells."""
     with plate.open(newline="", encoding="utf-8") as lines, readings.open("w", newline="", encoding="utf-8") as out:
         rows = csv.writer(out)
         rows.writerow(["ticket", "reading"])
@@ -53,7 +53,7 @@ def read_plate(plate: Path, readings: Path, activity: dict[str, float], draw: ra
 
 
 def tell(session: b3.Session, readings: Path) -> None:
-    """Tell a plate's readings. A well without one fails: its ticket comes again on the next plate."""
+    """Tell the readings of a plate. A well without a reading fails: the next plate has its ticket again."""
     with readings.open(newline="", encoding="utf-8") as lines:
         for row in csv.DictReader(lines):
             if row["reading"]:
@@ -63,7 +63,7 @@ def tell(session: b3.Session, readings: Path) -> None:
 
 
 def main(folder: Path) -> None:
-    """Fill one plate after the other, and write down the short list."""
+    """Fill one plate after the other, and write the short list to a file."""
     compounds = folder / "compounds.csv"
     write_compounds(compounds)
     activity = read_compounds(compounds)

@@ -1,6 +1,6 @@
-"""Find the fastest way to compress and send small messages: 2,268 settings of zlib, five seconds to measure them.
+"""Find the fastest of 2,268 zlib settings for compressing and sending small messages, in five seconds.
 
-Timings are real, so every run of this program differs a little. That is the point: one timing is noisy.
+The timings are real and noisy, so every run of this program gives slightly different results.
 """
 
 import itertools
@@ -10,7 +10,7 @@ import zlib
 
 import boxthirding as b3
 
-BYTES_PER_SECOND = 20_000_000  # of the line that messages are sent over
+BYTES_PER_SECOND = 20_000_000  # of the network connection
 SECONDS = 5.0
 
 SETTINGS = {
@@ -21,7 +21,7 @@ DEFAULT = "level=6 wbits=15 memory=8 strategy=0"
 
 
 def message(seed: int) -> bytes:
-    """Return text that compresses about as well as a log file does."""
+    """Return text that compresses about as well as a log file."""
     draw = random.Random(seed)
     words = [bytes(draw.choices(b"abcdefghijklmnopqrstuvwxyz", k=draw.randint(2, 9))) for _ in range(150)]
     return b" ".join(draw.choices(words, k=1_500))
@@ -31,7 +31,7 @@ MESSAGES = [message(seed) for seed in range(40)]
 
 
 def seconds(setting: tuple[int, int, int, int], text: bytes) -> float:
-    """Return how long it takes to compress a message and to send what is left of it."""
+    """Return how long it takes to compress a message and to send the result."""
     level, wbits, memory, strategy = setting
     begin = time.perf_counter()
     packer = zlib.compressobj(level, zlib.DEFLATED, wbits, memory, strategy)
@@ -40,10 +40,10 @@ def seconds(setting: tuple[int, int, int, int], text: bytes) -> float:
 
 
 def main() -> None:
-    """Search for five seconds, then measure the winner and zlib's own choice on all messages."""
-    # Less is better, and the budget is time. One worker: side by side, timings would disturb each other.
-    # `examples` pairs the settings on the same messages, since some messages take longer than others; a timing of a
-    # message is noisy by itself, so that a setting may have it again.
+    """Search for five seconds, then measure the winner and zlib's default on all messages."""
+    # Minimise, with a time limit. One worker, because parallel timings would disturb each other.
+    # `examples` pairs the settings on the same messages, because some messages take longer than others. `repeat=True`:
+    # timings of the same message are noisy, so a setting may get the same message again.
     messages = b3.Examples(MESSAGES, repeat=True)
     found = b3.find_best(SETTINGS, seconds, examples=messages, direction="minimize", seconds=SECONDS)
     print(found)
