@@ -2,10 +2,11 @@
 
 import time
 from functools import partial
+from importlib import import_module
 
 import pytest
 
-from boxthirding.find.budget import Account
+from boxthirding.find.budget import BudgetTracker
 
 
 class Clock:
@@ -26,5 +27,5 @@ class Clock:
 def clock(monkeypatch):
     """Give every run of the test one clock, which the test lets go."""
     one = Clock()
-    monkeypatch.setattr("boxthirding.find.run.Account", partial(Account, clock=one))
+    monkeypatch.setattr(import_module("boxthirding.find.find_best"), "BudgetTracker", partial(BudgetTracker, clock=one))
     return one

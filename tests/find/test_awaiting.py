@@ -11,7 +11,7 @@ import pytest
 
 from boxthirding.errors import ArmsUnavailable, EvaluationFailed, InvalidInput
 from boxthirding.find import Examples, find_best, find_best_async
-from boxthirding.find.awaiting import _breakable
+from boxthirding.find.loops import _breakable
 from boxthirding.session import Session
 
 QUIET = {"progress": False}
@@ -257,7 +257,7 @@ def test_a_deadline_leaves_threads_that_a_coroutine_waits_for(clock):
 
 
 def test_a_coroutine_that_ignores_its_cancellation_is_left_behind_in_silence(caplog, monkeypatch, clock):
-    monkeypatch.setattr("boxthirding.find.awaiting._GRACE", 0.05)
+    monkeypatch.setattr("boxthirding.find.loops._GRACE", 0.05)
 
     async def evaluate(_):
         clock.go()

@@ -3,8 +3,8 @@
 import pytest
 
 from boxthirding import Session
-from boxthirding.find.belief import belief
-from boxthirding.find.intervals import Noise, spread_of
+from boxthirding.find.intervals import ScoreNoise, spread_of
+from boxthirding.find.summary import certainty
 
 
 def told(results, arms=None, **settings):
@@ -12,7 +12,7 @@ def told(results, arms=None, **settings):
     session = Session(list(results) + list(arms or ()), known=results, **settings)
     view = session.view()
     labels = [arm.label for arm in view.top]
-    return belief(view, Noise(session.spread(labels)), [str(label) for label in labels])
+    return certainty(view, ScoreNoise(session.spread(labels)), [str(label) for label in labels])
 
 
 def test_before_the_first_result():
@@ -42,7 +42,7 @@ def test_arms_that_are_withdrawn_are_not_among_those_that_were_not_tried():
     session = Session(list("abcde"), known={"a": [0.9, 1.0, 1.1] * 10, "b": [0.0, 0.1, 0.2] * 10, "c": [0.0, 0.1] * 9})
     session.withdraw("c")
     session.withdraw("d")
-    said = belief(session.view(), Noise(session.spread("ab")), "ab")
+    said = certainty(session.view(), ScoreNoise(session.spread("ab")), "ab")
     assert said.words.endswith(" 1 arm was not tried yet, and could be better.")
 
 
@@ -89,6 +89,6 @@ def test_the_noise_of_a_session_is_that_of_its_results(label):
     results = {"a": [1.0, 3.0, 2.0, 2.5], "b": [0.5, 0.6, 0.4, 1.0, 2.0]}
     session = Session(list(results), known=results)
     arm = next(arm for arm in session.top(2) if arm.label == label)
-    low, high = Noise(session.spread(results)).of(arm)
-    assert (low, high) == pytest.approx(Noise(spread_of(results)).of(arm))
+    low, high = ScoreNoise(session.spread(results)).of(arm)
+    assert (low, high) == pytest.approx(ScoreNoise(spread_of(results)).of(arm))
     assert low < arm.mean < high

@@ -86,7 +86,7 @@ def test_a_failure_is_left_out_or_ends_it():
     for on_error in ("raise", "withdraw"):
         broken.clear()
         found = find_best(5, evaluate, budget=60, examples=range(200), on_error=on_error, policy="b3", **QUIET)
-        broken.append(found._engine.task.examples[found.recommendation.pulls])  # the first fresh one
+        broken.append(found._engine.evaluation.examples[found.recommendation.pulls])  # the first fresh one
         if on_error == "raise":
             with pytest.raises(EvaluationFailed, match="arm 4: evaluate returned None") as caught:
                 found.confirm(2, 10)

@@ -215,9 +215,9 @@ def test_ctrl_c_ends_two_searches_in_one_loop():
 def test_a_second_ctrl_c_loses_nothing(monkeypatch):
     module = import_module("boxthirding.find.find_best")
 
-    def pressed(*arguments):
+    def pressed(*arguments, **options):
         signal.raise_signal(signal.SIGINT)  # while the result is being put together
-        return found_class(*arguments)
+        return found_class(*arguments, **options)
 
     found_class = module.Found
     monkeypatch.setattr(module, "Found", pressed)

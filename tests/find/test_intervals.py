@@ -9,7 +9,7 @@ import pytest
 
 from boxthirding import Recommendation, Session, open_study
 from boxthirding.find import find_best
-from boxthirding.find.intervals import Noise, spread_of, student
+from boxthirding.find.intervals import ScoreNoise, spread_of, student
 
 QUIET = {"progress": False, "policy": "chase"}
 
@@ -17,7 +17,7 @@ QUIET = {"progress": False, "policy": "chase"}
 def interval(values, scale=(), beside=()):
     """Return the interval of an arm, known with others."""
     arms = {"this": values, **{f"other {k}": scores for k, scores in enumerate(beside)}}
-    noise = Noise(spread_of(arms), scale)
+    noise = ScoreNoise(spread_of(arms), scale)
     return noise.interval(noise.spread.arms["this"])
 
 
@@ -120,11 +120,11 @@ def test_a_few_scores_of_any_kind_are_no_scale():
 
 
 def test_results_of_others_count_in_the_interval_of_an_arm():
-    noise = Noise(spread_of({"a": [0.0, 1.0, 1.0, 1.0], "b": [0.0, 0.0, 1.0, 1.0]}))
+    noise = ScoreNoise(spread_of({"a": [0.0, 1.0, 1.0, 1.0], "b": [0.0, 0.0, 1.0, 1.0]}))
     low, high = noise.of(Recommendation("a", 0.75, 400, None))
     exact = interval([1.0] * 300 + [0.0] * 100)
     assert (low, high) == pytest.approx((exact.low, exact.high))
-    noise = Noise(spread_of({"a": [0.1, 0.7, 1.3], "b": [0.0, 0.5, 1.2, 2.0]}))
+    noise = ScoreNoise(spread_of({"a": [0.1, 0.7, 1.3], "b": [0.0, 0.5, 1.2, 2.0]}))
     low, high = noise.of(Recommendation("c", 0.75, 400, None))
     assert 0 < high - low < 0.2
 
@@ -133,7 +133,7 @@ def test_results_of_others_count_in_the_interval_of_an_arm():
 def test_a_lead_is_compared_with_the_sides_that_face_each_other(sign, ones):
     # The lead is 0.18. The sides that face each other are 0.168 and 0.094, together 0.193; the others are 0 and 0.134.
     scores = {name: [1.0] * k + [0.0] * (n - k) for name, k, n in zip("ab", ones, (20, 50), strict=True)}
-    noise = Noise(spread_of(scores))
+    noise = ScoreNoise(spread_of(scores))
     best, other = (Recommendation(name, np.mean(values), len(values), None) for name, values in scores.items())
     assert not noise.is_ahead(best, other, sign)
     assert noise.is_ahead(best, other._replace(mean=0.5), sign)
@@ -211,4 +211,4 @@ def test_the_page_of_a_study_and_its_printed_answer_have_the_same_interval():
     results = {"a": [1.0] * 9 + [0.0], "b": [0.0, 1.0] * 5}
     session = Session(list(results), known=results)
     best = session.recommend()
-    assert Noise(session.spread(["a"])).of(best) == pytest.approx(interval(results["a"])[1:])
+    assert ScoreNoise(session.spread(["a"])).of(best) == pytest.approx(interval(results["a"])[1:])

@@ -8,7 +8,7 @@ from boxthirding import Progress
 from boxthirding._progress import in_words
 from boxthirding.errors import InvalidInput
 from boxthirding.find import find_best
-from boxthirding.find.budget import Account, Limits
+from boxthirding.find.budget import Budget, BudgetTracker
 from boxthirding.find.progress import RunReporter, progress_of
 from boxthirding.session import Glance, Recommendation
 
@@ -45,27 +45,27 @@ def test_seconds_are_heard_of_as_seconds(clock):
 @pytest.mark.parametrize(
     ("limits", "pulls", "cost", "left"),
     [
-        (Limits(pulls=100), 25, 0.5, 30.0),  # 25 in 10 s, so 75 in 30 s
-        (Limits(cost=50.0), 4, 5.0, 15.0),  # 20 in 10 s, so 30 in 15 s
-        (Limits(seconds=25.0), 4, 1.0, 15.0),
-        (Limits(pulls=100, seconds=25.0), 25, 1.0, 15.0),  # the deadline comes first
-        (Limits(pulls=100, seconds=90.0), 25, 1.0, 30.0),
-        (Limits(pulls=100), 0, 1.0, None),
+        (Budget(pulls=100), 25, 0.5, 30.0),  # 25 in 10 s, so 75 in 30 s
+        (Budget(cost=50.0), 4, 5.0, 15.0),  # 20 in 10 s, so 30 in 15 s
+        (Budget(seconds=25.0), 4, 1.0, 15.0),
+        (Budget(pulls=100, seconds=25.0), 25, 1.0, 15.0),  # the deadline comes first
+        (Budget(pulls=100, seconds=90.0), 25, 1.0, 30.0),
+        (Budget(pulls=100), 0, 1.0, None),
     ],
 )
 def test_the_time_that_is_left_follows_from_what_was_spent_here(limits, pulls, cost, left):
     now = itertools.chain([0.0], itertools.repeat(10.0))
-    account, heard = Account(limits, lambda: next(now)), []
+    account, heard = BudgetTracker(limits, lambda: next(now)), []
     for _ in range(pulls):
         account.result(cost)
     RunReporter(heard.append).update(account, Glance(pulls, pulls, 0, 0, Recommendation("a", 1.0, pulls, None)))
     assert heard[0].seconds_left == (None if left is None else pytest.approx(left))
 
 
-@pytest.mark.parametrize("limits", [Limits(pulls=3), Limits(cost=3.0)])
+@pytest.mark.parametrize("limits", [Budget(pulls=3), Budget(cost=3.0)])
 def test_the_time_that_is_left_counts_down_while_nothing_comes_in(limits):
     now = [0.0]
-    account = Account(limits, lambda: now[-1])
+    account = BudgetTracker(limits, lambda: now[-1])
     now.append(2.5)
     account.result(1.0)
     left = []
@@ -76,14 +76,14 @@ def test_the_time_that_is_left_counts_down_while_nothing_comes_in(limits):
 
 
 def test_nothing_is_left_to_say_at_the_end():
-    account = Account(Limits(pulls=1))
+    account = BudgetTracker(Budget(pulls=1))
     account.result(1.0)
     assert " left" not in in_words(progress_of(account, Glance(1, 1, 0, 0, None)))
 
 
 def test_what_a_study_had_before_counts_as_done_and_not_as_fast():
     now = itertools.chain([0.0], itertools.repeat(10.0))
-    account, heard = Account(Limits(pulls=100), lambda: next(now)), []
+    account, heard = BudgetTracker(Budget(pulls=100), lambda: next(now)), []
     account.elsewhere = 50
     for _ in range(25):
         account.result(1.0)

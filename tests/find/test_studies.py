@@ -25,9 +25,9 @@ from boxthirding.errors import (
     UnknownLabel,
 )
 from boxthirding.find import find_best, find_best_async
-from boxthirding.find.budget import Account, Limits
-from boxthirding.find.source import Source
-from boxthirding.find.words import having
+from boxthirding.find.budget import Budget, BudgetTracker
+from boxthirding.find.search import TicketSource
+from boxthirding.find.summary import having
 from boxthirding.session.tickets import is_worker
 from boxthirding.storage.sqlite import FileNames
 from boxthirding.storage.sqlite_locks import FileLock
@@ -271,8 +271,8 @@ def test_tickets_that_somebody_has_elsewhere_count():
 
 
 def test_a_wait_for_people_names_them_and_says_what_to_do_if_they_are_gone(capfd, clock, monkeypatch):
-    reason_to_wait = Source.reason_to_wait
-    monkeypatch.setattr(Source, "reason_to_wait", lambda *args, **room: clock.go() or reason_to_wait(*args, **room))
+    wait = TicketSource.reason_to_wait
+    monkeypatch.setattr(TicketSource, "reason_to_wait", lambda *args, **room: clock.go() or wait(*args, **room))
     with open_study("run.db", "tea time", arms=9, policy="sh:budget=30", holder="plate 1.csv") as study:
         study.ask(3)
     found = find_best(9, score, budget=30, seconds=0.3, policy="sh", study=("run.db", "tea time"))
@@ -339,7 +339,7 @@ def test_where_no_lock_can_be_had_the_run_goes_on_without(monkeypatch):
 def test_a_folder_that_is_away_for_a_moment_costs_no_name():
     Path("place").mkdir()
     with open_study("place/run.db", arms=50) as study:
-        source = Source(study, Account(Limits(pulls=9)))
+        source = TicketSource(study, BudgetTracker(Budget(pulls=9)))
         (one,) = source.ask(1)
         Path("place").rename("away")
         with pytest.raises(StudyUnavailable, match=r"run\.db was moved or deleted"):
@@ -353,7 +353,7 @@ def test_tickets_of_a_run_that_ends_while_we_wait_are_ours():
     dying = open_study("run.db", arms=50, policy="sh:budget=60")
     left = dying.ask(2, holder=dying.worker())
     with open_study("run.db") as study:
-        source = Source(study, Account(Limits(pulls=60)))
+        source = TicketSource(study, BudgetTracker(Budget(pulls=60)))
         assert source.reason_to_wait(room=True) == "Waiting for results that other runs have under way."
         dying.close()
         assert source.reason_to_wait(room=True) == "Taking over tickets that were left behind."
@@ -362,8 +362,8 @@ def test_tickets_of_a_run_that_ends_while_we_wait_are_ours():
 
 def test_failures_are_paid_for_when_others_have_asked_meanwhile():
     with open_study("run.db", arms=50) as study, open_study("run.db", holder="the lab") as others:
-        account = Account(Limits(pulls=5))
-        source = Source(study, account)
+        account = BudgetTracker(Budget(pulls=5))
+        source = TicketSource(study, account)
         (ticket,) = source.ask(1)
         source.fail(ticket)
         for _ in range(3):

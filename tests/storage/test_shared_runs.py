@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from boxthirding import find_best, open_study
-from boxthirding.find.budget import Account, Limits
-from boxthirding.find.source import Source
+from boxthirding.find.budget import Budget, BudgetTracker
+from boxthirding.find.search import TicketSource
 from boxthirding.storage.opening import open_journal
 
 OPTIONS = {"examples": range(500), "seed": 4, "progress": False}
@@ -146,7 +146,7 @@ def test_a_process_that_lives_keeps_its_tickets(url, tmp_path):
     ):
         theirs = {ticket.id for holder in study.view().holders for ticket in study.held(holder)}
         assert theirs
-        ours = Source(study, Account(Limits(pulls=60)))
+        ours = TicketSource(study, BudgetTracker(Budget(pulls=60)))
         assert ours.holder not in study.view().holders
         assert theirs.isdisjoint(ticket.id for ticket in ours.ask(5))
 
@@ -260,7 +260,7 @@ class TestServer:
 
 def test_a_ticket_that_is_under_way_is_not_started_again(url, monkeypatch):
     with open_study(url, arms=9) as study:
-        source = Source(study, Account(Limits(pulls=60)))
+        source = TicketSource(study, BudgetTracker(Budget(pulls=60)))
         (ticket,) = source.ask(1)
         monkeypatch.setattr(study, "ask", lambda *_, **__: [ticket])  # as when its lease has run out
         assert source.ask(2) == []

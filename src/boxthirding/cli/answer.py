@@ -79,7 +79,7 @@ class Answer:
 
     def _report(self) -> str:
         """Return the answer, the arms that come next, and what it took."""
-        from boxthirding.find.words import order_in_words
+        from boxthirding.find.summary import order_in_words
 
         found, lines = self.found, []
         if found.recommendation is None:

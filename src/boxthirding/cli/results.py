@@ -184,7 +184,7 @@ def _print_results(view: "View", arms: "Sequence[ArmSummary]", columns: ArmColum
     from rich.cells import cell_len
     from rich.text import Text
 
-    from boxthirding.find.words import order_in_words
+    from boxthirding.find.summary import order_in_words
 
     console = plain_console()
     if not arms:

@@ -53,7 +53,7 @@ def show(*, url: str, name: str | None, top: int | None, as_json: bool) -> None:
 
 
 def _print(view: "View", boxes: "Sequence[Box]", ladder: "Sequence[Rung]") -> None:
-    from boxthirding.find.words import aside_in_words
+    from boxthirding.find.summary import aside_in_words
 
     console = plain_console()
     arms = "arms from an iterator" if view.arms is None else counted(view.arms, "arm")
@@ -107,7 +107,7 @@ def _fold(text: str, width: int) -> str:
 def _print_top(view: "View", console: "Console") -> None:
     from rich.text import Text
 
-    from boxthirding.find.words import order_in_words
+    from boxthirding.find.summary import order_in_words
 
     top = view.top
     short = label_shortener([arm.label for arm in top], max(20, console.width - _NUMBERS), console)

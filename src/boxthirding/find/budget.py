@@ -1,4 +1,4 @@
-"""One budget in one unit: pulls, a total cost, or seconds; what has been spent of it, and what is left."""
+"""A budget of pulls, cost or seconds, and how much of it is spent."""
 
 import math
 import time
@@ -15,8 +15,8 @@ PLENTY: Final = 2**62
 
 
 @dataclass(frozen=True)
-class Limits:
-    """When a run ends at the latest: after a number of pulls, at a total cost, or after a number of seconds."""
+class Budget:
+    """What ends a run at the latest: a number of pulls, a total cost, or a number of seconds."""
 
     pulls: int | None = None
     cost: float | None = None
@@ -50,27 +50,27 @@ class Spending:
     """What a run has spent."""
 
     pulls: int
-    """Evaluations that ended, the failed ones among them."""
+    """Evaluations that ended, including those that failed."""
     failures: int
-    """Of them, how many failed."""
+    """Evaluations that failed."""
     abandoned: int
-    """Evaluations started and not waited for, when a deadline, Ctrl-C or an error ended the run."""
+    """Evaluations that were not waited for when a deadline, Ctrl-C or an error ended the run."""
     cost: float
     """The sum of the costs: 1 for a result that came without one, the mean so far for an evaluation that failed."""
     seconds: float
-    limits: Limits
+    budget: Budget
     elsewhere: int = 0
-    """Results of the same study that came in before, or from other processes: a budget of pulls counts them too."""
+    """Earlier results of the same study and results of other processes, which a budget of pulls counts too."""
 
     @property
     def unit(self) -> str:
         """What the budget counts: pulls, cost or seconds."""
-        return self.limits.unit
+        return self.budget.unit
 
     @property
     def limit(self) -> float:
         """How much of the unit there was."""
-        return self.limits.limit
+        return self.budget.limit
 
     @property
     def left(self) -> float:
@@ -80,8 +80,8 @@ class Spending:
 
     def __str__(self) -> str:
         duration = f"{self.seconds:.1f} s"
-        if self.limits.seconds is not None and self.unit != "seconds":
-            duration = f"{self.seconds:.1f} of at most {self.limits.seconds:g} s"
+        if self.budget.seconds is not None and self.unit != "seconds":
+            duration = f"{self.seconds:.1f} of at most {self.budget.seconds:g} s"
         if self.unit == "pulls":
             total = counted(int(self.limit), "pull")
             now = f" ({self.pulls:,} here)" if self.elsewhere else ""
@@ -92,15 +92,15 @@ class Spending:
         return f"{duration} of {self.limit:g} s, {self.left:.1f} s left: {counted(self.pulls, 'pull')}"
 
 
-class Account:
-    """A budget while it is being spent."""
+class BudgetTracker:
+    """Counts what is spent of a budget."""
 
-    def __init__(self, limits: Limits, clock: Callable[[], float] = time.monotonic) -> None:
-        self.limits = limits
+    def __init__(self, budget: Budget, clock: Callable[[], float] = time.monotonic) -> None:
+        self.budget = budget
         self.elsewhere = 0
-        """Results of the same study from other processes, or from before."""
+        """Earlier results of the same study, and results of other processes."""
         self.under_way_elsewhere = 0
-        """Evaluations of the same study that others have under way."""
+        """Evaluations of the same study that run in other processes."""
         self.pulls = 0
         self.failures = 0
         self.cost = 0.0
@@ -108,7 +108,7 @@ class Account:
         self._clock = clock
         self._begun = clock()
         self.latest = 0.0
-        """Seconds until the last evaluation ended."""
+        """Seconds until the latest evaluation ended."""
 
     @property
     def results(self) -> int:
@@ -116,36 +116,36 @@ class Account:
         return self.pulls - self.failures
 
     @property
-    def seconds_left(self) -> float | None:
-        """How long until the deadline, or None without one."""
-        return None if self.limits.seconds is None else self.limits.seconds - self.seconds
-
-    @property
     def seconds(self) -> float:
-        """How long it has taken by now."""
+        """Seconds since the start."""
         return self._clock() - self._begun
 
     @property
+    def seconds_left(self) -> float | None:
+        """Seconds until the deadline; None without one."""
+        return None if self.budget.seconds is None else self.budget.seconds - self.seconds
+
+    @property
     def rest_is_out(self) -> bool:
-        """Whether what is left of a budget of pulls, if anything, is under way elsewhere."""
-        return self.limits.pulls is not None and self.pulls + self.elsewhere < self.limits.pulls
+        """Whether all that is left of a budget of pulls, if anything, runs in other processes."""
+        return self.budget.pulls is not None and self.pulls + self.elsewhere < self.budget.pulls
 
     def result(self, cost: float) -> None:
-        """Pay for an evaluation that gave a result."""
+        """Count an evaluation that gave a result."""
         self.pulls += 1
         self.cost += cost
         self._cost_of_results += cost
         self.latest = self.seconds
 
     def too_late(self, cost: float) -> None:
-        """Pay for a result that others were faster with: a budget of pulls has counted theirs."""
-        if self.limits.pulls is None:
+        """Count a result that another process was faster with, and that a budget of pulls has counted there."""
+        if self.budget.pulls is None:
             self.result(cost)
         else:
             self.cost += cost
 
     def failure(self) -> None:
-        """Pay for an evaluation that failed: a pull, and what evaluations have cost on the average so far."""
+        """Count an evaluation that failed: one pull, at the mean cost so far."""
         self.cost += self._mean_cost()
         self.pulls += 1
         self.failures += 1
@@ -153,19 +153,19 @@ class Account:
 
     def room(self, in_flight: int) -> int:
         """Return how many more evaluations may be started beside those in flight."""
-        if self.limits.pulls is not None:
-            return self.limits.pulls - self.pulls - in_flight - self.under_way_elsewhere - self.elsewhere
-        if self.limits.cost is None:
+        if self.budget.pulls is not None:
+            return self.budget.pulls - self.pulls - in_flight - self.under_way_elsewhere - self.elsewhere
+        if self.budget.cost is None:
             return PLENTY
-        if self.cost >= self.limits.cost:
+        if self.cost >= self.budget.cost:
             return 0
         mean = self._mean_cost()
-        affordable = math.ceil(min((self.limits.cost - self.cost) / mean, PLENTY)) if mean > 0 else PLENTY
+        affordable = math.ceil(min((self.budget.cost - self.cost) / mean, PLENTY)) if mean > 0 else PLENTY
         return max(affordable, 1) - in_flight
 
     def spending(self, abandoned: int) -> Spending:
-        """Return what has been spent by now."""
-        return Spending(self.pulls, self.failures, abandoned, self.cost, self.seconds, self.limits, self.elsewhere)
+        """Return what has been spent."""
+        return Spending(self.pulls, self.failures, abandoned, self.cost, self.seconds, self.budget, self.elsewhere)
 
     def _mean_cost(self) -> float:
         return self._cost_of_results / self.results if self.results else 0.0

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from boxthirding._text import counted, writer
-from boxthirding.find.intervals import CONFIDENCE, Interval, Noise, spread_of
-from boxthirding.find.words import arms_in_words
+from boxthirding.find.intervals import CONFIDENCE, MeanInterval, ScoreNoise, spread_of
+from boxthirding.find.summary import arms_in_words, dataframe, row
 from boxthirding.session import Ticket
 from boxthirding.types import Label
 
@@ -24,7 +24,7 @@ class Confirmed:
     low: float | None
     high: float | None
     pulls: int
-    difference: Interval | None
+    difference: MeanInterval | None
     """The arm less the best one of the search, example by example; None without examples, and for that one itself."""
     arm: Any
     """The arm as it was given."""
@@ -46,15 +46,13 @@ class Confirmation:
         Its columns are `label`, `mean`, `low`, `high` and `pulls`, with examples also `difference`, `difference_low`
         and `difference_high`; arms that are not their labels have columns as in `Found.to_dataframe`.
         """
-        from boxthirding.find.table import dataframe, row  # noqa: PLC0415  # loaded when it is needed
-
         is_paired = any(arm.difference is not None for arm in self.arms)
         table = []
         for arm in self.arms:
             measured = {name: getattr(arm, name) for name in ("mean", "low", "high", "pulls")}
             if is_paired:
                 names = ("difference", "difference_low", "difference_high")
-                measured |= zip(names, arm.difference or Interval(None, None, None), strict=True)
+                measured |= zip(names, arm.difference or MeanInterval(None, None, None), strict=True)
             table.append(row(arm.label, arm.arm, measured))
         return dataframe(table)
 
@@ -65,7 +63,7 @@ class Confirmation:
         write = writer(end for arm in self.arms for end in (arm.mean, arm.low, arm.high))
         less = writer(end for arm in self.arms for end in arm.difference or ())
         for name, arm in zip(names, self.arms, strict=True):
-            line = f"  {name:{width}}  {_shown(Interval(arm.mean, arm.low, arm.high), write)}"
+            line = f"  {name:{width}}  {_shown(MeanInterval(arm.mean, arm.low, arm.high), write)}"
             line += f", {counted(arm.pulls, 'pull')}"
             if arm.difference is not None:
                 line += f"; less the first {_shown(arm.difference, less)}"
@@ -84,7 +82,7 @@ class Confirmation:
 class FreshPulls:
     """Tickets for a few arms, the same number of pulls for each, pull by pull: what a search asks when it confirms."""
 
-    def __init__(self, arms: Sequence[tuple[Label, Any]], first: int, pulls: int, before: Noise) -> None:
+    def __init__(self, arms: Sequence[tuple[Label, Any]], first: int, pulls: int, before: ScoreNoise) -> None:
         self._arms, self._first, self._before = arms, first, before  # `before`: of the scores of the search
         self._total = pulls * len(arms)
         self._issued = 0
@@ -104,14 +102,18 @@ class FreshPulls:
         """Leave the pull out."""
 
     def is_known(self) -> bool:
-        """Return False: fresh pulls are of no limited kind."""
+        """Return False: nothing limits fresh pulls."""
         return False
+
+    def reason_to_wait(self, *, room: bool) -> str:  # noqa: ARG002  # as in TicketSource
+        """Return an empty string: no one else has any of the pulls."""
+        return ""
 
     def confirmation(self, *, paired: bool, failures: int, seen: int) -> Confirmation:
         """Return what has come in."""
         labels = [label for label, _ in self._arms]
         scores = {label: [*rewards.values()] for label, rewards in zip(labels, self.rewards, strict=True)}
-        noise = Noise(spread_of(scores, self._before.spread), self._before.scale)
+        noise = ScoreNoise(spread_of(scores, self._before.spread), self._before.scale)
         differences = self._differences(noise) if paired else {}
         arms = [
             Confirmed(label, *noise.interval(noise.spread.arms[label]), len(scores[label]), differences.get(label), arm)
@@ -119,7 +121,7 @@ class FreshPulls:
         ]
         return Confirmation(tuple(arms), failures, seen)
 
-    def _differences(self, noise: Noise) -> dict[Label, Interval]:
+    def _differences(self, noise: ScoreNoise) -> dict[Label, MeanInterval]:
         """Return by label how far each arm is above the first on the examples that both have seen."""
         best, *others = self.rewards
         both = {
@@ -131,9 +133,9 @@ class FreshPulls:
             spread = spread._replace(squares=noise.spread.squares, freedom=noise.spread.freedom)
         if noise.is_few and noise.ends is not None:
             least, most = noise.ends
-            less = Noise(spread, (least - most, most - least))
+            less = ScoreNoise(spread, (least - most, most - least))
         else:
-            less = Noise(spread._replace(answers=None))
+            less = ScoreNoise(spread._replace(answers=None))
         return {label: less.interval(scores) for label, scores in less.spread.arms.items()}
 
     def _ticket(self, number: int) -> Ticket:
@@ -142,7 +144,7 @@ class FreshPulls:
         return Ticket(number, arm, label, self._first + pull, payload)
 
 
-def _shown(estimate: Interval, write: Callable[[float], str]) -> str:
+def _shown(estimate: MeanInterval, write: Callable[[float], str]) -> str:
     if estimate.mean is None:
         return "no result"
     if estimate.low is None or estimate.high is None:

@@ -1,5 +1,7 @@
 """The one-liner: your arms, your function, a budget."""
 
+import weakref
+from array import array
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
@@ -8,18 +10,20 @@ from functools import wraps
 from typing import Any, Final, ParamSpec, TypeVar
 
 from boxthirding._checks import is_number
+from boxthirding._text import counted, written
 from boxthirding.errors import InvalidInput
-from boxthirding.find.budget import Limits
-from boxthirding.find.engine import engine
+from boxthirding.find.budget import Budget, BudgetTracker
+from boxthirding.find.evaluation import Errors, Evaluation, Examples, Retry
+from boxthirding.find.interrupts import Interrupts
+from boxthirding.find.loops import Engine
 from boxthirding.find.opening import Arms, Place, RunSettings, open_for_run
-from boxthirding.find.progress import Callback, RunReporter, checked
-from boxthirding.find.result import Found
-from boxthirding.find.retry import Errors, Retry
-from boxthirding.find.run import Run
-from boxthirding.find.task import Examples, Task
+from boxthirding.find.progress import Callback, NewResult, RunReporter, announcement, checked, progress_of
+from boxthirding.find.result import Found, raise_error
+from boxthirding.find.search import TROUBLE, Search, TicketSource, ToldResult
+from boxthirding.find.summary import arms_in_words, measured, named
 from boxthirding.policies.spec import as_policy
 from boxthirding.session import AskTell, Known
-from boxthirding.types import Policy, Progress
+from boxthirding.types import Label, Policy, Progress
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -147,16 +151,14 @@ def find_best(  # noqa: PLR0913  # two that are needed, and an option for each w
     'bob'
 
     """
-    limits, hearing = _limits(budget, cost, seconds), checked(callbacks)
-    crew = engine(_task(evaluate, examples, seed, retry), workers, executor, on_error, catch)
-    crew.refuse_running_loop("find_best_async(…)")
-    chosen = None if policy is None else as_policy(policy, budget=limits.pulls)
-    settings = RunSettings(arms, chosen, seed, direction, known, crew.task.examples)
+    total, functions = _budget(budget, cost, seconds), checked(callbacks)
+    engine = Engine.checked(_evaluation(evaluate, examples, seed, retry), workers, executor, on_error, catch)
+    engine.refuse_running_loop("find_best_async(…)")
+    chosen = None if policy is None else as_policy(policy, budget=total.pulls)
+    settings = RunSettings(arms, chosen, seed, direction, known, engine.evaluation.examples)
     with ExitStack() as stack:
-        opened = open_for_run(stack, study, settings, _SHORT)
-        crew = replace(crew, task=replace(crew.task, examples=opened.examples))
-        run = Run(opened, crew, limits, RunReporter(progress), hearing, stack)
-        return crew.carry_out(run.search, run.conclude)
+        run = _Run(stack, study, settings, engine, total, progress, functions)
+        return run.engine.run(run.search, run.conclude)
 
 
 @_with_advice
@@ -186,28 +188,120 @@ async def find_best_async(  # noqa: PLR0913  # the same
     The parameters are those of `find_best`. Cancelling it cancels the evaluations and raises CancelledError, as always.
     Ctrl-C, or interrupting the cell of a notebook, does what it does there.
     """
-    from boxthirding.find.awaiting import carry_out  # noqa: PLC0415  # asyncio takes its time to import
-
-    limits, hearing = _limits(budget, cost, seconds), checked(callbacks)
-    crew = engine(_task(evaluate, examples, seed, retry), workers, executor, on_error, catch)
-    chosen = None if policy is None else as_policy(policy, budget=limits.pulls)
-    settings = RunSettings(arms, chosen, seed, direction, known, crew.task.examples)
+    total, functions = _budget(budget, cost, seconds), checked(callbacks)
+    engine = Engine.checked(_evaluation(evaluate, examples, seed, retry), workers, executor, on_error, catch)
+    chosen = None if policy is None else as_policy(policy, budget=total.pulls)
+    settings = RunSettings(arms, chosen, seed, direction, known, engine.evaluation.examples)
     with ExitStack() as stack:
-        opened = open_for_run(stack, study, settings, _SHORT)
-        crew = replace(crew, task=replace(crew.task, examples=opened.examples))
-        run = Run(opened, crew, limits, RunReporter(progress), hearing, stack)
-        return await carry_out(crew, run.search, run.conclude)
+        run = _Run(stack, study, settings, engine, total, progress, functions)
+        return await run.engine.run_async(run.search, run.conclude)
 
 
-def _limits(budget: int | None, cost: float | None, seconds: float | None) -> Limits:
+def _budget(budget: int | None, cost: float | None, seconds: float | None) -> Budget:
     if budget is None and cost is None and seconds is None:
         raise InvalidInput("there is no budget: give budget= pulls, cost= in your own unit, or seconds=")
-    return Limits(budget, cost, seconds)
+    return Budget(budget, cost, seconds)
 
 
-def _task(
+def _evaluation(
     evaluate: Callable[..., Any], examples: Sequence[Any] | Examples | None, seed: int | None, retry: Retry | None
-) -> Task:
+) -> Evaluation:
     if examples is None or isinstance(examples, Examples):
-        return Task(evaluate, examples, retry)
-    return Task(evaluate, Examples(examples, seed), retry)
+        return Evaluation(evaluate, examples, retry)
+    return Evaluation(evaluate, Examples(examples, seed), retry)
+
+
+class _Run:
+    """A search of a study, and what is told of its results: the display, callbacks, the scores of each arm."""
+
+    def __init__(
+        self,
+        stack: ExitStack,
+        study: Place | AskTell | None,
+        settings: RunSettings,
+        engine: Engine,
+        budget: Budget,
+        progress: bool | Callable[[Progress], None],  # noqa: FBT001  # as in find_best
+        callbacks: tuple[Callback, ...],
+    ) -> None:
+        self._opened = opened = open_for_run(stack, study, settings, _SHORT)
+        self.engine = replace(engine, evaluation=replace(engine.evaluation, examples=opened.examples))
+        self._stack, self._callbacks = stack, callbacks
+        self._reporter = reporter = RunReporter(progress)
+        self._is_shown = reporter.is_shown
+        self._tracker = BudgetTracker(budget)
+        self._source = TicketSource(opened.study, self._tracker, is_shared=opened.is_shared)
+        stack.callback(self._source.release)
+        stack.callback(reporter.close)
+        self._keeps_scores = not hasattr(opened.study, "spread")
+        self._scores: dict[Label, array[float]] = {}  # by arm, if the study does not tell how they vary
+        self.search = Search(
+            self._source,
+            self._tracker,
+            workers=engine.workers,
+            on_error=engine.on_error,
+            catch=engine.catch,
+            told=self._told if callbacks or progress is not False or self._keeps_scores else None,
+            reporter=reporter,
+        )
+        if self._is_shown:
+            n_arms, policy = opened.study.view().arms, opened.study.policy
+            reporter.say(*announcement(budget, n_arms, engine.workers, policy), *self._greeting())
+            reporter.watch(lambda: progress_of(self._tracker, self._source.latest))
+
+    def conclude(self) -> Found:
+        """Return what was found when the search has ended, or raise what ended it."""
+        search, source = self.search, self._source
+        search.close()
+        if not isinstance(search.error, TROUBLE):
+            source.release()
+        try:
+            found = Found(
+                self._opened.study, search, self.engine, source.holders(), self._scores, is_shown=self._is_shown
+            )
+        except TROUBLE as trouble:
+            if isinstance(search.error, TROUBLE):
+                raise search.error from trouble
+            raise trouble from search.error or trouble.__cause__
+        if self._opened.is_ours:  # the study can be read for as long as the result exists
+            weakref.finalize(found, self._stack.pop_all().close)
+        if self._is_shown:
+            best, answer = found.recommendation, "No result"
+            if best is not None:
+                arm = named(best.label)
+                if isinstance(best.label, int):  # which may say nothing about the arm
+                    (arm,) = arms_in_words([(best.label, found.best)])
+                answer = f"Best: {arm}, {measured(written(best.mean), best.pulls)}"
+            spent, *others = found.account()
+            self._reporter.close(progress_of(self._tracker, source.latest), f"{answer}; {spent}.", *others)
+        raise_error(search, found)
+        return found
+
+    def _greeting(self) -> list[str]:
+        """Return where the study is kept and what it has, if others may have worked on it."""
+        if not self._opened.is_shared:
+            return []
+        place, latest = getattr(self._opened.study, "place", None), self._source.latest
+        where = f"Study {place}" if place else "The study"
+        there = f"resuming from {counted(latest.pulls, 'pull')}" if latest.pulls or latest.open else "new"
+        return [f"{where}: {there}" + (f", {counted(latest.open, 'ticket')} open." if latest.open else ".")]
+
+    def _told(self, results: list[ToldResult]) -> None:
+        """Keep the scores, and call the display and the callbacks."""
+        for ticket, reward, _ in results if self._keeps_scores else ():
+            self._scores.setdefault(ticket.label, array("d")).append(reward)
+        if self.search.error is not None:
+            return
+        latest = self._source.latest
+        try:
+            self._reporter.update(self._tracker, latest)
+            for result in results if self._callbacks else ():
+                progress = progress_of(self._tracker, latest)
+                new = NewResult(*result, latest.recommendation, progress, self.search.finish)
+                for callback in self._callbacks:
+                    with Interrupts.breakable():
+                        callback(new)
+        except KeyboardInterrupt:  # in a callback
+            self.search.interrupt()
+        except Exception as error:  # noqa: BLE001  # of a function of the caller: raised when the run has ended
+            self.search.end_with(error)

@@ -22,7 +22,7 @@ _SYMMETRIC: Final = 1e-6  # skewness, below which scores are symmetric
 _PRECISE: Final = 1e-14  # of the incomplete beta function
 
 
-class Interval(NamedTuple):
+class MeanInterval(NamedTuple):
     """An estimate and the interval around it; the ends are None where too little is known of the noise."""
 
     mean: float | None
@@ -30,7 +30,7 @@ class Interval(NamedTuple):
     high: float | None
 
 
-class Noise:
+class ScoreNoise:
     """How much one score of an arm varies, and what that leaves open about a mean.
 
     Parameters
@@ -73,19 +73,19 @@ class Noise:
             f"of the same arm did not differ in {self.spread.freedom:,} repeats: if they never do, its mean is exact."
         )
 
-    def interval(self, scores: Moments) -> Interval:
+    def interval(self, scores: Moments) -> MeanInterval:
         """Return the mean of scores with its interval."""
         mean = scores.mean
         if scores.pulls == 0:
-            return Interval(None, None, None)
+            return MeanInterval(None, None, None)
         if self.is_few and self.ends is not None:
-            return Interval(mean, *_on_scale(scores, min(mean, self.ends[0]), max(mean, self.ends[1])))
+            return MeanInterval(mean, *_on_scale(scores, min(mean, self.ends[0]), max(mean, self.ends[1])))
         if self.spread.squares == 0 and not self.is_known:
-            return Interval(mean, None, None)
+            return MeanInterval(mean, None, None)
         low, high = _on_line(scores, self.spread)
         if self.ends is not None:
             low, high = min(mean, max(low, self.ends[0])), max(mean, min(high, self.ends[1]))
-        return Interval(mean, low, high)
+        return MeanInterval(mean, low, high)
 
     def of(self, arm: Recommendation) -> tuple[float, float]:
         """Return the interval of an arm's mean, where the noise is known.

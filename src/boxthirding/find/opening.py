@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from boxthirding._text import counted
 from boxthirding.errors import ArmsUnavailable, InvalidInput, StudyChanged, StudyDiffers, UnknownStudy
+from boxthirding.find.evaluation import Examples
 from boxthirding.find.interrupts import Breakable
 from boxthirding.find.search import unavailable
-from boxthirding.find.task import Examples
 from boxthirding.session import AskTell, Known, Session
 from boxthirding.session.amendments import pairs_of
 from boxthirding.session.labels import is_label

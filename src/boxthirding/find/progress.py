@@ -12,9 +12,9 @@ from typing import Any, Final, TypeAlias
 from boxthirding._progress import Bar, in_words, listener
 from boxthirding._text import counted, written
 from boxthirding.errors import InvalidInput
-from boxthirding.find.budget import Account, Limits
+from boxthirding.find.budget import Budget, BudgetTracker
 from boxthirding.find.interrupts import say_at_once
-from boxthirding.find.words import measured, named
+from boxthirding.find.summary import measured, named
 from boxthirding.session import Glance, Recommendation, Ticket
 from boxthirding.types import Label, Policy, Progress
 
@@ -67,39 +67,39 @@ def checked(callbacks: Iterable[Callback]) -> tuple[Callback, ...]:
     return functions
 
 
-def progress_of(account: Account, latest: Glance) -> Progress:
+def progress_of(tracker: BudgetTracker, latest: Glance) -> Progress:
     """Return how far a run is, in the unit of its budget."""
-    limits, seconds = account.limits, account.seconds
-    done = {"pulls": account.pulls + account.elsewhere, "cost": account.cost, "seconds": seconds}[limits.unit]
-    here = {"pulls": account.pulls, "cost": account.cost, "seconds": 0.0}[limits.unit]
+    budget, seconds = tracker.budget, tracker.seconds
+    done = {"pulls": tracker.pulls + tracker.elsewhere, "cost": tracker.cost, "seconds": seconds}[budget.unit]
+    here = {"pulls": tracker.pulls, "cost": tracker.cost, "seconds": 0.0}[budget.unit]
     left = None
     if here > 0:  # by the pace until the latest result; from then on it counts down
-        left = (limits.limit - done) * account.latest / here - (seconds - account.latest)
-    if limits.seconds is not None:
-        rest = max(0.0, limits.seconds - seconds)
+        left = (budget.limit - done) * tracker.latest / here - (seconds - tracker.latest)
+    if budget.seconds is not None:
+        rest = max(0.0, budget.seconds - seconds)
         left = rest if left is None else min(left, rest)
     best = latest.recommendation
     note = "" if best is None else f"best so far {named(best.label)}, {measured(written(best.mean), best.pulls)}"
-    return Progress(done, limits.limit, limits.unit, seconds, None if left is None else max(0.0, left), note)
+    return Progress(done, budget.limit, budget.unit, seconds, None if left is None else max(0.0, left), note)
 
 
-def announcement(limits: Limits, n_arms: int | None, workers: int, policy: Policy) -> list[str]:
+def announcement(budget: Budget, n_arms: int | None, workers: int, policy: Policy) -> list[str]:
     """Return what is known of a run before it starts, in a few sentences."""
     arms = "arms from an iterator" if n_arms is None else counted(n_arms, "arm")
-    budget = {
-        "pulls": counted(limits.pulls or 0, "pull"),
-        "cost": f"a total cost of {written(limits.limit)}",
+    total = {
+        "pulls": counted(budget.pulls or 0, "pull"),
+        "cost": f"a total cost of {written(budget.limit)}",
         "seconds": "",
     }
-    parts = [arms, budget[limits.unit], f"at most {limits.seconds:g} s" if limits.seconds else ""]
+    parts = [arms, total[budget.unit], f"at most {budget.seconds:g} s" if budget.seconds else ""]
     lines = [", ".join(filter(None, [*parts, counted(workers, "worker")])) + "."]
     planned = getattr(policy, "budget", None)
-    if planned is not None and limits.pulls is not None and planned > limits.pulls:
+    if planned is not None and budget.pulls is not None and planned > budget.pulls:
         lines.append(f"The policy plans for {counted(planned, 'pull')}, and will be cut short.")
-    most = max(1, (limits.pulls or 0) // _PULLS_PER_WORKER)
-    if limits.pulls is not None and workers > most:
+    most = max(1, (budget.pulls or 0) // _PULLS_PER_WORKER)
+    if budget.pulls is not None and workers > most:
         lines.append(
-            f"For {counted(limits.pulls, 'pull')} at most {counted(most, 'worker')} would be better: "
+            f"For {counted(budget.pulls, 'pull')} at most {counted(most, 'worker')} would be better: "
             "with more, decisions are taken before results are in."
         )
     return lines
@@ -167,13 +167,13 @@ class RunReporter:
         self._ticker = threading.Thread(target=tick, name="progress", daemon=True)
         self._ticker.start()
 
-    def update(self, account: Account, latest: Glance) -> None:
+    def update(self, tracker: BudgetTracker, latest: Glance) -> None:
         """Report a result."""
         if self._function is not None:
-            self._function(progress_of(account, latest))
+            self._function(progress_of(tracker, latest))
         elif self._display is not None and time.monotonic() >= self._display.next:
             with self._lock:
-                self._display(progress_of(account, latest))
+                self._display(progress_of(tracker, latest))
 
     def close(self, progress: Progress | None = None, *lines: str) -> None:
         """Show the last state and the last sentences; nothing follows them."""

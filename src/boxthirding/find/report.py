@@ -11,11 +11,9 @@ from typing import Any, Final, NamedTuple
 
 from boxthirding._text import apart, counted, cut, visible
 from boxthirding.figures.svg import answer_curve, bars, line, whisker
-from boxthirding.find.belief import Belief, belief, may_be_as_good
-from boxthirding.find.intervals import Noise
+from boxthirding.find.intervals import ScoreNoise
 from boxthirding.find.notebook import climb
-from boxthirding.find.summary import in_the_race
-from boxthirding.find.words import order_in_words
+from boxthirding.find.summary import Certainty, certainty, in_the_race, may_be_as_good, order_in_words
 from boxthirding.session import Moment, Recommendation, View
 from boxthirding.session.protocol import points
 from boxthirding.study import Entry, Study
@@ -102,8 +100,8 @@ def study_page(study: Study, picture: Picture = lambda _: None) -> str:
     """
     view, history, collected, about = study.view(), study.history(), _collected(study), _about(study)
     arms = _Arms(study, picture)
-    noise = Noise(study.spread(arm.label for arm in view.top), [*scale_of(study.details).values()])
-    told = belief(view, noise, [arms.text(arm.label) for arm in view.top])
+    noise = ScoreNoise(study.spread(arm.label for arm in view.top), [*scale_of(study.details).values()])
+    told = certainty(view, noise, [arms.text(arm.label) for arm in view.top])
     best = view.recommendation
     parts = [_head(view, about)]
     if best is None:
@@ -170,7 +168,7 @@ def _head(view: View, about: dict[str, Any]) -> str:
     return f"<header><h1>{_kept(about.get('question') or visible(view.name))}</h1>{name}</header>"
 
 
-def _answer(best: Recommendation, arms: _Arms, columns: str, mean: str, told: Belief) -> str:
+def _answer(best: Recommendation, arms: _Arms, columns: str, mean: str, told: Certainty) -> str:
     """Return the answer; columns of a contest, which raters did not see, are not handed on."""
     clear = " clear" if told.is_clear else ""
     row = f'<p class="soft">{_kept(columns)}</p>' if columns else ""
@@ -182,17 +180,17 @@ def _answer(best: Recommendation, arms: _Arms, columns: str, mean: str, told: Be
     )
 
 
-def _measured(view: View, best: Recommendation, noise: Noise) -> str:
+def _measured(view: View, best: Recommendation, noise: ScoreNoise) -> str:
     written, span = _writer(view, noise), _interval(best, noise)
     interval = "" if span is None else f", 95 % interval {written(span[0])} to {written(span[1])}"
     return f"Mean {written(best.mean)} over {counted(best.pulls, 'rating')}{interval}."
 
 
-def _interval(arm: Recommendation, noise: Noise) -> tuple[float, float] | None:
+def _interval(arm: Recommendation, noise: ScoreNoise) -> tuple[float, float] | None:
     return noise.of(arm) if noise.is_known else None
 
 
-def _writer(view: View, noise: Noise) -> Callable[[float], str]:
+def _writer(view: View, noise: ScoreNoise) -> Callable[[float], str]:
     """Return what writes means with as many decimals as tell those of this page apart."""
     spans = [_interval(arm, noise) or (arm.mean, arm.mean) for arm in view.top]
     wide = max(high for _, high in spans) - min(low for low, _ in spans)
@@ -200,7 +198,7 @@ def _writer(view: View, noise: Noise) -> Callable[[float], str]:
     return lambda value: f"{value:.{decimals}f}"
 
 
-def _top(view: View, arms: _Arms, noise: Noise) -> str:
+def _top(view: View, arms: _Arms, noise: ScoreNoise) -> str:
     found = [(arm, _interval(arm, noise)) for arm in view.top]
     spans = [end for _, span in found if span is not None for end in span]
     shared = (min(spans), max(spans)) if spans else (0.0, 1.0)
@@ -369,7 +367,7 @@ def _set_aside(view: View, arms: _Arms) -> str:
     return f"{counted(view.aside, 'result')} wildly off, which do not count: {', '.join(rows)}{dots}"
 
 
-def _believed(view: View, noise: Noise, told: Belief) -> list[str]:
+def _believed(view: View, noise: ScoreNoise, told: Certainty) -> list[str]:
     """Return what the answer can bear, a sentence each."""
     lines = [told.words]
     if not noise.is_none:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from boxthirding._checks import whole
 from boxthirding._text import counted
 from boxthirding.errors import EvaluationFailed, InvalidInput
-from boxthirding.find.budget import Account, Limits, Spending
+from boxthirding.find.budget import Budget, BudgetTracker, Spending
 from boxthirding.find.confirm import Confirmation, FreshPulls
-from boxthirding.find.engine import Engine
-from boxthirding.find.intervals import Noise, spread_of
+from boxthirding.find.intervals import ScoreNoise, spread_of
+from boxthirding.find.loops import Engine
 from boxthirding.find.progress import RunReporter
 from boxthirding.find.search import (
     BUDGET,
@@ -24,8 +24,7 @@ from boxthirding.find.search import (
     WAITING,
     Search,
 )
-from boxthirding.find.summary import RUNNERS_UP, summary
-from boxthirding.find.words import aside_in_words, having, measured
+from boxthirding.find.summary import RUNNERS_UP, aside_in_words, dataframe, having, measured, rows, summary
 from boxthirding.session import AskTell, Recommendation, SetAside, View
 from boxthirding.session.protocol import points
 from boxthirding.types import Label
@@ -89,7 +88,7 @@ class Found:
         """
         if self.stopped == FINISHED and self.recommendation is None:
             self.stopped = NO_ARMS
-        self.spending: Spending = search.account.spending(search.abandoned)
+        self.spending: Spending = search.tracker.spending(search.abandoned)
         self._moments = session.history()
         self.history = [
             Answer(moment.results, moment.label, moment.mean)
@@ -148,18 +147,14 @@ class Found:
         running evaluations and returns the results so far; a second Ctrl-C abandons them. When an evaluation fails and
         ends it, the `confirmation` of the `EvaluationFailed` has the results so far.
         """
-        crew = self._crew()
-        crew.refuse_running_loop("found.confirm_async(…)")
-        search, conclude = self._confirming(crew, k, pulls)
-        return crew.carry_out(search, conclude)
+        engine = self._engine_here()
+        engine.refuse_running_loop("found.confirm_async(…)")
+        return engine.run(*self._confirming(engine, k, pulls))
 
     async def confirm_async(self, k: int, pulls: int) -> Confirmation:
         """Do the same from a running event loop."""
-        from boxthirding.find.awaiting import carry_out  # noqa: PLC0415  # asyncio takes its time to import
-
-        crew = self._crew()
-        search, conclude = self._confirming(crew, k, pulls)
-        return await carry_out(crew, search, conclude)
+        engine = self._engine_here()
+        return await engine.run_async(*self._confirming(engine, k, pulls))
 
     def to_dataframe(self) -> "pd.DataFrame":
         """Return a pandas DataFrame with a row for each arm that was tried, best first.
@@ -167,8 +162,6 @@ class Found:
         Its columns are `label`, `mean`, `pulls`, `level` and `withdrawn`; the keys of arms that are dictionaries are
         columns too, and other arms that are not their labels are in the column `arm`.
         """
-        from boxthirding.find.table import dataframe, rows  # noqa: PLC0415  # loaded when it is needed
-
         return dataframe(rows(self.session))
 
     def plot(self, kind: str = "answer", ax: "Axes | None" = None) -> "Axes":
@@ -202,41 +195,36 @@ class Found:
             lines += [f"    {name:{width}}  {measured(mean, pulls)}" for name, mean, pulls in others]
             lines += [f"  {told.order}"] if told.order else []
             lines += [f"  {_sentence(told.screening)}"] if told.screening else []
-        return "\n".join([*lines, *(f"  {_sentence(line)}" for line in self._account(view))])
+        return "\n".join([*lines, *(f"  {_sentence(line)}" for line in self.account(view=view))])
 
     def _repr_html_(self) -> str:
         from boxthirding.find.notebook import nothing, page  # noqa: PLC0415  # only notebooks show it
 
         view, best = self.session.view(), self.recommendation
-        account = self._account(view)
+        account = self.account(view=view)
         if best is None:
             return nothing(account)
         told = summary(self.session, view, best, self._noise_now())
         return page(told, best, self.session.why(best.label), points(self._moments), account)
 
-    def _noise_now(self) -> Noise:
+    def _noise_now(self) -> ScoreNoise:
         """Return the noise of the results that count; of a study that does not tell it, that of this call."""
         spread = getattr(self.session, "spread", None)  # sessions and studies have it, an AskTell need not
         if spread is None:
-            return Noise(spread_of(self._scores))
-        return Noise(spread(arm.label for arm in self.session.top(1 + RUNNERS_UP)), self._scale())
+            return ScoreNoise(spread_of(self._scores))
+        scale: list[float] = []  # the rewards that are possible, if the study has such a scale
+        if hasattr(self.session, "details"):
+            from boxthirding.study.scale import scale_of  # noqa: PLC0415  # where there is a study, it is loaded
 
-    def _scale(self) -> list[float]:
-        """Return the rewards of the study's scale; none, if there is no study or it has no scale."""
-        if not hasattr(self.session, "details"):
-            return []
-        from boxthirding.study.scale import scale_of  # noqa: PLC0415  # where there is a study, it is loaded
+            scale = [*scale_of(self.session.details).values()]
+        return ScoreNoise(spread(arm.label for arm in self.session.top(1 + RUNNERS_UP)), scale)
 
-        return [*scale_of(self.session.details).values()]
+    def account(self, repeat: str = REPEAT, view: View | None = None) -> list[str]:
+        """Return what was spent, what is left and why it stopped, in a few sentences.
 
-    def account(self, repeat: str = REPEAT) -> list[str]:
-        """Return what was spent, what is left and why it stopped, in a line or two.
-
-        `repeat` is what lets arms see examples again.
+        `repeat` is what lets arms see examples again. Default for `view`: that of now.
         """
-        return self._account(self.session.view(), repeat)
-
-    def _account(self, view: View, repeat: str = REPEAT) -> list[str]:
+        view = self.session.view() if view is None else view
         reason = self._rest() if self.stopped == WAITING else _REASONS[self.stopped]
         lines = [f"spent {self.spending}; {reason}"]
         if self.stopped == KNOWN and self.spending.left > 0:
@@ -258,7 +246,7 @@ class Found:
             return "others had the rest until just now"
         return f"others have the other {rest:,}: {having(self._holders)}"
 
-    def _crew(self) -> Engine:
+    def _engine_here(self) -> Engine:
         if self._engine is None:
             raise InvalidInput(
                 "this result was pickled, and the function that evaluates arms was not: call find_best again to confirm"
@@ -268,7 +256,7 @@ class Found:
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_engine": None}
 
-    def _confirming(self, crew: Engine, k: int, pulls: int) -> tuple[Search, Callable[[], Confirmation]]:
+    def _confirming(self, engine: Engine, k: int, pulls: int) -> tuple[Search, Callable[[], Confirmation]]:
         """Return a search for fresh pulls, and what makes a confirmation of it."""
         whole("pulls", pulls, least=2)
         best = self.session.top(whole("k", k, least=1))
@@ -281,14 +269,17 @@ class Found:
             evaluations = counted(pulls * len(best), "evaluation")
             reporter.say(f"Measuring {counted(len(best), 'arm')} again, {pulls:,} pulls each: {evaluations}.")
             reporter.close()
-        search = Search(fresh, Account(Limits()), workers=crew.workers, on_error=crew.on_error, catch=crew.catch)
-        examples = crew.task.examples
+        search = Search(
+            fresh, BudgetTracker(Budget()), workers=engine.workers, on_error=engine.on_error, catch=engine.catch
+        )
+        examples = engine.evaluation.examples
         seen = 0 if examples is None else max(0, pulls - max(0, len(examples) - first))
 
         def conclude() -> Confirmation:
-            confirmation = fresh.confirmation(paired=examples is not None, failures=search.account.failures, seen=seen)
+            search.close()
+            confirmation = fresh.confirmation(paired=examples is not None, failures=search.tracker.failures, seen=seen)
             if isinstance(search.error, EvaluationFailed):
-                came_in = counted(search.account.results, "fresh pull")
+                came_in = counted(search.tracker.results, "fresh pull")
                 search.error.advice = f"error.confirmation has {came_in}"
             raise_error(search, self, confirmation)
             return confirmation

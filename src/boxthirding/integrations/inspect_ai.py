@@ -10,7 +10,7 @@ from typing import Any, Final, NoReturn
 from boxthirding._checks import whole
 from boxthirding.errors import InvalidInput, MissingExtra, TicketRefused
 from boxthirding.find import Examples
-from boxthirding.find.words import names
+from boxthirding.find.summary import names
 from boxthirding.session import Recommendation, Session, Ticket
 from boxthirding.session.labels import is_label
 from boxthirding.types import Label, Policy

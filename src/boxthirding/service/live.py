@@ -6,9 +6,8 @@ from dataclasses import asdict
 from typing import Any, Final, NamedTuple
 
 from boxthirding._text import apart
-from boxthirding.find.belief import belief
-from boxthirding.find.intervals import Noise
-from boxthirding.find.summary import in_the_race
+from boxthirding.find.intervals import ScoreNoise
+from boxthirding.find.summary import certainty, in_the_race
 from boxthirding.service.rating import seen
 from boxthirding.service.sizes import Cut, fitted
 from boxthirding.service.studies import Served
@@ -105,9 +104,9 @@ def answer(one: Served, now: float) -> dict[str, Any]:
     """Return the answer: what it is, its interval, since when, the next arms, and whether it could still change."""
     study = one.study
     view, since, history = study.view(), study.since(), study.history()
-    noise = Noise(study.spread(arm.label for arm in view.top), [answer.reward for answer in one.about.scale])
+    noise = ScoreNoise(study.spread(arm.label for arm in view.top), [answer.reward for answer in one.about.scale])
     looks = Looks(one)
-    told = belief(view, noise, [looks.of(arm.label)["text"] for arm in view.top])
+    told = certainty(view, noise, [looks.of(arm.label)["text"] for arm in view.top])
     chance = view.screening
     held = None
     if since is not None and since.at is not None:
@@ -256,6 +255,6 @@ def _pulls(pulls: Iterable[int]) -> list[int] | None:
     return [min(every), max(every)] if every else None
 
 
-def _interval(arm: Recommendation, noise: Noise) -> dict[str, Any]:
+def _interval(arm: Recommendation, noise: ScoreNoise) -> dict[str, Any]:
     low, high = noise.of(arm) if noise.is_known and arm.pulls else (None, None)
     return {"low": low, "high": high}
