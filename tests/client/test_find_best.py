@@ -7,7 +7,7 @@ import pytest
 from searching import ARMS, result, start
 
 from boxthirding import AccessRefused, InvalidInput, RemoteStudy, StudyDiffers, find_best, open_study
-from boxthirding.study import Asked, Told
+from boxthirding.study.events import Asked, Told
 
 
 def tellings(place, name="main"):

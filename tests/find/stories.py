@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from boxthirding import open_study
 from boxthirding.find import find_best
-from boxthirding.study import Asked, Created, Given, Released
+from boxthirding.study.events import Asked, Created, Given, Released
 
 QUIET = {"progress": False}
 

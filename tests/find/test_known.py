@@ -11,7 +11,7 @@ from stories import QUIET, score
 from boxthirding import open_study
 from boxthirding.errors import CannotAmend, InvalidInput, UnknownLabel
 from boxthirding.find import Examples, find_best
-from boxthirding.study import Observed, Told
+from boxthirding.study.events import Observed, Told
 
 MEANS = {"ann": 0.1, "bob": 0.9, "cid": 0.5}
 

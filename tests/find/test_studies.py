@@ -31,7 +31,7 @@ from boxthirding.find.summary import having
 from boxthirding.session.tickets import is_worker
 from boxthirding.storage.sqlite import FileNames
 from boxthirding.storage.sqlite_locks import FileLock
-from boxthirding.study import Finished
+from boxthirding.study.events import Finished
 
 
 @pytest.fixture(autouse=True)

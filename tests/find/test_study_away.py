@@ -20,7 +20,8 @@ from boxthirding.errors import (
 from boxthirding.find import find_best
 from boxthirding.storage.sqlite import SqliteJournal
 from boxthirding.storage.sqlite_connection import SqliteConnection
-from boxthirding.study import Failed, Study
+from boxthirding.study import Study
+from boxthirding.study.events import Failed
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,7 @@ import json
 import pytest
 from serving import API, Server
 
-from boxthirding.session import answers
+from boxthirding.study import Study
 
 LARGEST = 300_000  # bytes of a reply
 ARMS = [f"caption {number}" for number in range(120)]
@@ -212,7 +212,7 @@ class TestAnswer:
 
     def test_it_says_for_how_long(self, server, monkeypatch):
         study = server.study(arms=["a", "b"])
-        monkeypatch.setattr(study._decisions, "clock", lambda: server.now)
+        monkeypatch.setattr(study._transactions, "clock", lambda: server.now)
         study.tell(study.ask()[0], 1.0)
         server.now += 90
         assert get(server, "answer")["since"] == {"at": server.now - 90, "seconds": 90.0, "results": 0}
@@ -274,7 +274,7 @@ class TestHistory:
     def test_a_long_one_is_thinned_and_ends_now(self, server, study, monkeypatch):
         long = [moment for moment in study.history() for _ in range(20)]
         assert len(long) > 1000
-        monkeypatch.setattr(answers, "history", lambda _: long)
+        monkeypatch.setattr(Study, "history", lambda _: long)
         moments = get(server, "history")["moments"]
         assert (len(moments) <= 302, moments[-1]["results"]) == (True, 400)
 

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.serving import STREAMS, STUDY, ServerProcess, per_second, started, streams
 from boxthirding import open_study
-from boxthirding.study import Asked, Told
+from boxthirding.study.events import Asked, Told
 
 pytestmark = pytest.mark.soak
 

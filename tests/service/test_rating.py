@@ -6,7 +6,7 @@ import pytest
 from serving import ANSWERS, API, BASE, Server
 
 from boxthirding import Session
-from boxthirding.study import Told
+from boxthirding.study.events import Told
 
 LABELS = list(ANSWERS)
 
@@ -180,7 +180,7 @@ def test_a_ticket_that_the_operator_releases_was_not_skipped(server):
 
 def test_a_ticket_that_a_rater_left_goes_to_the_next_after_ten_minutes(server):
     study = server.study(arms=["only"], policy="us")
-    study._decisions.clock = lambda: server.now
+    study._transactions.clock = lambda: server.now
     link = server.link()
     gone, here = server.rater(link), server.rater(link)
     (arm,) = gone.next()
@@ -197,7 +197,7 @@ def test_a_ticket_that_a_rater_left_goes_to_the_next_after_ten_minutes(server):
 
 def test_a_ticket_that_a_rater_left_goes_to_a_worker_too(server):
     study = server.study(arms=["a", "b", "c", "d"], policy="sh:budget=8")
-    study._decisions.clock = lambda: server.now
+    study._transactions.clock = lambda: server.now
     left = {arm["ticket"] for arm in server.rater(server.link()).next(2)}
     worker, one = server.client(server.new_key("worker")), f"{API}/studies/captions"
 

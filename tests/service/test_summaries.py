@@ -62,7 +62,7 @@ def test_many_raters_make_no_reply_large(server):
 
 def test_those_who_were_heard_of_in_the_last_minute_are_at_work_and_those_who_hold_tickets_are_not(server):
     study = server.study()
-    study._decisions.clock = lambda: server.now
+    study._transactions.clock = lambda: server.now
     link = server.link()
     ann, bob = server.rater(link), server.rater(link)
     program = server.client(server.new_key("worker"))

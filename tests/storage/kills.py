@@ -14,7 +14,8 @@ from pathlib import Path
 
 from boxthirding.errors import AlreadyTold, UnknownLabel
 from boxthirding.storage.opening import shelf
-from boxthirding.study import Created, Failed, Given, Paused, Released, Settings, Study, transactions
+from boxthirding.study import Settings, Study, transactions
+from boxthirding.study.events import Created, Failed, Given, Paused, Released
 from boxthirding.study.snapshot import pack, unpack
 
 PULLS = 30

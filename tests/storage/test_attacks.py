@@ -20,7 +20,7 @@ from damage import Attack, make
 from workers import reward
 
 from boxthirding import AlreadyTold, StudyUnavailable, open_study
-from boxthirding.study import Asked, Told
+from boxthirding.study.events import Asked, Told
 
 pytestmark = pytest.mark.soak
 

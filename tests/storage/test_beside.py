@@ -12,7 +12,7 @@ import pytest
 
 from boxthirding import JournalBroken, find_best, open_study
 from boxthirding.storage import sqlite_connection
-from boxthirding.study import Told
+from boxthirding.study.events import Told
 
 HERE = Path(__file__).parent
 LOG, INDEX = "a.db-wal", "a.db-shm"

@@ -14,7 +14,8 @@ from workers import reward
 
 from boxthirding import Session, open_study
 from boxthirding.storage.memory import MemoryJournal
-from boxthirding.study import Asked, Given, Study, Told
+from boxthirding.study import Study
+from boxthirding.study.events import Asked, Given, Told
 
 HERE = Path(__file__).parent
 

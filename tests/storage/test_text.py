@@ -5,7 +5,8 @@ import os
 import pytest
 
 from boxthirding import InvalidInput, Session, StudyUnavailable, find_best, list_studies, open_study
-from boxthirding.study import Entry, Told
+from boxthirding.study import Entry
+from boxthirding.study.events import Told
 
 NOT_UTF8 = os.fsdecode(b"caf\xe9.txt")  # as os.listdir gives it
 LABELS = (NOT_UTF8, "caf\\udce9.txt", "café.txt", "\U0001f422", "\0", "\x1b[31m\r\n", "\u202eabc", "\ud83d", "")

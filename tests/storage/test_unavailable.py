@@ -15,8 +15,9 @@ import pytest
 from boxthirding import StudyUnavailable, UnreadableData, open_study
 from boxthirding.storage.sqlite import SqliteJournal
 from boxthirding.storage.sqlite_errors import translated
-from boxthirding.study import Paused, Resumed, Settings, Study
+from boxthirding.study import Settings, Study
 from boxthirding.study.codec import check_of, encode
+from boxthirding.study.events import Paused, Resumed
 
 INTERRUPTED = textwrap.dedent("""
     import signal, sys

@@ -19,8 +19,9 @@ from boxthirding import (
 )
 from boxthirding.policies import POLICIES
 from boxthirding.policies.spec import written
-from boxthirding.study import Asked, Settings, Study, transactions
+from boxthirding.study import Settings, Study, transactions
 from boxthirding.study.arm_source import ArmSource
+from boxthirding.study.events import Asked
 
 
 @pytest.fixture
@@ -208,7 +209,7 @@ class TestIterators:
         assert [ticket.label for ticket in study.ask(5)] == [f"arm {i}" for i in range(5)]
 
     def test_what_decisions_drew_that_were_rolled_back_together_is_drawn_again(self):
-        source = ArmSource(iter("abc"), {})
+        source = ArmSource({}, iter("abc"))
         source.draw_ahead(2)
         drawn = [source.draw(), source.draw()]
         assert source.catch_up(drawn, {}, "ab".__contains__) == 0  # the next decision of the same transaction

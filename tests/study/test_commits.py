@@ -19,7 +19,8 @@ from boxthirding import (
     UnknownLabel,
 )
 from boxthirding.storage.memory import MemoryJournal
-from boxthirding.study import Settings, Study, Told, transactions
+from boxthirding.study import Settings, Study, transactions
+from boxthirding.study.events import Told
 from boxthirding.study.transactions import Transactions
 
 
@@ -163,7 +164,7 @@ class TestThreadsThatShareACommit:
     def test_an_error_of_one_is_no_other_ones_and_leaves_nothing_half_done(self, study, journal):
         tickets, raised = study.ask(4), {}
 
-        def half_done(state):
+        def half_done(state, _now):
             state.apply(Told(0.0, tickets[3].id, 0.5))
             raise ZeroDivisionError
 
@@ -193,7 +194,7 @@ class TestThreadsThatShareACommit:
 
         def broken():
             with pytest.raises(ZeroDivisionError):
-                study._transactions.do(lambda _: 1 / 0)
+                study._transactions.do(lambda _state, _now: 1 / 0)
             raised.append(True)
 
         acts = [partial(study.tell, tickets[0], 0.5), broken, *[partial(study.tell, each, 0.5) for each in tickets[1:]]]
@@ -231,7 +232,7 @@ class TestThreadsThatShareACommit:
 
         threads = []
         threads += self.line_up(study, journal, [partial(tell, ticket) for ticket in tickets])
-        monkeypatch.setattr(Transactions, step, staticmethod(broken_off) if step == "_carry_out" else broken_off)
+        monkeypatch.setattr(Transactions, step, broken_off)
         journal.let_all_through()
         for thread in threads:
             thread.join()

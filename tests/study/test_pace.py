@@ -6,8 +6,7 @@ import random
 
 import pytest
 
-from boxthirding.study import Told
-from boxthirding.study.events import Paused
+from boxthirding.study.events import Paused, Told
 from boxthirding.study.pace import Pace
 
 

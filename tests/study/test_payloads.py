@@ -27,7 +27,7 @@ from keeping import Place, kinds, play
 
 from boxthirding import InvalidInput, StudyDiffers, StudyFinished, UnknownLabel
 from boxthirding.session.labels import labelled
-from boxthirding.study import Redefined
+from boxthirding.study.events import Redefined
 from boxthirding.study.payloads import digest, is_json, is_same, kept, kept_all
 
 plain = st.recursive(

@@ -11,7 +11,7 @@ from keeping import Place, play, reward, rewritten
 
 from boxthirding.errors import JournalBroken
 from boxthirding.study import transactions
-from boxthirding.study.snapshot import Unusable, pack, unpack
+from boxthirding.study.snapshot import SnapshotUnusable, pack, unpack
 
 arrays = st.one_of(
     hnp.arrays(np.int64, hnp.array_shapes(min_dims=1, max_dims=2, min_side=0, max_side=6)),
@@ -43,13 +43,13 @@ DATA = pack({"a": "b", "numbers": np.arange(1_000), "means": np.linspace(0, 1, 5
 def test_a_damaged_byte_is_noticed(place, change):
     damaged = bytearray(DATA)
     damaged[place] ^= change
-    with pytest.raises(Unusable):
+    with pytest.raises(SnapshotUnusable):
         unpack(bytes(damaged))
 
 
 @given(st.integers(0, len(DATA) - 1))
 def test_a_snapshot_that_was_cut_off_is_noticed(length):
-    with pytest.raises(Unusable):
+    with pytest.raises(SnapshotUnusable):
         unpack(DATA[:length])
 
 

@@ -7,7 +7,8 @@ import pytest
 from boxthirding.errors import InvalidInput
 from boxthirding.policies import POLICIES, BoxThirding
 from boxthirding.storage.memory import MemoryJournal
-from boxthirding.study import Asked, Settings, Study
+from boxthirding.study import Settings, Study
+from boxthirding.study.events import Asked
 from boxthirding.testing.plans import for_plans
 from boxthirding.testing.sessions import check_session
 

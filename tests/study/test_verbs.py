@@ -5,7 +5,7 @@ from contextlib import closing
 
 import numpy as np
 import pytest
-from keeping import Counted, Place, kinds, play, reward
+from keeping import Counted, Place, kinds, one_turn, play, reward
 
 from boxthirding import (
     AlreadyTold,
@@ -19,7 +19,8 @@ from boxthirding import (
 )
 from boxthirding.errors import CannotAmend
 from boxthirding.storage.memory import MemoryJournal
-from boxthirding.study import ArmWithdrawn, Asked, Failed, Given, Observed, Released, Settings, Study, Told, Turn
+from boxthirding.study import Settings, Study, Turn
+from boxthirding.study.events import Asked, Failed, Given, Observed, Released, Told, Withdrawn
 
 
 @pytest.fixture
@@ -45,8 +46,8 @@ class TestEvents:
         study.release(*study.ask())
         study.finish()
         assert kinds(study) == [
-            *("Asked", "Told", "Failed", "ArmsAdded", "ArmWithdrawn", "Paused", "Resumed", "Observed", "Corrected"),
-            *("Excluded", "Included", "TakenOver", "Given", "Released", "Finished"),
+            *("Asked", "Told", "Failed", "Added", "Withdrawn", "Paused", "Resumed", "Observed", "Corrected"),
+            *("Excluded", "Included", "Switched", "Given", "Released", "Finished"),
         ]
         events = [entry.event for entry in study.events()]
         assert events[1] == Asked(100.0, "me", ((0, first.label, 0), (1, second.label, 0)))
@@ -60,7 +61,7 @@ class TestEvents:
         study.fail(ticket)
         assert study.ask() == [ticket]
         study.fail(ticket)
-        assert [*study.events()][-1].event == ArmWithdrawn(100.0, ticket.label, "failed 2 times in a row")
+        assert [*study.events()][-1].event == Withdrawn(100.0, ticket.label, "failed 2 times in a row")
         assert study.why(ticket.label).place == "withdrawn"
         assert study.open == 0
 
@@ -543,7 +544,7 @@ class TestTellAndAsk:
         (first,), (other,) = one.ask(holder="ann", unseen=True), two.ask(holder="ann", unseen=True)
         for number in range(8):
             before = journals[0].commits
-            problems, (first,) = one.tell_and_ask([(first, number / 3, {"answer": "x"})], 1, holder="ann", unseen=True)
+            problems, (first,) = one_turn(one, [(first, number / 3, {"answer": "x"})], 1, "ann", unseen=True)
             assert (problems, journals[0].commits - before) == ([None], 1)
             two.tell(other, number / 3, holder="ann", details={"answer": "x"})
             (other,) = two.ask(holder="ann", unseen=True)
@@ -554,7 +555,7 @@ class TestTellAndAsk:
         study = Study("s", MemoryJournal(), Settings(9))
         mine, theirs = study.ask(holder="ann")[0], study.ask(holder="bob")[0]
         rows = [(mine, 0.5, None), (mine.id, 0.7, None), (theirs, 0.5, None), (99, 0.5, None)]
-        problems, tickets = study.tell_and_ask(rows, 2, holder="ann")
+        problems, tickets = one_turn(study, rows, 2, "ann")
         assert [type(problem) for problem in problems] == [type(None), AlreadyTold, TicketRefused, UnknownTicket]
         assert (study.pulls, len(tickets), study.held("ann")) == (1, 2, tickets)
 
@@ -563,13 +564,13 @@ class TestTellAndAsk:
         told, ticket = study.ask(2, holder="ann")
         study.tell(told, 0.5)
         study.finish()
-        problems, tickets = study.tell_and_ask([(told, 0.5, None), (ticket, 0.5, None)], 1, holder="ann")
+        problems, tickets = one_turn(study, [(told, 0.5, None), (ticket, 0.5, None)], 1, "ann")
         assert ([*map(type, problems)], tickets, study.pulls) == ([AlreadyTold, StudyFinished], [], 1)
 
     def test_arms_of_an_iterator_are_drawn_for_it(self):
         study = Study("s", MemoryJournal(), Settings(iter(range(5)), "us"))
         (ticket,) = study.ask(holder="ann", unseen=True)
-        problems, tickets = study.tell_and_ask([(ticket, 0.5, None)], 3, holder="ann", unseen=True)
+        problems, tickets = one_turn(study, [(ticket, 0.5, None)], 3, "ann", unseen=True)
         assert (problems, len(tickets)) == ([None], 3)
 
     def test_the_turns_of_many_holders_are_one_commit_and_an_error_stands_in_its_place(self):
@@ -582,11 +583,11 @@ class TestTellAndAsk:
             Turn((), 2, "cid", unseen=True),
         ]
         before = journals[0].commits
-        (none, first), wrong, (problems, nothing), (_, second) = one.take_turns(turns)
+        (none, first), wrong, (problems, nothing), (_, second) = one.exchange(turns)
         assert journals[0].commits - before == 1
         assert (none, type(wrong), [*map(type, problems)], nothing) == ([], InvalidInput, [UnknownTicket], [])
-        assert first == two.tell_and_ask((), 1, holder="ann")[1]
-        assert second == two.tell_and_ask((), 2, holder="cid", unseen=True)[1]
+        assert first == one_turn(two, (), 1, "ann")[1]
+        assert second == one_turn(two, (), 2, "cid", unseen=True)[1]
         one.finish()
-        (problems, tickets), last = one.take_turns([Turn([(first[0], 0.5, None)], 1, "ann"), Turn((), 1, "cid")])
+        (problems, tickets), last = one.exchange([Turn([(first[0], 0.5, None)], 1, "ann"), Turn((), 1, "cid")])
         assert ([*map(type, problems)], tickets, last) == ([StudyFinished], [], ([], []))

@@ -1,11 +1,12 @@
 """A newer version of a rule takes a study over once, when something is written; an older one is told to upgrade."""
 
 import pytest
-from keeping import Place, filled, kinds, play, reward, rewritten
+from keeping import Place, filled, kinds, one_turn, play, reward, rewritten
 
 from boxthirding import BoxThirding, InvalidInput, JournalBroken, PolicyMissing, UnreadableData, find_best
 from boxthirding.policies import SequentialHalving
-from boxthirding.study import Entry, Study, TakenOver, read_journal, transactions
+from boxthirding.study import Entry, Study, read_journal, transactions
+from boxthirding.study.events import Switched
 
 
 @pytest.fixture
@@ -22,7 +23,7 @@ def newer(monkeypatch):
 
 
 def taken_over(study):
-    return [entry for entry in study.events() if isinstance(entry.event, TakenOver)]
+    return [entry for entry in study.events() if isinstance(entry.event, Switched)]
 
 
 class TestNewer:
@@ -57,8 +58,8 @@ class TestNewer:
             ("Observed", lambda study: study.observe(7, 0.5)),
             ("Corrected", lambda study: study.correct(3, 0.5)),
             ("Excluded", lambda study: study.exclude("me")),
-            ("ArmsAdded", lambda study: study.add(["new"])),
-            ("ArmWithdrawn", lambda study: study.withdraw(3)),
+            ("Added", lambda study: study.add(["new"])),
+            ("Withdrawn", lambda study: study.withdraw(3)),
             ("Paused", lambda study: study.pause()),
         ],
     )
@@ -66,7 +67,7 @@ class TestNewer:
         one, other = place.open("one"), place.open("other")
         before = len(place.texts())
         verb(one)
-        assert kinds(one)[before - 1 :] == ["TakenOver", kind]
+        assert kinds(one)[before - 1 :] == ["Switched", kind]
         event = taken_over(one)[0].event
         assert (event.policy, event.policy_version, event.why) == ("b3", 2, "version 2 of b3 instead of 1")
         one.resume()
@@ -89,7 +90,7 @@ class TestNewer:
         again = place.open("me")
         again.tell(ticket, 0.5)
         assert (again.pulls, len(again.held())) == (6, 1)
-        assert kinds(again)[-2:] == ["TakenOver", "Told"]
+        assert kinds(again)[-2:] == ["Switched", "Told"]
         assert place.open().pulls == 6
 
     def test_an_older_process_may_write_on_until_then(self, place, monkeypatch):
@@ -103,7 +104,7 @@ class TestNewer:
         assert new.pulls == 27
         before = place.texts()
         play(new, 3)
-        assert kinds(new)[len(before) - 1] == "TakenOver"
+        assert kinds(new)[len(before) - 1] == "Switched"
         assert place.open().pulls == 30
         with monkeypatch.context() as older:
             older.setattr(BoxThirding, "version", 1, raising=False)
@@ -147,7 +148,7 @@ class TestOlder:
             *(study.ask, lambda: study.observe(1, 1.0), lambda: study.correct(1, 0.5), lambda: study.exclude("me")),
             *(lambda: study.withdraw(1), lambda: study.add(["x"]), lambda: study.tell(1, 0.5)),
             *(lambda: study.policy, lambda: find_best(None, float, budget=30, study=study)),
-            lambda: study.tell_and_ask((), 1, holder="me"),
+            lambda: one_turn(study, (), 1, "me"),
         ):
             with pytest.raises(UnreadableData, match=r"version 7 of policy b3, but here is version 1: upgrade boxth"):
                 attempt()

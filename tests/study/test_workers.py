@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 from boxthirding import open_study
-from boxthirding.study.workers import Workers
+from boxthirding.study.journal import HeldNames
 
 
 class Lost:
@@ -61,19 +61,19 @@ def test_a_worker_does_not_reclaim_what_is_its_own(tmp_path):
 def test_a_name_that_was_lost_is_not_taken_for_ours():
     names = Lost()
     names.free = {"find_best-0"}
-    workers = Workers(Journal(names))
+    workers = HeldNames(Journal(names))
     name = workers.new()
-    assert workers.is_ours(name)
+    assert workers.is_held(name)
     names.free.clear()  # another process has it now
-    assert not workers.is_ours(name)
+    assert not workers.is_held(name)
     names.is_away = True
-    assert not workers.is_ours(name)
+    assert not workers.is_held(name)
 
 
 def test_without_a_database_to_ask_a_name_is_one_that_no_process_takes_for_dead():
     names = Lost()
     names.is_away = True
-    workers = Workers(Journal(names))
+    workers = HeldNames(Journal(names))
     assert workers.new() != workers.new()
     assert workers.new().startswith("find_best-alone-")
 
@@ -81,10 +81,10 @@ def test_without_a_database_to_ask_a_name_is_one_that_no_process_takes_for_dead(
 def test_all_names_are_given_back():
     names = Lost()
     names.free = {"find_best-0"}
-    workers = Workers(Journal(names))
+    workers = HeldNames(Journal(names))
     name = workers.new()
-    workers.let_go()
-    assert not workers.is_ours(name)
+    workers.release()
+    assert not workers.is_held(name)
 
 
 class Slow(Lost):
@@ -101,7 +101,7 @@ class Slow(Lost):
 
 
 def test_threads_that_take_a_name_at_once_have_one_each():
-    workers = Workers(Journal(Slow()))
+    workers = HeldNames(Journal(Slow()))
     with ThreadPoolExecutor(2) as pool:
         names = [future.result() for future in [pool.submit(workers.new) for _ in range(2)]]
     assert len(set(names)) == 2

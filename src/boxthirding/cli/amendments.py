@@ -59,7 +59,7 @@ def correct(*, url: str, name: str | None, ticket: int, reward: str, as_json: bo
     arms and rewards.
     """
     from boxthirding._checks import as_reward, parse_number
-    from boxthirding.study import Asked
+    from boxthirding.study.events import Asked
 
     try:
         value = as_reward(parse_number(reward))

@@ -297,7 +297,7 @@ def _rows_of(event: "Event", tickets: dict[int, dict[str, Any]]) -> list[dict[st
 
     A ticket whose first event is damaged is only a number.
     """
-    from boxthirding.study import Asked, Given, Observed
+    from boxthirding.study.events import Asked, Given, Observed
 
     if isinstance(event, Observed):
         return [{"arm": label, "reward": reward, "pull": pull} for label, reward, pull in event.results]

@@ -38,7 +38,7 @@ from boxthirding.session.amendments import check_details
 from boxthirding.session.protocol import Plotted
 from boxthirding.session.tickets import WORKER, check_holder
 from boxthirding.session.values import in_brief
-from boxthirding.study.workers import unique_name
+from boxthirding.study.journal import unique_name
 from boxthirding.types import Label, Policy
 
 TIMEOUT: Final = 60.0

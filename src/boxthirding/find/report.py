@@ -16,7 +16,8 @@ from boxthirding.find.notebook import climb
 from boxthirding.find.summary import Certainty, certainty, in_the_race, may_be_as_good, order_in_words
 from boxthirding.session import Moment, Recommendation, View
 from boxthirding.session.protocol import points
-from boxthirding.study import Entry, Study, Told
+from boxthirding.study import Entry, Study
+from boxthirding.study.events import Told
 from boxthirding.study.pace import Pace
 from boxthirding.study.scale import ABOUT, scale_of
 from boxthirding.types import Label

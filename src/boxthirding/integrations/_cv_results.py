@@ -6,7 +6,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from boxthirding.study import ArmWithdrawn, Asked, Entry, Given, Released, Study, Told
+from boxthirding.study import Entry, Study
+from boxthirding.study.events import Asked, Given, Released, Told, Withdrawn
 from boxthirding.types import Label
 
 Scores: TypeAlias = dict[str, float]
@@ -63,7 +64,7 @@ class Fits(dict[Place, Fit]):
                 held.discard(event.ticket)
                 details = event.details or {}
                 self.setdefault(places[event.ticket], Fit(dict(details.get("scores", {})), details.get("error")))
-            elif isinstance(event, ArmWithdrawn):  # what was under way gave no finite score
+            elif isinstance(event, Withdrawn):  # what was under way gave no finite score
                 lost = {ticket for ticket in held if places[ticket][0] == event.label}
                 held -= lost
                 for ticket in sorted(lost):

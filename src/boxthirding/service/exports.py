@@ -12,8 +12,9 @@ from itertools import chain, count
 from typing import Any, Final
 
 from boxthirding.service.studies import About
-from boxthirding.study import Asked, Corrected, Damaged, Entry, Event, Excluded, Given, Included, Observed, Study, Told
+from boxthirding.study import Damaged, Entry, Event, Study
 from boxthirding.study.codec import as_object
+from boxthirding.study.events import Asked, Corrected, Excluded, Given, Included, Observed, Told
 from boxthirding.types import Label
 
 RESULTS: Final = (

@@ -7,20 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from boxthirding.study import (
-    ArmWithdrawn,
-    Asked,
-    Created,
-    Entry,
-    Event,
-    Failed,
-    Finished,
-    Given,
-    Redefined,
-    Released,
-    Study,
-    Told,
-)
+from boxthirding.study import Entry, Event, Study
+from boxthirding.study.events import Asked, Created, Failed, Finished, Given, Redefined, Released, Told, Withdrawn
 from boxthirding.study.pace import Pace
 from boxthirding.types import Label
 
@@ -179,7 +167,7 @@ class Tally:
             case Released(tickets=tickets, why=why):
                 for ticket in tickets:
                     self._released(ticket, why)
-            case ArmWithdrawn() | Finished():  # their open tickets can be told no more
+            case Withdrawn() | Finished():  # their open tickets can be told no more
                 self._close(None if isinstance(event, Finished) else event.label)
             case Created(details=details) | Redefined(details=details) if details is not None:
                 self.details = details

@@ -253,7 +253,7 @@ def rate_all(wishes: Sequence[Wish]) -> list[Came | Exception]:
     turned: dict[int, Any] = dict.fromkeys(begun, ([], []))
     if busy:
         study = wishes[0].rating.study
-        turned |= zip(busy, study.take_turns([one.turn for one in busy.values()]), strict=True)
+        turned |= zip(busy, study.exchange([one.turn for one in busy.values()]), strict=True)
     for place, what in turned.items():
         try:
             came[place] = what if isinstance(what, Exception) else wishes[place].rating.end(begun[place], *what)

@@ -2,10 +2,9 @@
 
     {"event":"told","at":1763.25,"ticket":7,"reward":0.5,"check":"5f2d9e0c1b7a4e36"}
 
-Fields that have their default are left out, so one that is added keeps old journals readable. Whatever else changes,
-`FORMAT` rises, and `Created`, which holds it, says so before anything else is read. The check is a hash of the text
-before it and of the check of the event before: so it also says which events came before, and a snapshot that carries
-the check of an event belongs to that journal and no other.
+Fields that have their default are left out, so a new field keeps old journals readable. Any other change raises
+`FORMAT`, which `Created` holds. The check is a hash of the text before it and of the check of the event before: so it
+depends on all events before, and a snapshot that carries the check of an event belongs to that journal and no other.
 """
 
 import json
@@ -25,7 +24,6 @@ FORMAT: Final = 1
 START: Final = ""
 """The check before the first event."""
 
-_NAMES: Final = {cls: name for name, cls in KINDS.items()}
 _DIGITS: Final = 16
 _TAIL: Final = len(',"check":""}') + _DIGITS
 _MARK: Final = ',"check":"'
@@ -38,62 +36,49 @@ class Written(NamedTuple):
     check: str
 
 
-def _is_number(value: object) -> bool:
-    return type(value) in (int, float) and -math.inf < value < math.inf  # type: ignore[operator]  # it is one
+def _is(*kinds: type) -> Callable[[object], bool]:
+    return lambda value: type(value) in kinds
 
 
-def _is_whole(value: object) -> bool:
-    return type(value) is int
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float) and -math.inf < value < math.inf
 
 
-def _is_text(value: object) -> bool:
-    return type(value) is str
-
-
-def _is_label(value: object) -> bool:
-    return type(value) in (str, int)
-
-
-def _are(is_right: Callable[[Any], bool]) -> Callable[[object], bool]:
+def _all(is_right: Callable[[Any], bool]) -> Callable[[object], bool]:
     return lambda value: type(value) is tuple and all(map(is_right, value))
 
 
-def _or_null(is_right: Callable[[object], bool]) -> Callable[[object], bool]:
-    return lambda value: value is None or is_right(value)
+def _is_payload(value: Any) -> bool:
+    return value is None or (type(value) is dict and ("json" in value or type(value.get("digest")) is str))
 
 
-def _is_object(value: object) -> bool:
-    return type(value) is dict
-
-
-def _is_payload(value: object) -> bool:
-    return value is None or (type(value) is dict and ("json" in value or _is_text(value.get("digest"))))
-
-
-def _is_cut(value: Any) -> bool:
+def _is_ticket(value: Any) -> bool:
     return type(value) is tuple and [*map(type, value[::2])] == [int, int] and _is_label(value[1])
 
 
 def _is_result(value: Any) -> bool:
-    return type(value) is tuple and _is_label(value[0]) and _is_number(value[1]) and type(value[2]) in (int, type(None))
+    return type(value) is tuple and _is_label(value[0]) and _is_number(value[1]) and type(value[2]) in (int, _NULL)
 
 
-_RULES: Final[dict[Any, tuple[Callable[[object], bool], str]]] = {
+_NULL: Final = type(None)
+_is_label: Final = _is(str, int)
+
+_RULES: Final[dict[Any, tuple[Callable[[Any], bool], str]]] = {
     float: (_is_number, "a finite number"),
-    float | None: (_or_null(_is_number), "a finite number or null"),
-    int: (_is_whole, "a whole number"),
-    int | None: (_or_null(_is_whole), "a whole number or null"),
-    str: (_is_text, "a text"),
-    str | None: (_or_null(_is_text), "a text or null"),
-    bool: (lambda value: type(value) is bool, "true or false"),
+    float | None: (lambda value: value is None or _is_number(value), "a finite number or null"),
+    int: (_is(int), "a whole number"),
+    int | None: (_is(int, _NULL), "a whole number or null"),
+    str: (_is(str), "a text"),
+    str | None: (_is(str, _NULL), "a text or null"),
+    bool: (_is(bool), "true or false"),
     Label: (_is_label, "a label, which is a text or a whole number"),
-    tuple[Label, ...]: (_are(_is_label), "a list of labels, which are texts or whole numbers"),
-    tuple[int, ...]: (_are(_is_whole), "a list of whole numbers"),
-    Labels | None: (lambda value: value is None or type(value) is range or _are(_is_label)(value), "labels or null"),
-    Payloads | None: (_or_null(_are(_is_payload)), "a list of payloads or null"),
-    dict[str, Any] | None: (_or_null(_is_object), "an object or null"),
-    tuple[tuple[int, Label, int], ...]: (_are(_is_cut), "a list of tickets: id, label, pull"),
-    tuple[tuple[Label, float, int | None], ...]: (_are(_is_result), "a list of results: label, reward, pull or null"),
+    tuple[Label, ...]: (_all(_is_label), "a list of labels, which are texts or whole numbers"),
+    tuple[int, ...]: (_all(_is(int)), "a list of whole numbers"),
+    Labels | None: (lambda value: type(value) in (range, _NULL) or _all(_is_label)(value), "labels or null"),
+    Payloads | None: (lambda value: value is None or _all(_is_payload)(value), "a list of payloads or null"),
+    dict[str, Any] | None: (_is(dict, _NULL), "an object or null"),
+    tuple[tuple[int, Label, int], ...]: (_all(_is_ticket), "a list of tickets: id, label, pull"),
+    tuple[tuple[Label, float, int | None], ...]: (_all(_is_result), "a list of results: label, reward, pull or null"),
 }
 """What a field of a type must hold, as a test and in words."""
 
@@ -108,7 +93,7 @@ _read: Final[Callable[[str], Any]] = json.JSONDecoder().decode
 
 def name_of(event: Event) -> str:
     """Return the kind of an event as a journal calls it."""
-    return _NAMES[type(event)]
+    return type(event).__name__.lower()
 
 
 def encode(event: Event, before: str) -> Written:
@@ -116,26 +101,13 @@ def encode(event: Event, before: str) -> Written:
     if type(event) is Told and event.holder is None and event.details is None:
         # the most frequent ones have a short way, at a tenth of the cost
         head = f'{{"event":"told","at":{event.at!r},"ticket":{event.ticket},"reward":{event.reward!r}'
-    elif type(event) is Asked and _is_plain(event):
-        head = (
-            f'{{"event":"asked","at":{event.at!r},"holder":{_quoted(event.holder)},"tickets":[{_rows(event.tickets)}]'
-        )
+    elif type(event) is Asked and event == Asked(event.at, event.holder, event.tickets):
+        rows = [f"[{id_},{_quoted(arm) if type(arm) is str else arm},{pull}]" for id_, arm, pull in event.tickets]
+        head = f'{{"event":"asked","at":{event.at!r},"holder":{_quoted(event.holder)},"tickets":[{",".join(rows)}]'
     else:
         head = _write(as_object(event))[:-1]
     check = _check(head, before)
     return Written(f'{head}{_MARK}{check}"}}', check)
-
-
-def _is_plain(event: Asked) -> bool:
-    """Tell whether an event has its tickets and nothing else."""
-    has_more = event.unseen or event.short or event.met or event.drawn or event.ended or event.extra
-    return not has_more and event.drawn_payloads is None
-
-
-def _rows(tickets: tuple[tuple[int, Label, int], ...]) -> str:
-    return ",".join(
-        [f"[{id_},{_quoted(label) if type(label) is str else label},{pull}]" for id_, label, pull in tickets]
-    )
 
 
 def as_object(event: Event) -> dict[str, Any]:
@@ -161,7 +133,7 @@ def check_for(text: str, before: str) -> str:
 
 
 def decode(text: str, seq: int, before: str) -> Event:
-    """Return the event that text number `seq` stands for, after an event with this check, or say what is wrong."""
+    """Return the event that text number `seq` stands for, after an event with this check; raise if it is damaged."""
     if seq == 1:
         _refuse_newer(text)
     check = check_of(text)
@@ -216,7 +188,7 @@ def _holds(is_right: Callable[[object], bool], value: object) -> bool:
 
 
 def _frozen(key: str, value: Any) -> Any:
-    """Return lists as tuples, and a range as such; what is JSON of a caller stays as it is."""
+    """Return lists as tuples, and a range as such; JSON given by a caller stays as it is."""
     if key == "arms" and type(value) is dict:
         return range(*value["range"])
     if type(value) is list:
@@ -229,7 +201,7 @@ def _check(head: str, before: str) -> str:
 
 
 def _refuse_newer(text: str) -> None:
-    """Refuse a journal that a newer version has written, before anything else is looked at."""
+    """Raise if a newer version has written the journal, before anything else is read."""
     try:
         number = _read(text)["format"]
     except (ValueError, KeyError, TypeError, RecursionError):

@@ -1,204 +1,293 @@
-"""What the verbs of a study decide: functions of its state that let something happen there, and return the events.
+"""What the verbs of a study decide: functions of its state and the time that apply events, and return them.
 
-Each of them refuses what cannot be, and has changed nothing then. They are called while the write lock is held, and
-read the clock there: so the times of events are in the order of the events.
+Each of them raises for what is impossible, and has changed nothing then. They are called while the write lock is held,
+with the time read there: so the times of events are in the order of the events.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from boxthirding._text import counted
-from boxthirding.errors import StudyFinished
+from boxthirding.errors import BoxThirdingError, InvalidInput, StudyFinished
 from boxthirding.session import Ticket, amendments
 from boxthirding.session.amendments import KnownResult
 from boxthirding.study import events
+from boxthirding.study.arm_source import NotDrawn
 from boxthirding.study.events import Event
 from boxthirding.study.payloads import kept_all
-from boxthirding.study.rules import package, version_of
 from boxthirding.study.scale import check_change, check_rewards
-from boxthirding.study.state import FINISHED, OPEN, PAUSED, StudyState
-from boxthirding.study.transactions import Decide, Decided
+from boxthirding.study.state import FINISHED, OPEN, PAUSED, StudyState, package, version_of
 from boxthirding.types import Label, Policy
 
 T = TypeVar("T")
 
 
-class Decisions:
-    """The decisions for a study of this name, by this clock."""
+class Decided(NamedTuple, Generic[T]):
+    """The events of a decision, which the state has applied, and the result for the caller."""
 
-    def __init__(self, name: str, clock: Callable[[], float]) -> None:
-        self._name = name
-        self.clock = clock
+    events: list[Event]
+    result: T
 
-    def now_open(self, state: StudyState) -> float:
-        """Return the time, if the study is not finished."""
-        if state.status == FINISHED:
-            raise StudyFinished(
-                f"study {self._name!r} is finished for good, so nothing changes its answer: no tickets are handed out, "
-                "and results, failures, corrections and exclusions are refused",
-                advice="make another study to go on, with these results as known ones",
-            )
-        return self.clock()
 
-    def taking_over(self, decide: Decide[T]) -> Decide[T]:
-        """Return a decision in which a newer version of the rule says first that it takes the study over."""
+class Handed(NamedTuple):
+    """Tickets for a holder, how many arms must be drawn before the rest, and what kept it from being handed out."""
 
-        def decide_and_take_over(state: StudyState) -> Decided[T]:
-            decided = decide(state)
-            if not (state.must_take_over and decided.events):
-                return decided
-            return Decided([state.take_over(self.clock()), *decided.events], decided.result)
+    tickets: list[Ticket]
+    to_draw: int = 0
+    trouble: BoxThirdingError | None = None
 
-        return decide_and_take_over
 
-    def tell(
-        self, state: StudyState, ticket: int | Ticket, reward: float, holder: str | None, details: dict[str, Any] | None
-    ) -> Decided[None]:
-        """Take the result of a ticket."""
-        state.check_can_write()
-        entry = state.core.expected(ticket, holder)
-        now = self.now_open(state)  # after the ticket, as one that was told is told, finished or not
+class Turn(NamedTuple):
+    """What a rater does all the time: tell results, and ask for the next tickets."""
+
+    results: Iterable[tuple[int | Ticket, float, Mapping[str, Any] | None]]
+    """The ticket, the reward and the details of each."""
+    n: int
+    holder: str
+    unseen: bool = False
+
+
+def ask(
+    state: StudyState, now: float, n: int, holder: str, limit: int | None, *, unseen: bool = False
+) -> Decided[Handed]:
+    """Hand out up to n tickets, those without a holder first.
+
+    Arms of an iterator are drawn before the lock is taken: a decision that lacks some says how many, and is made again
+    when they are there. What goes wrong while tickets are in hand is returned, as those go out first.
+    """
+    _check_open(state)
+    core, lease = state.core, state.created.lease
+    if state.status == PAUSED:
+        return Decided([], Handed([]))
+    behind = state.feed.catch_up(core.labels.knows)
+    if behind:
+        return Decided([], Handed([], behind))
+    led_to: list[Event] = []
+    tickets: list[Ticket] = []
+    if core.tickets.free or lease is not None:
+        ids = core.to_give(n, holder, now, lease, limit, unseen=unseen)
+        if ids:
+            tickets = [core.tickets.open[ticket].ticket for ticket in ids]
+            led_to += _apply(state, events.Given(now, holder, tuple(ids))).events
+    new = core.room(n - len(tickets), limit)
+    if new <= 0:
+        return Decided(led_to, Handed(tickets))
+    asking = state.ask(new, holder, now, unseen=unseen)
+    tickets += asking.tickets
+    if asking.event is not None:
+        led_to.append(asking.event)
+    if asking.trouble is None:
+        return Decided(led_to, Handed(tickets))
+    trouble = state.feed.source.explained(asking.trouble)
+    if isinstance(trouble, NotDrawn):
+        return Decided(led_to, Handed(tickets, new - len(asking.tickets)))
+    if trouble is not None and not tickets and not led_to:
+        raise trouble
+    return Decided(led_to, Handed(tickets, 0, trouble))
+
+
+def exchange(state: StudyState, now: float, turn: Turn) -> Decided[tuple[list[InvalidInput | None], Handed]]:
+    """Take results of a holder and hand it tickets; return what is wrong with each result, or None, and the tickets."""
+    led_to: list[Event] = []
+    problems: list[InvalidInput | None] = []
+    for ticket, reward, details in turn.results:
+        problems.append(None)
+        try:
+            led_to += tell(state, now, ticket, reward, turn.holder, details).events
+        except InvalidInput as problem:
+            problems[-1] = problem
+    handed = Handed([])
+    try:
+        if turn.n > 0:
+            asked = ask(state, now, turn.n, turn.holder, None, unseen=turn.unseen)
+            led_to, handed = led_to + asked.events, asked.result
+    except StudyFinished:
+        pass
+    except BoxThirdingError as trouble:
+        if not led_to:
+            raise
+        handed = Handed([], 0, trouble)  # the results are taken
+    return Decided(led_to, (problems, handed))
+
+
+def tell(
+    state: StudyState,
+    now: float,
+    ticket: int | Ticket,
+    reward: float,
+    holder: str | None,
+    details: Mapping[str, Any] | None,
+) -> Decided[None]:
+    """Take the result of a ticket."""
+    state.check_can_write()
+    entry = state.core.expected(ticket, holder)
+    _check_not_finished(state)  # after the ticket: one that was told is told, finished or not
+    if state.details:
         check_rewards(state, [reward])
-        ticket_id = state.core.tickets.find(ticket) if entry is None else entry.ticket.id
-        who = None if entry is not None and holder == entry.holder else holder
-        return _happens(state, events.Told(now, ticket_id, reward, who, details))
+    ticket_id = state.core.tickets.find(ticket) if entry is None else entry.ticket.id
+    who = None if entry is not None and holder == entry.holder else holder
+    return _apply(state, events.Told(now, ticket_id, reward, who, None if details is None else {**details}))
 
-    def tell_all(self, state: StudyState, pairs: list[tuple[int | Ticket, float]]) -> Decided[None]:
-        """Take the results of many tickets, all or none of them."""
-        state.check_can_write()
-        ids = state.core.check_all(ticket for ticket, _ in pairs)
-        now = self.now_open(state)
-        check_rewards(state, (reward for _, reward in pairs))
-        told = [events.Told(now, ticket, reward) for ticket, (_, reward) in zip(ids, pairs, strict=True)]
-        return _happens(state, *told)
 
-    def fail(self, state: StudyState, ticket: int | Ticket) -> Decided[None]:
-        """Note that a ticket could not be evaluated, and withdraw its arm if that was once too often."""
-        state.check_can_write()
-        arm, now = state.core.tickets.expected(ticket).ticket, self.now_open(state)
-        led_to: list[Event] = [events.Failed(now, arm.id)]
-        if state.core.failed.get(arm.arm, 0) + 1 >= state.core.patience:
-            why = f"failed {counted(state.core.patience, 'time')} in a row"
-            led_to.append(events.ArmWithdrawn(now, arm.label, why))
-        return _happens(state, *led_to)
+def tell_all(state: StudyState, now: float, pairs: list[tuple[int | Ticket, float]]) -> Decided[None]:
+    """Take the results of many tickets, all or none of them."""
+    state.check_can_write()
+    ids = state.core.check_all(ticket for ticket, _ in pairs)
+    _check_not_finished(state)
+    check_rewards(state, (reward for _, reward in pairs))
+    told = [events.Told(now, ticket, reward) for ticket, (_, reward) in zip(ids, pairs, strict=True)]
+    return _apply(state, *told)
 
-    def release(
-        self, state: StudyState, tickets: Sequence[int | Ticket], holder: str | None, why: str
-    ) -> Decided[list[int]]:
-        """Take open tickets from their holders; return their ids."""
-        state.check_can_write()
-        now = self.now_open(state)
-        ids = state.core.tickets.to_release(tickets, holder)
-        return Decided(_happens(state, events.Released(now, tuple(ids), why)).events, ids)
 
-    def observe(self, state: StudyState, rows: list[KnownResult]) -> Decided[None]:
-        """Take known results, all or none of them."""
-        state.check_can_write()
-        now = self.now_open(state)
-        amendments.check_known(state.core, rows)
-        check_rewards(state, (row.reward for row in rows))
-        return _happens(state, events.Observed(now, tuple([(label, reward, pull) for label, reward, pull in rows])))
+def fail(state: StudyState, now: float, ticket: int | Ticket) -> Decided[None]:
+    """Note that a ticket could not be evaluated, and withdraw its arm after too many failures."""
+    state.check_can_write()
+    failed = state.core.tickets.expected(ticket).ticket
+    _check_not_finished(state)
+    led_to: list[Event] = [events.Failed(now, failed.id)]
+    if state.core.failed.get(failed.arm, 0) + 1 >= state.core.patience:
+        why = f"failed {counted(state.core.patience, 'time')} in a row"
+        led_to.append(events.Withdrawn(now, failed.label, why))
+    return _apply(state, *led_to)
 
-    def add_known(self, state: StudyState, rows: list[KnownResult]) -> Decided[None]:
-        """Take those known results that are missing: another process may have taken the others just now."""
-        missing = amendments.missing_results(state.core, rows)
-        return self.observe(state, missing) if missing else Decided([], None)
 
-    def correct(self, state: StudyState, ticket: int | Ticket, reward: float) -> Decided[None]:
-        """Replace the reward of a ticket that was told."""
-        state.check_can_write()
-        now = self.now_open(state)
-        amendments.check_can_amend(state.core, "take corrections")
-        state.core.tickets.told_row(ticket)
-        check_rewards(state, [reward])
-        return _happens(state, events.Corrected(now, state.core.tickets.find(ticket), reward))
+def release(
+    state: StudyState, now: float, tickets: Sequence[int | Ticket], holder: str | None, why: str
+) -> Decided[list[int]]:
+    """Take open tickets from their holders; return their ids."""
+    _check_open(state)
+    ids = state.core.tickets.to_release(tickets, holder)
+    return Decided(_apply(state, events.Released(now, tuple(ids), why)).events, ids)
 
-    def exclude(self, state: StudyState, holder: str) -> Decided[int]:
-        """Let the results of a holder not count; return how many were told."""
-        state.check_can_write()
-        now = self.now_open(state)
-        amendments.check_can_exclude(state.core, holder)
-        told = len(state.core.ledger.rows_of(holder))
-        return Decided(_happens(state, events.Excluded(now, holder)).events, told)
 
-    def include(self, state: StudyState, holder: str) -> Decided[int]:
-        """Let the results of an excluded holder count again; return how many there are."""
-        state.check_can_write()
-        now = self.now_open(state)
-        amendments.check_can_include(state.core, holder)
-        told = len(state.core.ledger.rows_of(holder))
-        return Decided(_happens(state, events.Included(now, holder)).events, told)
+def observe(state: StudyState, now: float, rows: list[KnownResult]) -> Decided[None]:
+    """Take known results, all or none of them."""
+    _check_open(state)
+    amendments.check_known(state.core, rows)
+    check_rewards(state, (row.reward for row in rows))
+    return _apply(state, events.Observed(now, tuple([(label, reward, pull) for label, reward, pull in rows])))
 
-    def use(self, state: StudyState, policy: Policy, spec: str) -> Decided[None]:
-        """Let another policy, which is written as this SPEC, decide from now on."""
-        now = self.now_open(state)
-        state.core.check_policy(policy)
-        why = f"use {spec} instead of {state.chosen.spec}"
-        return _happens(state, events.TakenOver(now, spec, version_of(policy), why, package()))
 
-    def add(self, state: StudyState, arms: Any) -> Decided[list[tuple[Label, Any]]]:
-        """Add arms, all or none of them; return their labels, each with what was given as the arm."""
-        state.check_can_write()
-        now = self.now_open(state)
-        pairs = state.core.labels.labelled(arms)
-        state.core.labels.check_new(pairs)
-        added = events.ArmsAdded(now, tuple([label for label, _ in pairs]), kept_all(pairs))
-        return Decided(_happens(state, added).events, pairs)
+def add_known(state: StudyState, now: float, rows: list[KnownResult]) -> Decided[None]:
+    """Take those known results that are missing: another process may have taken the others just now."""
+    missing = amendments.missing_results(state.core, rows)
+    return observe(state, now, missing) if missing else Decided([], None)
 
-    def withdraw(self, state: StudyState, label: Label) -> Decided[None]:
-        """Take an arm out of the race for good."""
-        state.check_can_write()
-        now = self.now_open(state)
-        state.core.labels.check_not_withdrawn(label)
-        return _happens(state, events.ArmWithdrawn(now, label))
 
-    def describe(self, state: StudyState, details: dict[str, Any]) -> Decided[None]:
-        """Let other details be those of the study, unless they are."""
-        if details == (state.details or {}):
-            return Decided([], None)
+def correct(state: StudyState, now: float, ticket: int | Ticket, reward: float) -> Decided[None]:
+    """Replace the reward of a ticket that was told."""
+    _check_open(state)
+    amendments.check_can_amend(state.core, "take corrections")
+    state.core.tickets.told_row(ticket)
+    check_rewards(state, [reward])
+    return _apply(state, events.Corrected(now, state.core.tickets.find(ticket), reward))
+
+
+def exclude(state: StudyState, now: float, holder: str) -> Decided[int]:
+    """Exclude all results of a holder; return how many were told."""
+    _check_open(state)
+    amendments.check_can_exclude(state.core, holder)
+    told = len(state.core.ledger.rows_of(holder))
+    return Decided(_apply(state, events.Excluded(now, holder)).events, told)
+
+
+def include(state: StudyState, now: float, holder: str) -> Decided[int]:
+    """Include the results of an excluded holder again; return how many there are."""
+    _check_open(state)
+    amendments.check_can_include(state.core, holder)
+    told = len(state.core.ledger.rows_of(holder))
+    return Decided(_apply(state, events.Included(now, holder)).events, told)
+
+
+def use(state: StudyState, now: float, policy: Policy, spec: str) -> Decided[None]:
+    """Let another policy, which is written as this SPEC, decide from now on."""
+    _check_not_finished(state)
+    state.core.check_policy(policy)
+    why = f"use {spec} instead of {state.chosen.spec}"
+    return _apply(state, events.Switched(now, spec, version_of(policy), why, package()))
+
+
+def add(state: StudyState, now: float, arms: Any) -> Decided[list[tuple[Label, Any]]]:
+    """Add arms, all or none of them; return their labels, each with what was given as the arm."""
+    _check_open(state)
+    pairs = state.core.labels.labelled(arms)
+    state.core.labels.check_new(pairs)
+    added = events.Added(now, tuple([label for label, _ in pairs]), kept_all(pairs))
+    return Decided(_apply(state, added).events, pairs)
+
+
+def withdraw(state: StudyState, now: float, label: Label) -> Decided[None]:
+    """Withdraw an arm for good."""
+    _check_open(state)
+    state.core.labels.check_not_withdrawn(label)
+    return _apply(state, events.Withdrawn(now, label))
+
+
+def describe(state: StudyState, now: float, details: dict[str, Any]) -> Decided[None]:
+    """Replace the details of the study, unless they are the same."""
+    return Decided([], None) if details == (state.details or {}) else redefine(state, now, {}, details)
+
+
+def redefine(
+    state: StudyState, now: float, payloads: dict[Label, dict[str, Any] | None], details: dict[str, Any] | None
+) -> Decided[None]:
+    """Replace what was given as arms under some labels, and the details of the study."""
+    if payloads:  # under its label another arm is another answer
+        _check_not_finished(state)
+    if details is not None:
         check_change(state, details)
-        return _happens(state, events.Redefined(self.clock(), details=details))
-
-    def redefine(
-        self, state: StudyState, payloads: dict[Label, dict[str, Any] | None], details: dict[str, Any] | None
-    ) -> Decided[None]:
-        """Let other things be the arms under some labels, and other details those of the study."""
-        now = self.now_open(state) if payloads else self.clock()  # under its label another arm is another answer
-        if details is not None:
-            check_change(state, details)
-        others = tuple(payloads.values()) or None
-        return _happens(state, events.Redefined(now, tuple(payloads), others, details))
-
-    def pair(
-        self, state: StudyState, examples: Sequence[Mapping[str, Any]], order: Sequence[int], *, force: bool
-    ) -> Decided[list[int]]:
-        """Let examples be those of the study, unless it has them; return by pull which of them it sees."""
-        places = state.core.examples.pair(examples, order, force=force)
-        now = tuple([{**examples[place]} for place in places])
-        if now == tuple(state.core.examples.stored):
-            return Decided([], places)
-        return Decided(_happens(state, events.Redefined(self.clock(), example_payloads=now)).events, places)
-
-    def pause(self, state: StudyState) -> Decided[None]:
-        """Hand out no tickets for now."""
-        return _turn(state, PAUSED, events.Paused(self.now_open(state)))
-
-    def resume(self, state: StudyState) -> Decided[None]:
-        """Hand out tickets again."""
-        return _turn(state, OPEN, events.Resumed(self.now_open(state)))
-
-    def finish(self, state: StudyState) -> Decided[None]:
-        """Hand out no more tickets, and let nothing change the answer, ever."""
-        return _turn(state, FINISHED, events.Finished(self.clock()))
+    return _apply(state, events.Redefined(now, tuple(payloads), tuple(payloads.values()) or None, details))
 
 
-def _happens(state: StudyState, *led_to: Event) -> Decided[None]:
-    """Let events happen, and return them."""
+def pair(
+    state: StudyState, now: float, examples: Sequence[Mapping[str, Any]], order: Sequence[int], *, force: bool
+) -> Decided[list[int]]:
+    """Let examples be those of the study, unless it has them; return by pull which of them it sees."""
+    places = state.core.examples.pair(examples, order, force=force)
+    paired = tuple([{**examples[place]} for place in places])
+    if paired == tuple(state.core.examples.stored):
+        return Decided([], places)
+    return Decided(_apply(state, events.Redefined(now, example_payloads=paired)).events, places)
+
+
+def pause(state: StudyState, now: float) -> Decided[None]:
+    """Hand out no tickets for now."""
+    return _change_status(state, PAUSED, events.Paused(now))
+
+
+def resume(state: StudyState, now: float) -> Decided[None]:
+    """Hand out tickets again."""
+    return _change_status(state, OPEN, events.Resumed(now))
+
+
+def finish(state: StudyState, now: float) -> Decided[None]:
+    """Hand out no more tickets, and let nothing change the answer, ever."""
+    return Decided([], None) if state.status == FINISHED else _apply(state, events.Finished(now))
+
+
+def _change_status(state: StudyState, status: str, event: Event) -> Decided[None]:
+    """Pause or resume, unless the study is that already."""
+    _check_not_finished(state)
+    return Decided([], None) if state.status == status else _apply(state, event)
+
+
+def _check_open(state: StudyState) -> None:
+    """Raise if the policy cannot decide here, or the study is finished."""
+    state.check_can_write()
+    _check_not_finished(state)
+
+
+def _check_not_finished(state: StudyState) -> None:
+    if state.status == FINISHED:
+        raise StudyFinished(
+            f"study {state.name!r} is finished for good, so nothing changes its answer: no tickets are handed out, "
+            "and results, failures, corrections and exclusions are refused",
+            advice="make another study to go on, with these results as known ones",
+        )
+
+
+def _apply(state: StudyState, *led_to: Event) -> Decided[None]:
+    """Apply events, and return them."""
     for event in led_to:
         state.apply(event)
     return Decided([*led_to], None)
-
-
-def _turn(state: StudyState, status: str, event: Event) -> Decided[None]:
-    """Change the status, unless it is that already."""
-    return Decided([], None) if state.status == status else _happens(state, event)

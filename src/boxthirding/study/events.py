@@ -1,7 +1,7 @@
-"""What can happen to a study. Its journal is `Created` and then any of the others, in the order in which they happened.
+"""The events of a study. Its journal is `Created` and then any of the others, in the order in which they happened.
 
-Every event carries `at`, seconds since 1970 by the clock of the process that wrote it. Nothing is decided by it when a
-journal is read again: what a clock decided is in the event that followed, as in `Given`.
+What a clock decided is in the event that followed, as in `Given`: nothing is decided by times when a journal is read
+again.
 """
 
 from dataclasses import dataclass
@@ -17,10 +17,17 @@ Labels: TypeAlias = range | tuple[Label, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Created:
-    """The study was made: all that its decisions depend on, but for the rewards."""
+class Event:
+    """Something that happened to a study."""
 
     at: float
+    """Seconds since 1970, by the clock of the process that wrote it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Created(Event):
+    """The study was made: all that its decisions depend on, but for the rewards."""
+
     origin: str
     """Marks the study's tickets, in whichever process they are handed out."""
     arms: Labels | None
@@ -46,42 +53,39 @@ class Created:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Event):
     """A holder was handed new tickets."""
 
-    at: float
     holder: str
     tickets: tuple[tuple[int, Label, int], ...]
     """The id, label and pull of each."""
     unseen: bool = False
-    """Whether the holder was to have only arms that it was never handed."""
+    """Whether the holder asked for arms that it was never handed."""
     short: bool = False
-    """Whether more were wanted, and the rule had no more to give."""
-    met: tuple[Label, ...] = ()
-    """Arms that the rule met on the way, in order, where the tickets alone do not tell."""
+    """Whether it asked for more, and the rule had no more to give."""
+    introduced: tuple[Label, ...] = ()
+    """Arms that the rule introduced, in order, where the tickets alone do not tell."""
     drawn: tuple[Label, ...] = ()
-    """What the iterator of arms gave on the way."""
+    """What the iterator of arms gave."""
     drawn_payloads: Payloads | None = None
     ended: bool = False
     """Whether that iterator came to its end."""
-    extra: int = 0
-    """How many of the tickets, the last ones, no job asked for: their results are amended."""
+    unscheduled: int = 0
+    """How many of the tickets, the last ones, belong to no job: their results are amended."""
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class Given(Event):
     """Open tickets were given to a holder: they had none, or their lease had run out."""
 
-    at: float
     holder: str
     tickets: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Told(Event):
     """The result of a ticket came in."""
 
-    at: float
     ticket: int
     reward: float
     holder: str | None = None
@@ -90,62 +94,55 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class Failed(Event):
     """A ticket could not be evaluated."""
 
-    at: float
     ticket: int
 
 
 @dataclass(frozen=True, slots=True)
-class Released:
-    """Open tickets have no holder any more, and go to the next who asks."""
+class Released(Event):
+    """Open tickets were taken from their holders, and go to the next who asks."""
 
-    at: float
     tickets: tuple[int, ...]
     why: str = ""
-    """Empty, if it was asked for; else what led to it: a rater skipped the arm, or its lease has run out."""
+    """Empty, if it was asked for; else the cause: a rater skipped the arm, or its lease has run out."""
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
-    """Results are known without a ticket."""
+class Observed(Event):
+    """Results became known without a ticket."""
 
-    at: float
     results: tuple[tuple[Label, float, int | None], ...]
     """Label, reward and, with examples, the pull."""
 
 
 @dataclass(frozen=True, slots=True)
-class Corrected:
-    """The reward of a ticket that was told is another one."""
+class Corrected(Event):
+    """The reward of a ticket that was told was replaced."""
 
-    at: float
     ticket: int
     reward: float
 
 
 @dataclass(frozen=True, slots=True)
-class Excluded:
-    """The results of a holder do not count, those told and those still to come."""
+class Excluded(Event):
+    """All results of a holder were excluded, past and future."""
 
-    at: float
     holder: str
 
 
 @dataclass(frozen=True, slots=True)
-class Included:
-    """The results of an excluded holder count again."""
+class Included(Event):
+    """The results of an excluded holder were included again."""
 
-    at: float
     holder: str
 
 
 @dataclass(frozen=True, slots=True)
-class TakenOver:
+class Switched(Event):
     """Another policy, or a newer version of its rule, decides from now on; it starts from every result that counts."""
 
-    at: float
     policy: str
     policy_version: int
     why: str
@@ -153,96 +150,54 @@ class TakenOver:
 
 
 @dataclass(frozen=True, slots=True)
-class ArmsAdded:
-    """There are more arms."""
+class Added(Event):
+    """Arms were added."""
 
-    at: float
     labels: tuple[Label, ...]
     payloads: Payloads | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class ArmWithdrawn:
-    """An arm was taken out of the race."""
+class Withdrawn(Event):
+    """An arm was withdrawn."""
 
-    at: float
     label: Label
     why: str = ""
-    """Empty, if it was asked for; else what led to it, such as failures in a row."""
+    """Empty, if it was asked for; else the cause, such as failures in a row."""
 
 
 @dataclass(frozen=True, slots=True)
-class Redefined:
-    """What was given as some arms, or what else must stay the same, is another thing from now on."""
+class Redefined(Event):
+    """What was given as some arms, or what else must stay the same, was replaced."""
 
-    at: float
     labels: tuple[Label, ...] = ()
     payloads: Payloads | None = None
     details: dict[str, Any] | None = None
     example_payloads: Payloads | None = None
-    """What the examples are, by the pull that sees them; the first time, it was not known before."""
+    """The examples, by the pull that sees them; the first time, they were not known before."""
 
 
 @dataclass(frozen=True, slots=True)
-class Paused:
+class Paused(Event):
     """No tickets are handed out until the study is resumed."""
 
-    at: float
-
 
 @dataclass(frozen=True, slots=True)
-class Resumed:
+class Resumed(Event):
     """Tickets are handed out again."""
 
-    at: float
-
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(Event):
     """No more tickets are handed out, ever."""
 
-    at: float
 
-
-Event: TypeAlias = (
-    Created
-    | Asked
-    | Given
-    | Told
-    | Failed
-    | Released
-    | Observed
-    | Corrected
-    | Excluded
-    | Included
-    | TakenOver
-    | ArmsAdded
-    | ArmWithdrawn
-    | Redefined
-    | Paused
-    | Resumed
-    | Finished
-)
-
-
-KINDS: Final[dict[str, type[Any]]] = {
-    "created": Created,
-    "asked": Asked,
-    "given": Given,
-    "told": Told,
-    "failed": Failed,
-    "released": Released,
-    "observed": Observed,
-    "corrected": Corrected,
-    "excluded": Excluded,
-    "included": Included,
-    "taken over": TakenOver,
-    "added": ArmsAdded,
-    "withdrawn": ArmWithdrawn,
-    "redefined": Redefined,
-    "paused": Paused,
-    "resumed": Resumed,
-    "finished": Finished,
+KINDS: Final[dict[str, type[Event]]] = {
+    kind.__name__.lower(): kind
+    for kind in (
+        *(Created, Asked, Given, Told, Failed, Released, Observed, Corrected, Excluded, Included, Switched, Added),
+        *(Withdrawn, Redefined, Paused, Resumed, Finished),
+    )
 }
 """Events as a journal calls them."""
 

@@ -1,4 +1,4 @@
-"""The scale of a study: the answers that raters choose from, and the reward that each of them stands for."""
+"""The scale of a study: the answers that raters choose from, and the reward of each."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
@@ -7,11 +7,11 @@ from boxthirding.errors import InvalidInput
 from boxthirding.study.state import StudyState
 
 ABOUT: Final = "rating"
-"""Where the details of a study have what raters are shown."""
+"""The key of a study's details with what raters are shown."""
 
 
 def scale_of(details: Mapping[str, Any] | None) -> dict[str, float]:
-    """Return the answers on the scale that a study's details have, each with its reward; none without a scale."""
+    """Return the answers on the scale in a study's details, each with its reward; none without a scale."""
     try:
         return {answer["label"]: float(answer["reward"]) for answer in (details or {})[ABOUT]["scale"]}
     except (KeyError, TypeError, ValueError):  # details of a program that have nothing to do with raters
@@ -30,7 +30,7 @@ def check_rewards(state: StudyState, rewards: Iterable[float]) -> None:
 
 
 def check_change(state: StudyState, details: Mapping[str, Any] | None) -> None:
-    """Raise if the details have other rewards than those that results were told with."""
+    """Raise if new details would change the rewards on the scale after results were told."""
     before, after, ledger = scale_of(state.details), scale_of(details), state.core.ledger
     if before == after or not ledger.rows:
         return
@@ -57,5 +57,5 @@ def _written(scale: Mapping[str, float]) -> str:
 
 
 def _exact(reward: float) -> str:
-    """Return a reward with all its digits: one that is not on a scale may differ in the last."""
+    """Return a reward with all its digits: it may differ from those on the scale in the last."""
     return repr(reward).removesuffix(".0")

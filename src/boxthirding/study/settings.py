@@ -1,4 +1,4 @@
-"""What a study is made with, as its first event keeps it, and how that is held against what a caller gives."""
+"""What a study is made with, as its first event stores it, and how what a caller gives is compared with that."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,8 +16,7 @@ from boxthirding.session.session import check_lease
 from boxthirding.session.values import Known
 from boxthirding.study.events import Created, Labels, Payloads
 from boxthirding.study.payloads import is_same, kept, kept_all
-from boxthirding.study.rules import package, version_of
-from boxthirding.study.state import StudyState
+from boxthirding.study.state import StudyState, package, version_of
 from boxthirding.types import Label, Policy
 
 _LONGEST: Final = 60
@@ -41,7 +40,7 @@ class Settings:
     """Whether other arms under the same labels, and other details, replace those of the study."""
 
     def check(self) -> None:
-        """Refuse what no study can be made with, whatever its arms are."""
+        """Raise if no study can be made with these settings, whatever its arms are."""
         created = created_from(self, GivenArms(), 0.0)
         Core(1, direction=created.direction, examples=created.examples)
         if self.known is not None:
@@ -59,7 +58,7 @@ class GivenArms:
     iterator: Iterator[Any] | None = None
 
     def kept(self) -> Payloads | None:
-        """Return what was given as a journal keeps it."""
+        """Return what was given as a journal stores it."""
         if not self.payloads or self.labels is None:
             return None
         return kept_all((label, self.payloads.get(label, label)) for label in self.labels)
@@ -106,8 +105,8 @@ def created_from(settings: Settings, arms: GivenArms, at: float) -> Created:
     )
 
 
-def check_same(name: str, state: StudyState, settings: Settings, arms: GivenArms) -> None:
-    """Refuse settings that differ from those of the study, and say in what."""
+def check_same(state: StudyState, settings: Settings, arms: GivenArms) -> None:
+    """Raise if settings differ from those of the study, and say in what."""
     created = state.created
     policy = None if settings.policy is None else written(as_policy(settings.policy))
     differences = [
@@ -128,17 +127,17 @@ def check_same(name: str, state: StudyState, settings: Settings, arms: GivenArms
         differences += _other_labels(state, arms)
     if differences:
         raise StudyDiffers(
-            f"study {name!r} was made with {'; with '.join(differences)}",
+            f"study {state.name!r} was made with {'; with '.join(differences)}",
             advice="leave out what the study knows itself, add new arms with add(), or choose another name",
         )
     if not settings.force:
-        _refuse_other_things(name, state, settings, arms)
+        _check_same_things(state, settings, arms)
 
 
 def changed(
     state: StudyState, settings: Settings, arms: GivenArms
 ) -> tuple[dict[Label, dict[str, Any] | None], dict[str, Any] | None]:
-    """Return the arms and the details that differ from those of the study, as a journal keeps them."""
+    """Return the arms and the details that differ from those of the study, as a journal stores them."""
     others: dict[Label, dict[str, Any] | None] = {
         label: kept(payload) for label, payload in arms.payloads.items() if not _is_as_stored(state, label, payload)
     }
@@ -147,8 +146,9 @@ def changed(
     return others, None if details == state.details else details
 
 
-def _refuse_other_things(name: str, state: StudyState, settings: Settings, arms: GivenArms) -> None:
-    """Refuse other arms under the same labels, and other details."""
+def _check_same_things(state: StudyState, settings: Settings, arms: GivenArms) -> None:
+    """Raise if other objects are given under the same labels, or other details."""
+    name = state.name
     way = "give what it was made with, choose another name, or pass force=True to continue with the new one"
     for label, payload in arms.payloads.items():
         if not _is_as_stored(state, label, payload):
@@ -195,7 +195,7 @@ def _difference(label: Label, stored: dict[str, Any] | None, payload: Any) -> st
 
 
 def _just_labels_now(state: StudyState, arms: GivenArms) -> list[Label]:
-    """Return the labels that are given without a thing, but have one in the study."""
+    """Return the labels that are given alone, but have an object in the study."""
     if arms.labels is None or len(state.stored) <= len(arms.payloads):
         return []
     is_given = _in_range(arms.labels) if isinstance(arms.labels, range) else frozenset(arms.labels).__contains__
@@ -254,7 +254,7 @@ def _way_to_add(made: range, theirs: range) -> str:
 
 
 def _is_as_float(value: Any, kept: Any) -> bool:
-    """Tell whether a number is the one that a study keeps, with as many digits as that has."""
+    """Return whether a number is the one that a study stores, as a float."""
     try:
         return is_number(value) and float(value) == kept
     except OverflowError:

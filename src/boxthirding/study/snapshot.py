@@ -1,24 +1,47 @@
-"""Snapshots: facts and arrays as bytes, without pickle, checked by a sum.
+"""Snapshots: the state of a study as bytes, without pickle, checked by a sum.
 
-A snapshot is a line of JSON (version, checksum, facts, and for each array its name, its type in the file, its type here
-and its shape) and then the arrays one after the other, little-endian. Whole numbers are stored as narrow as they fit.
+A snapshot is a line of JSON (version, checksum, plain values, and for each array where it belongs, its type in the
+file, its type here and its shape) and then the arrays one after the other, little-endian. Whole numbers are stored as
+narrow as they fit.
 """
 
 import json
 import zlib
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from boxthirding.study.arm_source import ArmSource
+from boxthirding.study.codec import check_of
+from boxthirding.study.events import Created
+from boxthirding.study.journal import Journal, cut_off
+from boxthirding.study.state import StudyState
 
 VERSION: Final = 1
 
 _NARROW: Final = ("<i1", "<i2", "<i4")
 
 
-class Unusable(Exception):
+class SnapshotUnusable(Exception):
     """A snapshot is damaged or of another version: the journal has everything that was in it."""
+
+
+def restored(name: str, journal: Journal, created: Created, check: str, source: ArmSource) -> StudyState:
+    """Return the state of the latest snapshot that can be used, or that after the first event, which has this check."""
+    for seq in journal.snapshots():
+        texts = journal.read(seq - 1, 1)
+        if not texts:
+            raise cut_off(seq)
+        with suppress(SnapshotUnusable, KeyError, TypeError, ValueError, IndexError, AttributeError):
+            state = StudyState.load(name, created, source, unpack(journal.snapshot(seq)))
+            if check_of(texts[0]) == state.check:  # it follows that very event
+                return state
+    state = StudyState(name, created, source)
+    state.check = check
+    return state
 
 
 def pack(saved: Mapping[str, Any]) -> bytes:
@@ -33,16 +56,16 @@ def pack(saved: Mapping[str, Any]) -> bytes:
 
 
 def unpack(data: bytes) -> dict[str, Any]:
-    """Return what was packed, or raise `Unusable`."""
+    """Return what was packed, or raise `SnapshotUnusable`."""
     try:
         check, line, body = data.split(b"\n", 2)
         if int(check, 16) != zlib.crc32(line):
-            raise Unusable("the snapshot's first line is damaged")
+            raise SnapshotUnusable("the snapshot's first line is damaged")
         head = json.loads(line)
         if head["version"] != VERSION:
-            raise Unusable(f"the snapshot is of version {head['version']}, and this one reads {VERSION}")
+            raise SnapshotUnusable(f"the snapshot is of version {head['version']}, and this one reads {VERSION}")
         if (len(body), zlib.crc32(body)) != (head["bytes"], head["sum"]):
-            raise Unusable("the snapshot's arrays are damaged")
+            raise SnapshotUnusable("the snapshot's arrays are damaged")
         saved: dict[str, Any] = head["facts"]
         start = 0
         for (*path, name), stored, here, shape in head["arrays"]:
@@ -53,7 +76,7 @@ def unpack(data: bytes) -> dict[str, Any]:
             part[name] = array.astype(np.dtype(here).newbyteorder("=")).reshape(shape)
             start += array.nbytes
     except (ValueError, KeyError, TypeError, IndexError) as error:
-        raise Unusable(f"the snapshot cannot be read: {error}") from None
+        raise SnapshotUnusable(f"the snapshot cannot be read: {error}") from None
     return saved
 
 

@@ -1,57 +1,58 @@
-"""A session that survives: what was acknowledged is in its journal, and the rest follows from that."""
+"""A durable session: its journal has everything that was acknowledged, and its state follows from that."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
+from functools import partial
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, NamedTuple, Self
 
 from boxthirding._checks import as_reward, whole
-from boxthirding.errors import InvalidInput, JournalBroken, UnknownStudy
+from boxthirding.errors import BoxThirdingError, InvalidInput, JournalBroken, UnknownStudy
 from boxthirding.policies.lineage import PlainRecord
 from boxthirding.policies.spec import as_policy, written
-from boxthirding.session import (
-    Glance,
-    Known,
-    Ticket,
-    View,
-    amendments,
-    answers,
-)
+from boxthirding.session import amendments
 from boxthirding.session.amendments import KnownResult, check_details, listed, plain
+from boxthirding.session.answers import CoreReader, glance
 from boxthirding.session.core import Core
 from boxthirding.session.labels import is_label, rows_of
 from boxthirding.session.tickets import check_holder, is_worker
-from boxthirding.session.values import in_brief
-from boxthirding.study import opening
-from boxthirding.study.arm_source import OwnArms
-from boxthirding.study.codec import check_of
-from boxthirding.study.decisions import Decisions
-from boxthirding.study.events import Damaged, Entry, Event
-from boxthirding.study.exchange import Came, Turn, Turns
-from boxthirding.study.journal import Journal
-from boxthirding.study.reading import read_from
-from boxthirding.study.settings import GivenArms, Settings, changed, check_same, given
-from boxthirding.study.snapshot import pack, unpack
+from boxthirding.session.values import Glance, Known, Ticket, View, in_brief
+from boxthirding.study import decisions
+from boxthirding.study.arm_source import ArmSource
+from boxthirding.study.codec import START, check_of, decode, encode
+from boxthirding.study.decisions import Turn
+from boxthirding.study.events import Created, Damaged, Entry, Event
+from boxthirding.study.journal import HeldNames, Journal, read_from, unique_name
+from boxthirding.study.payloads import kept_all
+from boxthirding.study.settings import GivenArms, Settings, changed, check_same, created_from, given
+from boxthirding.study.snapshot import pack, restored, unpack
 from boxthirding.study.state import StudyState
-from boxthirding.study.transactions import Decide, Transactions
-from boxthirding.study.workers import Workers, unique_name
+from boxthirding.study.transactions import Transactions
 from boxthirding.types import Label, Policy
 
-T = TypeVar("T")
+
+class TurnResult(NamedTuple):
+    """The outcome of a turn."""
+
+    problems: list[InvalidInput | None]
+    """What is wrong with each result, or None."""
+    tickets: list[Ticket]
+    """None of them once the study is finished."""
 
 
-class Study(answers.CoreReader):
+class Study(CoreReader):
     """A durable session: the same verbs, kept in a journal that any number of threads and processes may share.
 
     `ask` and `tell` return when what they did is committed. Every call may name its `holder`: a worker or a rater; one
-    study serves any number of them. Use it as a context manager, or call `close`, to let go of the database; `finish`
-    is something else: it ends the study for good. `open_study` makes one. `AskTell` says what each verb does.
+    study serves any number of them. Use it as a context manager, or call `close`, to close the database; `finish` is
+    something else: it ends the study for good. `open_study` makes one. `AskTell` says what each verb does.
     """
 
     name: str
     holder: str
-    """Who asks here, when no holder is named."""
+    """The holder, if none is named."""
     place: str | None = None
     """Where it is kept, as a command line names it, without a password; None, if `open_study` did not open it."""
 
@@ -68,24 +69,31 @@ class Study(answers.CoreReader):
         self.name = name
         self.holder = unique_name() if holder is None else check_holder(holder)
         self._reopen = reopen  # how another process opens it
+        self._trouble: BoxThirdingError | None = None  # raised by the next ask
+        self._workers = HeldNames(journal)
         settings = Settings() if settings is None else settings
         arms = given(settings.arms)
-        self._arms = OwnArms(arms.payloads, arms.iterator)
-        self._decisions = Decisions(name, clock)
+        self._arms = ArmSource(arms.payloads, arms.iterator)
         if not journal.read(0, 1):
             if settings.arms is None:
                 raise UnknownStudy(
                     f"there is no study {name!r} here", advice="give arms to make it, or the name of another"
                 )
-            opening.create(journal, settings, arms, self._arms, self._decisions)
-        first, source = opening.first_event(name, journal), self._arms.source
-        self._created = first.created
-        self._transactions = Transactions(journal, lambda: opening.rebuilt(journal, first, source))
-        self._turns = Turns(self._transactions, self._decisions, self._arms, self.lease)
-        self._workers = Workers(journal)
+            _create(name, journal, settings, arms, self._arms, clock)
+        (text,) = journal.read(0, 1)
+        created = decode(text, 1, START)
+        if not isinstance(created, Created):
+            raise JournalBroken(f"the journal of {name!r} begins with {created}, but must begin with its making")
+        self._created = created
+        rebuild = partial(restored, name, journal, created, check_of(text), self._arms)
+        self._transactions = Transactions(journal, rebuild, clock)
         while behind := self._transactions.look(lambda state: self._check(state, settings, arms)):
             self._arms.draw_ahead(behind)
-        self._bring(settings, arms)
+        self.add_known(settings.known)
+        if settings.force:
+            others, details = self._transactions.look(lambda state: changed(state, settings, arms))
+            if others or details is not None:
+                self._transactions.do(decisions.redefine, others, details)
 
     @property
     def policy(self) -> Policy:
@@ -93,7 +101,7 @@ class Study(answers.CoreReader):
 
     @property
     def has_boxes(self) -> bool:
-        """Whether the policy moves arms between boxes; not where its rule is missing here."""
+        """Whether the policy moves arms between boxes; not if its rule is not installed."""
         return self._transactions.look(lambda state: not isinstance(state.core.record, PlainRecord))
 
     @property
@@ -136,15 +144,8 @@ class Study(answers.CoreReader):
 
     @property
     def is_there(self) -> bool:
-        """Whether the study is still where it is kept: another process may have deleted it."""
+        """Whether the study is still in its database: another process may have deleted it."""
         return self._transactions.is_there()
-
-    def check(self, seq: int) -> str:
-        """Return the check of an event, which hangs on all events before it; empty, if it is not there."""
-        with suppress(JournalBroken):
-            texts = self._transactions.read(seq - 1, 1)
-            return check_of(texts[0]) if texts else ""
-        return ""
 
     @property
     def status(self) -> str:
@@ -156,6 +157,13 @@ class Study(answers.CoreReader):
         """The number of the last event."""
         return self._transactions.look(lambda state: state.seq)
 
+    def check(self, seq: int) -> str:
+        """Return the check of an event, which depends on all events before it; empty, if it is not there."""
+        with suppress(JournalBroken):
+            texts = self._transactions.read(seq - 1, 1)
+            return check_of(texts[0]) if texts else ""
+        return ""
+
     def ask(
         self, n: int = 1, *, holder: str | None = None, unseen: bool = False, limit: int | None = None
     ) -> list[Ticket]:
@@ -163,7 +171,23 @@ class Study(answers.CoreReader):
         if limit is not None:
             whole("limit", limit, least=0)
         who = self.holder if holder is None else check_holder(holder)
-        return self._turns.ask(n, who, limit, unseen=unseen)
+        if self._trouble is not None:
+            trouble, self._trouble = self._trouble, None
+            raise trouble
+        tickets: list[Ticket] = []
+        try:
+            while True:
+                handed = self._transactions.do(decisions.ask, n - len(tickets), who, limit, unseen=unseen)
+                tickets += map(self._arms.with_payload, handed.tickets)
+                self._put_off(handed.trouble)
+                if not handed.to_draw:
+                    return tickets
+                self._arms.draw_ahead(handed.to_draw)
+        except BoxThirdingError as trouble:
+            if not tickets:
+                raise
+            self._put_off(trouble)
+        return tickets
 
     def tell(
         self,
@@ -174,38 +198,51 @@ class Study(answers.CoreReader):
         details: Mapping[str, Any] | None = None,
     ) -> None:
         value = as_reward(reward)
-        kept = None if details is None else check_details(details)
-        self._do(lambda state: self._decisions.tell(state, ticket, value, holder, kept))
+        self._transactions.do(
+            decisions.tell, ticket, value, holder, None if details is None else check_details(details)
+        )
 
-    def tell_and_ask(
-        self,
-        results: Iterable[tuple[int | Ticket, float, Mapping[str, Any] | None]],
-        n: int,
-        *,
-        holder: str,
-        unseen: bool = False,
-    ) -> Came:
-        """Take results of a holder and hand it up to n tickets, in one commit: what a rater does all the time.
+    def exchange(self, turns: Iterable[Turn]) -> list[TurnResult | Exception]:
+        """Take results of many holders and hand them tickets, in one commit; an error stands in its turn's place."""
+        results: list[TurnResult | Exception] = []
+        checked: dict[int, Turn] = {}
+        for place, turn in enumerate(turns):
+            results.append(TurnResult([], []))
+            try:
+                checked[place] = _checked(turn)
+            except InvalidInput as problem:
+                results[place] = problem
+        done = self._transactions.do_all([partial(decisions.exchange, turn=turn) for turn in checked.values()])
+        for (place, turn), outcome in zip(checked.items(), done, strict=True):
+            results[place] = outcome if isinstance(outcome, Exception) else self._turn_result(turn, *outcome)
+        return results
 
-        Results are (ticket, reward, details). It returns what is wrong with each of them, or None, and the tickets:
-        none once the study is finished.
-        """
-        (came,) = self.take_turns([Turn(results, n, holder, unseen)])
-        if isinstance(came, Exception):
-            raise came
-        return came
+    def _turn_result(
+        self, turn: Turn, problems: list[InvalidInput | None], handed: decisions.Handed
+    ) -> TurnResult | Exception:
+        """Return the outcome of a turn, with tickets for which arms had to be drawn first."""
+        tickets = [*map(self._arms.with_payload, handed.tickets)]
+        self._put_off(handed.trouble)
+        if handed.to_draw:
+            self._arms.draw_ahead(handed.to_draw)
+            try:
+                tickets += self.ask(turn.n - len(tickets), holder=turn.holder, unseen=turn.unseen)
+            except BoxThirdingError as trouble:
+                return trouble
+        return TurnResult(problems, tickets)
 
-    def take_turns(self, turns: Iterable[Turn]) -> list[Came | Exception]:
-        """Do what `tell_and_ask` does for many holders, in one commit; an error stands in the place of its turn."""
-        return self._turns.take(turns)
+    def _put_off(self, trouble: BoxThirdingError | None) -> None:
+        """Raise an error when the next tickets are asked for: those in hand go out first."""
+        if trouble is not None and not trouble.transient:  # else it may be over by then
+            self._trouble = trouble
 
     def tell_all(self, results: Iterable[tuple[int | Ticket, float]]) -> None:
         """Take the results of many tickets in one commit, all or none of them: (ticket, reward) pairs."""
         pairs = [(ticket, as_reward(reward)) for ticket, reward in results]
-        self._do(lambda state: self._decisions.tell_all(state, pairs))
+        self._transactions.do(decisions.tell_all, pairs)
 
     def fail(self, ticket: int | Ticket) -> None:
-        self._do(lambda state: self._decisions.fail(state, ticket))
+        self._transactions.do(decisions.fail, ticket)
 
     def held(self, holder: str | None = None) -> list[Ticket]:
         who = self.holder if holder is None else check_holder(holder)
@@ -217,38 +254,36 @@ class Study(answers.CoreReader):
 
     def reward_of(self, ticket: int | Ticket) -> float:
         """Return the reward of a ticket that was told, as it is now."""
-        return self._transactions.look(
-            lambda state: state.core.ledger.result(state.core.tickets.told_row(ticket)).reward
-        )
+        with self._reading() as core:
+            return core.ledger.result(core.tickets.told_row(ticket)).reward
 
     def held_by(self, is_meant: Callable[[str], bool]) -> set[int]:
-        """Return the ids of the open tickets of all holders whose name is meant."""
-        return self._transactions.look(
-            lambda state: {
+        """Return the ids of the open tickets of all holders whose name passes a test."""
+        with self._reading() as core:
+            return {
                 ticket
-                for holder, held in state.core.tickets.by_holder.items()
+                for holder, held in core.tickets.by_holder.items()
                 if held and is_meant(holder)
                 for ticket in held
             }
-        )
 
     def release(self, *tickets: int | Ticket, holder: str | None = None, why: str = "") -> list[int]:
-        """Take open tickets, or all that a holder has, from their holders: the next to ask is given them.
+        """Take open tickets, or all that a holder has, from their holders, and return their ids.
 
-        For tickets that are lost, or whose holder is, for good: that is no failure of their arms. It returns their ids.
-        Should a result come all the same, it counts. `why` is kept with the event.
+        The next holder who asks is given them. It does not count as a failure of their arms, and a result that comes
+        all the same counts. `why` is kept with the event.
         """
-        return self._do(lambda state: self._decisions.release(state, tickets, holder, why))
+        return self._transactions.do(decisions.release, tickets, holder, why)
 
     def worker(self) -> str:
-        """Return a holder's name that is ours alone for as long as this process lives, or until `close`.
+        """Return a holder's name that no other process has while this one lives, or until `close`.
 
         Once this process has ended, `reclaim` in another one releases the tickets that it left behind.
         """
         return self._workers.new()
 
     def speak_for(self, worker: str) -> bool:
-        """Hold the name of a worker that is reached through this process, as a server does; return whether it is ours.
+        """Hold the name of a worker that is reached through this process, as a server does; return whether it is held.
 
         `reclaim`, here and in other processes, takes the worker for alive while this process lives.
         """
@@ -256,7 +291,7 @@ class Study(answers.CoreReader):
 
     def reclaim(self) -> int:
         holders = self._transactions.look(lambda state: list(state.core.tickets.held_by))
-        dead = [name for name in holders if is_worker(name) and not self._workers.is_ours(name)]
+        dead = [name for name in holders if is_worker(name) and not self._workers.is_held(name)]
         released = 0
         for name in filter(self._workers.has_ended, dead):
             with suppress(InvalidInput):  # it has none any more, or the study is finished
@@ -264,92 +299,94 @@ class Study(answers.CoreReader):
         return released
 
     def observe(self, label: Label, reward: float, *, pull: int | None = None) -> None:
-        self._observe([KnownResult(plain(label), as_reward(reward), pull)])
+        self._transactions.do(decisions.observe, [KnownResult(plain(label), as_reward(reward), pull)])
 
     def observe_all(self, results: Known) -> None:
-        self._observe(listed(results))
+        rows = listed(results)
+        if rows:
+            self._transactions.do(decisions.observe, rows)
 
     def add_known(self, results: Known | None) -> None:
         """Take those of the known results that the study does not have: of each arm, what goes beyond those it has."""
         if results is not None:
             rows = listed(results)
             if self._transactions.look(lambda state: amendments.missing_results(state.core, rows)):
-                self._do(lambda state: self._decisions.add_known(state, rows))
+                self._transactions.do(decisions.add_known, rows)
 
     def correct(self, ticket: int | Ticket, reward: float) -> None:
-        value = as_reward(reward)
-        self._do(lambda state: self._decisions.correct(state, ticket, value))
+        self._transactions.do(decisions.correct, ticket, as_reward(reward))
 
     def exclude(self, holder: str) -> int:
-        return self._do(lambda state: self._decisions.exclude(state, holder))
+        return self._transactions.do(decisions.exclude, holder)
 
     def include(self, holder: str) -> int:
-        return self._do(lambda state: self._decisions.include(state, holder))
+        return self._transactions.do(decisions.include, holder)
 
     def pair(self, examples: Sequence[Mapping[str, Any]], order: Sequence[int], *, force: bool = False) -> list[int]:
-        """Return by pull the place of the example that every arm sees; refuse other examples than those known here.
+        """Return by pull the place of the example that every arm sees; raise for other examples than those known here.
 
         The parameters are those of `Session.pair`.
         """
-        known = self._transactions.look(lambda state: state.core.examples.stored)
-        if known or not examples:
-            places = self._transactions.look(lambda state: state.core.examples.pair(examples, order, force=force))
-            if [*known] == [examples[place] for place in places]:
-                return places
-        return self._transactions.do(lambda state: self._decisions.pair(state, examples, order, force=force))
+        with self._reading() as core:
+            known = core.examples.stored
+            if known or not examples:
+                places = core.examples.pair(examples, order, force=force)
+                if [*known] == [examples[place] for place in places]:
+                    return places
+        return self._transactions.do(decisions.pair, examples, order, force=force)
 
     def use(self, policy: Policy | str) -> None:
         chosen = as_policy(policy)
         spec = written(chosen)
         self._transactions.look(lambda state: state.prepare(chosen))  # before the lock: it may take a second
-        self._transactions.do(lambda state: self._decisions.use(state, chosen, spec))
+        self._transactions.do(decisions.use, chosen, spec)
 
     def add(self, arms: Iterable[Any] | Mapping[Label, Any]) -> None:
-        all_there = _listed(arms)
-        pairs = self._do(lambda state: self._decisions.add(state, all_there))
+        pairs = self._transactions.do(decisions.add, _listed(arms))
         self._arms.payloads.update({label: payload for label, payload in pairs if payload is not label})
 
     def withdraw(self, label: Label) -> None:
-        self._do(lambda state: self._decisions.withdraw(state, plain(label)))
+        self._transactions.do(decisions.withdraw, plain(label))
 
     def describe(self, details: Mapping[str, Any]) -> None:
-        """Let other details be those of the study from now on."""
-        kept = check_details(details)
-        self._do(lambda state: self._decisions.describe(state, kept))
+        """Replace the details of the study."""
+        self._transactions.do(decisions.describe, check_details(details))
 
     def pause(self) -> None:
         """Hand out no tickets until `resume`; results are taken."""
-        self._do(self._decisions.pause)
+        self._transactions.do(decisions.pause)
 
     def resume(self) -> None:
         """Hand out tickets again."""
-        self._do(self._decisions.resume)
+        self._transactions.do(decisions.resume)
 
     def finish(self) -> None:
         """End the study for good: no more tickets, and nothing changes the answer.
 
-        Results of open tickets, corrections and exclusions are refused with `StudyFinished`. It cannot be undone.
+        Results of open tickets, corrections and exclusions raise `StudyFinished`. It cannot be undone.
         """
-        self._transactions.do(self._decisions.finish)
+        self._transactions.do(decisions.finish)
 
     def payload(self, label: Label) -> Any:
-        """Return what was given as an arm; its label, where nothing else was, or where only its digest is stored."""
+        """Return what was given as an arm; its label if nothing else was, or if only its digest is stored."""
         if is_label(label) and label in self._arms.payloads:
             return self._arms.payloads[label]
-        return self._transactions.look(lambda state: state.core.labels.payload_of(label))
+        with self._reading() as core:
+            return core.labels.payload_of(label)
 
     def not_here(self) -> list[Label]:
         """Return the arms in the race that are stored by a digest and were not given here: they go by their labels."""
-
-        def look(state: StudyState) -> list[Label]:
-            core, here = state.core, self._arms.payloads
-            labels = [label for label, kept in state.stored.items() if "json" not in kept and label not in here]
-            return [label for label in labels if not core.labels.is_withdrawn(label)]
-
-        return self._transactions.look(look)
+        with self._transactions.reading() as state:
+            return [
+                label
+                for label, stored in state.stored.items()
+                if "json" not in stored
+                and label not in self._arms.payloads
+                and not state.core.labels.is_withdrawn(label)
+            ]
 
     def view(self) -> View:
-        return self._transactions.look(lambda state: state.view(self.name))
+        return self._transactions.look(StudyState.view)
 
     def what_if(self, *, exclude: Iterable[str] = (), include: Iterable[str] = ()) -> View:
         """Return the view as it would be without the results of some holders, or with those of excluded ones.
@@ -364,16 +401,16 @@ class Study(answers.CoreReader):
             Excluded holders whose results would count again.
 
         """
-        state = StudyState.load(self._created, None, unpack(self.state()))
+        state = StudyState.load(self.name, self._created, ArmSource(), unpack(self.state()))
         state.settle()
         for holder in exclude:
             amendments.exclude(state.core, holder)
         for holder in include:
             amendments.include(state.core, holder)
-        return state.view(self.name)
+        return state.view()
 
     def glance(self) -> Glance:
-        return self._transactions.peek(lambda state: answers.glance(state.core))
+        return self._transactions.peek(lambda state: glance(state.core))
 
     def events(self, after: int = 0, *, damaged: bool = False) -> Iterator[Entry | Damaged]:
         """Return the events of the journal with their numbers, in order, from number `after` + 1 on.
@@ -387,21 +424,21 @@ class Study(answers.CoreReader):
         )
 
     def listen(self, heard: Callable[[int, Event], None]) -> None:
-        """Call a function with every event from now on, and its number, once it is committed.
+        """Call a function with the number of every event from now on, and the event, once it is committed.
 
-        What other processes write is heard of when something is next read here. The function is called by whichever
-        thread is at work, while other threads wait: it must be short, and call nothing of the study. After an error of
-        the database numbers may be missing, or come twice: `events(after)` has them all.
+        It is called for events of other processes when something is next read here. It is called while other threads
+        wait: it must be short, and call nothing of the study. After an error of the database numbers may be missing, or
+        come twice: `events(after)` has them all.
         """
         self._transactions.listeners.append(heard)
 
     def state(self) -> bytes:
-        """Return all that the events add up to, as bytes: after the same events and questions, the same bytes."""
+        """Return the state of the study as bytes: after the same events and calls, the same bytes."""
         return self._transactions.look(lambda state: pack(state.save()))
 
     def close(self) -> None:
-        """Let go of the database, and of the names of workers; the study can be opened again at any time."""
-        self._workers.let_go()
+        """Close the database, and release the names of workers; the study can be opened again at any time."""
+        self._workers.release()
         self._transactions.close()
 
     def __enter__(self) -> Self:
@@ -433,26 +470,48 @@ class Study(answers.CoreReader):
         with self._transactions.reading() as state:
             yield state.core
 
-    def _do(self, decide: Decide[T]) -> T:
-        """Let something happen, for good."""
-        return self._transactions.do(self._decisions.taking_over(decide))
-
-    def _observe(self, rows: list[KnownResult]) -> None:
-        if rows:
-            self._do(lambda state: self._decisions.observe(state, rows))
-
     def _check(self, state: StudyState, settings: Settings, arms: GivenArms) -> int:
-        """Hold what a caller gives against what the study was made with; return how many arms to draw for that."""
-        check_same(self.name, state, settings, arms)
+        """Compare what a caller gives with what the study was made with; return how many arms to draw for that."""
+        check_same(state, settings, arms)
         return state.feed.catch_up(state.core.labels.knows)
 
-    def _bring(self, settings: Settings, arms: GivenArms) -> None:
-        """Write down known results that the study does not have, and with `force` what differs."""
-        self.add_known(settings.known)
-        if settings.force:
-            others, details = self._transactions.look(lambda state: changed(state, settings, arms))
-            if others or details is not None:
-                self._do(lambda state: self._decisions.redefine(state, others, details))
+
+def _create(
+    name: str,
+    journal: Journal,
+    settings: Settings,
+    arms: GivenArms,
+    source: ArmSource,
+    clock: Callable[[], float],
+) -> None:
+    """Write the first events of a new study, unless another process has just done so."""
+    created = created_from(settings, arms, clock())
+    known = [] if settings.known is None else listed(settings.known)
+    source.draw_ahead(1)  # now: others may be waiting for the lock then
+    with journal.writing():
+        if journal.read(0, 1):
+            return
+        state = StudyState(name, created, source, is_new=True)  # checks the settings, and draws the first arm
+        pairs = [(label, state.core.labels.payload_of(label)) for label in state.feed.drawn]
+        events: list[Event] = [replace(created, drawn=tuple(state.feed.drawn), drawn_payloads=kept_all(pairs))]
+        if known:
+            amendments.check_can_begin(state.core, known)
+            events += decisions.observe(state, clock(), known).events
+        texts, check = [], START
+        for event in events:
+            text, check = encode(event, check)
+            texts.append(text)
+        journal.append(0, texts)
+
+
+def _checked(turn: Turn) -> Turn:
+    """Return a turn whose holder, rewards and details are possible."""
+    check_holder(turn.holder)
+    results = [
+        (ticket, as_reward(reward), None if details is None else check_details(details))
+        for ticket, reward, details in turn.results
+    ]
+    return turn._replace(results=results)
 
 
 def _listed(arms: Any) -> Any:

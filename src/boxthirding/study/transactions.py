@@ -1,9 +1,9 @@
-"""How a study is changed: take the lock, read what others wrote, decide, append, commit; only then is it true.
+"""How a study is changed: take the lock, read what others wrote, decide, append, commit; only then has it happened.
 
-A decision is a function of the state that returns events. Threads that come while a commit is under way wait for its
-end; one of them then gets the lock and serves all of them in one transaction: with `durability="full"` a commit costs a
-disk sync, and so it is shared. A thread that was served is woken, and needs no lock to leave. Waking only saves time:
-one that was not woken, as an interrupt came in between, soon looks for itself.
+A decision is a function of the state and the time that returns events. Threads that come while a commit is under way
+wait for its end; one of them then gets the lock and serves all of them in one transaction: with `durability="full"` a
+commit costs a disk sync, and so it is shared. A thread that was served is woken, and needs no lock to leave. Waking
+only saves time: a thread that was not woken, because of an interrupt, soon looks for itself.
 """
 
 import os
@@ -12,17 +12,18 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from boxthirding.errors import BoxThirdingError, JournalBroken, StudyUnavailable
 from boxthirding.study.codec import check_of, decode, encode
+from boxthirding.study.decisions import Decided
 from boxthirding.study.events import Event
-from boxthirding.study.journal import Journal
-from boxthirding.study.reading import PAGE
+from boxthirding.study.journal import PAGE, Journal
 from boxthirding.study.snapshot import pack
 from boxthirding.study.state import StudyState
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 LEAST: Final = 5_000
 """Events between snapshots, at least."""
@@ -32,38 +33,33 @@ SHARE: Final = 20
 
 
 _PATIENCE: Final = 0.1  # seconds after which a thread that was not woken looks for itself
-
-
-class Decided(NamedTuple, Generic[T]):
-    """What a decision has led to: events that have happened in the state, and what to return to the caller."""
-
-    events: list[Event]
-    result: T
-
-
-Decide = Callable[[StudyState], Decided[T]]
-"""Let something happen in the state and return its events; or refuse with an error of ours, and change nothing."""
+_PERHAPS: Final = "the commit was interrupted: it may have been carried out or not"
+_LOOK: Final = "look before you try again"
 
 
 class _Attempt:
-    """One transaction that serves any number of requests; one assignment ends it for all, which none can interrupt."""
+    """One transaction that serves any number of requests.
+
+    One assignment ends it for all of them, so that no interrupt comes between.
+    """
 
     __slots__ = ("failure", "is_over")
 
-    def __init__(self) -> None:
-        self.is_over = False
-        """Whether its requests have been committed or have failed; else each is still to be carried out."""
+    def __init__(self, *, is_over: bool = False) -> None:
+        self.is_over = is_over
+        """Whether its requests were committed or have failed; otherwise each is still to be carried out."""
         self.failure: BoxThirdingError | None = None
-        """What kept it from being committed."""
+        """Why it could not be committed."""
 
 
 class _Request:
-    """What one thread wants, and what came of it."""
+    """What one thread wants to be decided, and the outcome."""
 
     __slots__ = ("attempt", "decide", "error", "gate", "result")
 
-    def __init__(self, decide: Decide[Any]) -> None:
+    def __init__(self, decide: Callable[[StudyState, float], Decided[Any]]) -> None:
         self.decide = decide
+        """Applies events to the state and returns them; or raises an error of this package, and changes nothing."""
         self.gate: threading.Lock | None = None
         """Where its thread waits to be woken, if it does."""
         self.attempt: _Attempt | None = None
@@ -75,33 +71,27 @@ class _Request:
         return self.attempt is not None and self.attempt.is_over
 
     def wake(self) -> None:
-        """Let its thread go on; only for the one that has the lock."""
+        """Let its thread continue; only the thread that has the lock calls this."""
         if self.gate is not None and self.gate.locked():
             self.gate.release()
 
     def outcome(self) -> Any:
-        """Return what came of it, or raise."""
+        """Return its result, or raise its error."""
         if self.attempt is not None and self.attempt.failure is not None:
             raise self.attempt.failure.again()
         if self.error is not None:
             raise self.error
         return self.result
 
-    def settled(self) -> Any:
-        """Return what came of it, an error too."""
-        try:
-            return self.outcome()
-        except Exception as error:  # noqa: BLE001  # it is for the caller to raise
-            return error
-
 
 class Transactions:
-    """A journal and what it adds up to, kept in step; used by any number of threads."""
+    """A journal and its state, kept in step; used by any number of threads."""
 
-    def __init__(self, journal: Journal, rebuild: Callable[[], StudyState]) -> None:
+    def __init__(self, journal: Journal, rebuild: Callable[[], StudyState], clock: Callable[[], float]) -> None:
         self.journal = journal
+        self.clock = clock
         self.listeners: list[Callable[[int, Event], None]] = []
-        """Told of every event that happens or is read here, with its number, once it is committed."""
+        """Called with every event that happens or is read here, and its number, once it is committed."""
         self._rebuild = rebuild
         self._state: StudyState | None = None
         self._lock = threading.RLock()
@@ -114,30 +104,38 @@ class Transactions:
         return len(self._waiting)
 
     def forked(self) -> None:
-        """Begin anew in a process just forked: a thread that is not in it may have held the lock."""
+        """Start again in a process just forked: a thread that is not in it may have held the lock."""
         self._lock = threading.RLock()
         self._waiting = deque()
         self._is_served = False
         self._state = None
 
-    def do(self, decide: Decide[T]) -> T:
-        """Let something happen, for good: its events are committed when this returns.
+    def do(
+        self, decide: Callable[Concatenate[StudyState, float, P], Decided[T]], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Carry out a decision: its events are committed when this returns.
 
-        A thread that is interrupted leaves its request behind: it may be carried out by another, or not.
+        A thread that is interrupted leaves its request behind: another thread may carry it out.
         """
-        request = _Request(decide)
+        request = _Request(lambda state, now: decide(state, now, *args, **kwargs))
         self._wait_for([request])
         result: T = request.outcome()
         return result
 
-    def do_all(self, decisions: Iterable[Decide[T]]) -> list[T | Exception]:
-        """Let several things happen, in one commit; an error is returned in the place of what it kept from happening.
+    def do_all(self, decisions: Iterable[Callable[[StudyState, float], Decided[T]]]) -> list[T | Exception]:
+        """Carry out several decisions in one commit; the error of one is returned in its place.
 
-        What keeps the commit from happening is raised.
+        An error that keeps the commit from happening is raised.
         """
         requests = [*map(_Request, decisions)]
         self._wait_for(requests)
-        return [request.settled() for request in requests]
+        outcomes: list[T | Exception] = []
+        for request in requests:
+            try:
+                outcomes.append(request.outcome())
+            except Exception as error:  # noqa: BLE001  # the caller raises it
+                outcomes.append(error)
+        return outcomes
 
     @contextmanager
     def reading(self) -> Iterator[StudyState]:
@@ -146,22 +144,22 @@ class Transactions:
             yield self._caught_up()
 
     def look(self, read: Callable[[StudyState], T]) -> T:
-        """Return what can be read of the study as it is now, with everything that others have written."""
+        """Read the state as it is now, with everything that others have written."""
         with self._lock:
             return read(self._caught_up())
 
     def peek(self, read: Callable[[StudyState], T]) -> T:
-        """Return what could be read when the last call here returned; the journal is not read."""
+        """Read the state as it was when the last call here returned; the journal is not read."""
         with self._lock:
             return read(self._caught_up() if self._state is None else self._state)
 
     @property
     def latest(self) -> StudyState | None:
-        """The state when the last call here returned, without waiting for one that is under way; None, if unknown."""
+        """The state when the last call here returned, without waiting for one that is under way; None if unknown."""
         return self._state
 
     def is_there(self) -> bool:
-        """Tell whether the journal has the last event that was read: another process may have deleted the study."""
+        """Return whether the journal has the last event that was read: another process may have deleted the study."""
         with self._lock:
             seq = self._caught_up().seq
             try:
@@ -175,7 +173,7 @@ class Transactions:
             return self.journal.read(after, limit)
 
     def close(self) -> None:
-        """Let go of the journal."""
+        """Close the journal."""
         with self._lock:
             self.journal.close()
 
@@ -199,7 +197,7 @@ class Transactions:
     def _serve(self, own: list[_Request]) -> None:
         """Carry out everything that waits, until the thread's own requests are done.
 
-        A request that this thread is kept from carrying out is served by its own thread, which gets the lock next.
+        If this thread is interrupted, the other threads get the lock next and serve their requests themselves.
         """
         self._is_served = True
         batch = dict.fromkeys(own)
@@ -241,27 +239,29 @@ class Transactions:
                     self._announce(seq, event)
         except _Broken as broken:
             self._state = None  # what memory holds may be half done: what is in the journal counts, and is read again
-            broken.request.attempt = _over()
+            broken.request.attempt = _Attempt(is_over=True)
         except BaseException as error:
             self._state = None
             if isinstance(error, BoxThirdingError):
                 attempt.failure, attempt.is_over = error, True
             elif is_committing and not attempt.is_over:
-                attempt.failure, attempt.is_over = _perhaps(), True
+                attempt.failure, attempt.is_over = StudyUnavailable(_PERHAPS, advice=_LOOK, transient=True), True
             raise
 
-    @staticmethod
-    def _carry_out(request: _Request, state: StudyState) -> list[Event]:
-        """Let a request happen; a refusal leaves everything as it was, while any other error may not."""
+    def _carry_out(self, request: _Request, state: StudyState) -> list[Event]:
+        """Carry out a request; an error of this package leaves everything as it was, while any other may not."""
         request.result = request.error = None
+        now = self.clock()
         try:
-            events, request.result = request.decide(state)
+            events, request.result = request.decide(state, now)
         except BoxThirdingError as refused:
             request.error = refused
             return []
         except Exception as error:
             request.error = error
             raise _Broken(request) from error
+        if events and state.must_switch:  # a newer version of the rule records first that it decides
+            return [state.switch(now), *events]
         return events
 
     def _caught_up(self) -> StudyState:
@@ -288,9 +288,9 @@ class Transactions:
             listener(seq, event)
 
     def _take_snapshot(self) -> None:
-        """Keep a snapshot if one is due; where it cannot be written, the journal has everything."""
+        """Store a snapshot if one is due; if it cannot be written, the journal has everything."""
         state = self._state
-        if state is None or state.must_take_over:
+        if state is None or state.must_switch:
             return
         pause = max(LEAST, state.seq // SHARE)
         if state.seq - self._last_snapshot < pause:
@@ -307,32 +307,18 @@ class Transactions:
 _everywhere: "weakref.WeakSet[Transactions]" = weakref.WeakSet()
 
 
-def _begin_anew() -> None:
+def _forked() -> None:
     for transactions in list(_everywhere):
         transactions.forked()
 
 
 if hasattr(os, "register_at_fork"):  # where there are forks
-    os.register_at_fork(after_in_child=_begin_anew)
+    os.register_at_fork(after_in_child=_forked)
 
 
 class _Broken(Exception):
-    """A request raised what is no refusal; it is for its own thread to see."""
+    """A request raised an unexpected error, which its own thread gets."""
 
     def __init__(self, request: _Request) -> None:
         super().__init__(request)
         self.request = request
-
-
-def _over() -> _Attempt:
-    attempt = _Attempt()
-    attempt.is_over = True
-    return attempt
-
-
-def _perhaps() -> StudyUnavailable:
-    return StudyUnavailable(
-        "the commit was broken off: it may have been carried out or not",
-        advice="look before you try again",
-        transient=True,
-    )

@@ -10,7 +10,7 @@ from multiprocessing.process import BaseProcess
 from typing import ClassVar
 
 from boxthirding.errors import BoxThirdingError
-from boxthirding.study.journal import Journal, Names
+from boxthirding.study.journal import Journal, WorkerLocks
 from boxthirding.testing.plans import broken, expect
 
 Opener = Callable[[], Journal]
@@ -189,7 +189,7 @@ def _append(journal: Journal, texts: list[str]) -> None:
         journal.append(len(journal.read(0, _ALL)), texts)
 
 
-def _names(opener: Opener) -> Names:
+def _names(opener: Opener) -> WorkerLocks:
     journal = opener()
     if not hasattr(journal, "names"):
         broken("there is no names(), which says who of those that work on a study is alive")
