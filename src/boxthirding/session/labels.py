@@ -68,6 +68,7 @@ class Labels:
                 self._coming = coming
         if self._coming is None and self.count == 0:
             raise InvalidInput("there are no arms, but at least one is needed")
+        self._given = self.count  # arms there from the start; labels of those added later are saved
 
     @property
     def open_ended(self) -> bool:
@@ -131,7 +132,7 @@ class Labels:
 
     def label(self, number: int) -> Label:
         """Return the label of a number."""
-        return self.given(self._numbered[number])
+        return self.arm(number)[0]
 
     def given(self, place: int) -> Label:
         """Return the label of the arm that was given at a place."""
@@ -245,10 +246,10 @@ class Labels:
         """Return the labels of arm number `count`, in the order in which they were given, and of those after it."""
         return self._listed[count - len(self._implicit) :]
 
-    def save(self, first: int) -> dict[str, Any]:
-        """Return as plain values and arrays what has become of the arms; of their labels, those from `first` on."""
+    def save(self) -> dict[str, Any]:
+        """Return as plain values and arrays what has become of the arms, and the labels of those added later."""
         return {
-            "labels": self.since(first),
+            "labels": self.since(self._given),
             "pool_end": self._pool_end,
             "open_ended": self.open_ended,
             "stream": self._stream,
@@ -260,11 +261,11 @@ class Labels:
             "next": np.array(self._next, np.int64),
         }
 
-    def load(self, saved: Mapping[str, Any], first: int) -> None:
-        """Restore what was saved; the labels before `first` must be here already."""
-        for label in self.since(first):
+    def load(self, saved: Mapping[str, Any]) -> None:
+        """Restore what was saved; the arms from the start must be the same."""
+        for label in self.since(self._given):
             del self._index[label]
-        del self._listed[first - len(self._implicit) :]
+        del self._listed[self._given - len(self._implicit) :]
         for label in saved["labels"]:
             self._append(label, label)
         self._pool_end = saved["pool_end"]
