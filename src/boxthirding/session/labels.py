@@ -180,8 +180,7 @@ class Labels:
         """Put more arms into the pool, all or none of them."""
         self._add(self.labelled(arms))
 
-    def check_new(self, new: list[tuple[Label, Any]]) -> None:
-        """Raise if an arm to add has the label of another one."""
+    def _add(self, new: list[tuple[Label, Any]]) -> None:
         seen: dict[Label, int] = {}
         for position, (label, _) in enumerate(new):
             if label in seen:
@@ -195,15 +194,15 @@ class Labels:
                     "give the arm another label"
                 )
             seen[label] = position
-
-    def _add(self, new: list[tuple[Label, Any]]) -> None:
-        self.check_new(new)
         for label, payload in new:
             self._take_in(self._append(label, payload))
 
     def withdraw(self, label: Label) -> int | None:
         """Withdraw an arm for good; return its number, or None if it had none yet."""
-        self.check_not_withdrawn(label)
+        if self.is_withdrawn(label):
+            raise InvalidInput(
+                f"label {label!r} is withdrawn already: to try the arm again, add it under another label"
+            )
         number = self.find(label)
         if number is not None:
             self.withdrawn.add(number)
@@ -219,13 +218,6 @@ class Labels:
         if place != self._pool_end:
             self._put(place, last)
         return None
-
-    def check_not_withdrawn(self, label: Label) -> None:
-        """Raise if an arm does not exist, or is withdrawn."""
-        if self.is_withdrawn(label):
-            raise InvalidInput(
-                f"label {label!r} is withdrawn already: to try the arm again, add it under another label"
-            )
 
     def is_withdrawn(self, label: Label) -> bool:
         """Return whether an arm was withdrawn, before it had a number or later."""

@@ -144,15 +144,12 @@ class Ledger:
         """Tell whether a holder has told a result, ever."""
         return isinstance(holder, str) and holder != "" and holder in self._number_of
 
-    def exclude(self, holder: str) -> None:
-        """Let the results of a holder not count."""
-        self.excluded.add(holder)
-        self._count_again(self._column(_ARM)[self.rows_of(holder)])
-
-    def include(self, holder: str) -> None:
-        """Let the results of a holder count again."""
-        self.excluded.discard(holder)
-        self._count_again(self._column(_ARM)[self.rows_of(holder)])
+    def count_holder(self, holder: str, *, counts: bool) -> Ints:
+        """Let the results of a holder count, or not; return their rows."""
+        (self.excluded.discard if counts else self.excluded.add)(holder)
+        rows = self.rows_of(holder)
+        self._count_again(self._column(_ARM)[rows])
+        return rows
 
     def exclude_outlier(self, row: int) -> None:
         """Let a result not count, as an outlier."""
