@@ -15,7 +15,6 @@ from boxthirding.errors import InvalidInput
 from boxthirding.policies.spec import shown
 from boxthirding.screening import non_inclusion
 from boxthirding.session.core import Core
-from boxthirding.session.history import Moment
 from boxthirding.session.protocol import Plotted
 from boxthirding.session.values import (
     PAGE,
@@ -26,6 +25,7 @@ from boxthirding.session.values import (
     Climber,
     Glance,
     Lineage,
+    Moment,
     Recommendation,
     Rival,
     Rung,

@@ -16,10 +16,9 @@ from boxthirding.policies.lineage import PlainRecord, Record, record_for
 from boxthirding.policies.rule_runner import LiveState
 from boxthirding.rng import ORDER, spawn
 from boxthirding.session.examples import Examples
-from boxthirding.session.history import History
 from boxthirding.session.job_queue import Change, Job, JobQueue
 from boxthirding.session.labels import Labels
-from boxthirding.session.ledger import Ledger
+from boxthirding.session.ledger import History, Ledger
 from boxthirding.session.outliers import Outliers
 from boxthirding.session.tickets import OpenTicket, TakenPulls, Tickets, shortened
 from boxthirding.session.values import Ticket
