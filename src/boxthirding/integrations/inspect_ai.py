@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import groupby
 from typing import Any, Final, NoReturn
@@ -88,13 +88,14 @@ def racing(
     """
     given = _labelled(arms)
     examples = Examples(dataset, seed)
-    _check_cases([_case(examples[pull], pull) for pull in range(len(dataset))])
+    for case, times in Counter(_case(examples[pull], pull) for pull in range(len(dataset))).items():
+        if times > 1:  # they could not be told apart in the log
+            raise InvalidInput(f"{times} samples of the dataset have the id {case!r}, but ids must be unique")
     epochs = task.pop("epochs", None)
     if getattr(epochs, "epochs", epochs) not in (None, 1):
         _refuse_epochs(epochs)
     session = Session(given, policy, seed=seed, direction=direction, examples=len(dataset), patience=_TRIES)
-    source = _Race(session, examples, whole("budget", budget, least=1), whole("workers", workers, least=1))
-    source.score = score
+    source = _Race(session, examples, whole("budget", budget, least=1), whole("workers", workers, least=1), score)
     metrics = task.pop("metrics", None) or []
     metadata = {**(task.pop("metadata", None) or {}), RACE: {"direction": direction, "score": score}}
     return Task(
@@ -110,10 +111,9 @@ def racing(
 class _Race(SampleSource):
     """Samples as a session asks for them, one for each pull."""
 
-    score: str | None = None
-
-    def __init__(self, session: Session, examples: Examples, budget: int, workers: int) -> None:
+    def __init__(self, session: Session, examples: Examples, budget: int, workers: int, score: str | None) -> None:
         self._session, self._examples, self._budget, self._workers = session, examples, budget, workers
+        self._score = score  # that decides
         self._waiting: list[tuple[str, Ticket]] = []  # in the order in which they were begun
         self._outcomes: dict[str, float | None] = {}
         self._tries: dict[tuple[Label, int], int] = {}
@@ -177,11 +177,11 @@ class _Race(SampleSource):
         """Return the score that decides; None, if it is no finite number."""
         if not scores:
             return None
-        if self.score is None and len(scores) > 1:
+        if self._score is None and len(scores) > 1:
             raise InvalidInput(f"there are the scores {', '.join(scores)}: name the one that decides, score=…")
-        if self.score is not None and self.score not in scores:
-            raise InvalidInput(f"score is {self.score!r}, but there are only {', '.join(scores)}")
-        one = scores[self.score] if self.score is not None else next(iter(scores.values()))
+        one = next(iter(scores.values())) if self._score is None else scores.get(self._score)
+        if one is None:
+            raise InvalidInput(f"score is {self._score!r}, but there are only {', '.join(scores)}")
         if isinstance(one.value, _SEVERAL):
             raise InvalidInput(
                 f"a score is {one.value!r}, but must be one value: give a scorer of the one that decides"
@@ -213,13 +213,8 @@ def best_arms(direction: str = "maximize") -> Metric:
     """Return the means of the arms that the race thinks best, the best first, as a metric of inspect_ai."""
 
     def standing(scores: list[SampleScore]) -> dict[str, float]:
-        known: dict[Label, list[float]] = {}
-        for one in scores:
-            label = (one.sample_metadata or {}).get(ARM)
-            value = _number(one.score.value)
-            if label is not None and math.isfinite(value):
-                known.setdefault(label, []).append(value)
-        return {str(arm.label): arm.mean for arm in _standing(known, direction)}
+        results = (((one.sample_metadata or {}).get(ARM), one.score.value) for one in scores)
+        return {str(arm.label): arm.mean for arm in _standing(results, direction)}
 
     return standing
 
@@ -239,14 +234,12 @@ def standings(log: EvalLog, *, score: str | None = None, direction: str | None =
     """
     race = (log.eval.metadata or {}).get(RACE, {})
     score, direction = score or race.get("score"), direction or race.get("direction", "maximize")
-    known: dict[Label, list[float]] = {}
+    results = []
     for sample in log.samples or ():
-        label, scores = sample.metadata.get(ARM), sample.scores or {}
+        scores = sample.scores or {}
         one = scores.get(score) if score is not None else next(iter(scores.values()), None)
-        value = math.nan if one is None else _number(one.value)
-        if label is not None and math.isfinite(value):
-            known.setdefault(label, []).append(value)
-    return _standing(known, direction)
+        results += [] if one is None else [(sample.metadata.get(ARM), one.value)]
+    return _standing(results, direction)
 
 
 def summary(log: EvalLog, *, score: str | None = None, direction: str | None = None) -> str:
@@ -262,10 +255,16 @@ def summary(log: EvalLog, *, score: str | None = None, direction: str | None = N
     return "\n".join([*lines, "  Winners look better than they are: run the best few again on fresh samples."])
 
 
-def _standing(known: Mapping[Label, list[float]], direction: str) -> list[Recommendation]:
+def _standing(results: Iterable[tuple[Any, Any]], direction: str) -> list[Recommendation]:
+    """Return the arms of results, pairs of a label and a score, the best first and the one with more pulls of two."""
+    known: dict[Label, list[float]] = {}
+    for label, score in results:
+        value = _number(score)
+        if label is not None and math.isfinite(value):
+            known.setdefault(label, []).append(value)
     if not known:
         return []
-    ranked = Session(list(known), direction=direction, known=dict(known)).top(len(known))
+    ranked = Session(list(known), direction=direction, known=known).top(len(known))
     ties = groupby(ranked, key=lambda arm: arm.mean)
     return [arm for _, tied in ties for arm in sorted(tied, key=lambda arm: -arm.pulls)]
 
@@ -273,13 +272,6 @@ def _standing(known: Mapping[Label, list[float]], direction: str) -> list[Recomm
 def _case(sample: Sample, pull: int) -> str:
     """Return what a sample of the dataset is called: by its id, or by its place in the order of the race."""
     return str(pull if sample.id is None else sample.id)
-
-
-def _check_cases(cases: list[str]) -> None:
-    """Refuse samples that cannot be told apart in the log."""
-    for case, times in Counter(cases).items():
-        if times > 1:
-            raise InvalidInput(f"{times} samples of the dataset have the id {case!r}, but ids must be unique")
 
 
 def _refuse_epochs(epochs: Any) -> NoReturn:

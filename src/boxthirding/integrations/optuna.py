@@ -41,14 +41,14 @@ PATIENCE: Final = 3
 Params = dict[str, Any]
 
 
+@dataclass(repr=False)
 class Recommended:
     """The best parameters of a study, judged by the mean of all their trials."""
 
-    def __init__(self, params: Params, value: float, trials: Sequence[FrozenTrial]) -> None:
-        self.params = params
-        self.value = value
-        """The mean of its trials' values: still a little better than the truth, because it was selected."""
-        self.trials = list(trials)
+    params: Params
+    value: float
+    """The mean of its trials' values: still a little better than the truth, because it was selected."""
+    trials: list[FrozenTrial]
 
     def __repr__(self) -> str:
         return f"Recommended(params={self.params!r}, value={self.value:.6g}, trials={len(self.trials)})"
@@ -65,8 +65,7 @@ def recommend(study: optuna.Study, policy: Policy | str | None = None) -> Recomm
         What weighs a good mean of few trials against one of many. It must take known results, as chase does.
 
     """
-    groups = _groups(study)
-    known: dict[Label, list[float]] = {label: [trial.value for trial in trials] for label, trials in groups.items()}
+    groups, known = _groups(study)
     best = Session(list(known), _amendable(policy), direction=_direction(study), known=known).recommend()
     if best is None:
         raise InvalidInput(f"the policy {policy!r} recommends nothing from known results: leave it out")
@@ -80,20 +79,15 @@ def from_optuna(study: optuna.Study) -> Candidates:
     Trials with the same parameters are one candidate, and its label is the number of the first. Failed and pruned
     trials are left out, since their values are none of the objective.
     """
-    groups = _groups(study)
+    groups, known = _groups(study)
     names = {frozenset(trials[0].params) for trials in groups.values()}
     if len(names) > 1:
         some = sorted(frozenset.union(*names) - frozenset.intersection(*names))
-        warnings.warn(
+        _warn(
             f"The parameters differ between trials of the study: {', '.join(some)} are not in all of them. Each trial "
-            "is raced with the parameters that it has.",
-            UserWarning,
-            stacklevel=2,
+            "is raced with the parameters that it has."
         )
     arms: dict[Label, Params] = {label: dict(trials[0].params) for label, trials in groups.items()}
-    known: dict[Label, list[float]] = {
-        label: [float(trial.value) for trial in trials] for label, trials in groups.items()
-    }
     return Candidates(arms, known, _direction(study))
 
 
@@ -103,11 +97,7 @@ def from_objective(objective: Callable[[Any], float]) -> Callable[[Params], floa
     >>> from_objective(lambda trial: trial.suggest_float("x", 0, 1) + 1)({"x": 0.5})
     1.5
     """
-
-    def evaluate(params: Params) -> float:
-        return objective(FixedTrial(params))
-
-    return evaluate
+    return lambda params: objective(FixedTrial(params))
 
 
 class BoxThirdingSampler(BaseSampler):
@@ -185,7 +175,6 @@ class BoxThirdingSampler(BaseSampler):
 
     def infer_relative_search_space(self, study: optuna.Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
         """Return what the sampler of new candidates draws together; nothing, for a candidate that is there."""
-        _direction(study)
         candidate = self._candidate(study, trial)
         if candidate is not None and candidate.params:
             return {}
@@ -196,9 +185,8 @@ class BoxThirdingSampler(BaseSampler):
         self, study: optuna.Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> Params:
         """Draw parameters of a new candidate together."""
-        _direction(study)
-        drawn: Params = self._sampler.sample_relative(study, trial, search_space)
         candidate = self._candidate(study, trial)
+        drawn: Params = self._sampler.sample_relative(study, trial, search_space)
         if candidate is None:
             return drawn
         with self._lock:
@@ -208,30 +196,22 @@ class BoxThirdingSampler(BaseSampler):
         self, study: optuna.Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
     ) -> Any:
         """Return the candidate's value of a parameter; draw one, if it has none yet."""
-        _direction(study)
         with self._lock:
-            race, candidate = self._races.get(study.study_name), self._candidate(study, trial)
-            if race is not None and candidate is not None and param_name in candidate.params:
-                value = candidate.params[param_name]
+            candidate = self._candidate(study, trial)
+            params = {} if candidate is None else candidate.params
+            what = f"The parameter {param_name!r} of trial {trial.number} is"
+            if param_name in params:
+                value = params[param_name]
                 if _fits(param_distribution, value):
                     return value
-                warnings.warn(
-                    f"The parameter {param_name!r} of trial {trial.number} is {value!r} in its candidate, which is out "
-                    f"of range for {param_distribution}: another is drawn, and the trial counts as a failure of the "
-                    "candidate.",
-                    UserWarning,
-                    stacklevel=2,
+                _warn(
+                    f"{what} {value!r} in its candidate, which is out of range for {param_distribution}: another is "
+                    "drawn, and the trial counts as a failure of the candidate."
                 )
+            elif candidate is not None and candidate.is_given:
+                _warn(f"{what} not in its candidate: a value is drawn once and kept.")
             value = self._sampler.sample_independent(study, trial, param_name, param_distribution)
-            if candidate is not None and param_name not in candidate.params:
-                if candidate.is_given:
-                    warnings.warn(
-                        f"The parameter {param_name!r} of trial {trial.number} is not in its candidate: a value is "
-                        "drawn once and kept.",
-                        UserWarning,
-                        stacklevel=2,
-                    )
-                candidate.params[param_name] = value
+            params.setdefault(param_name, value)
             return value
 
     def after_trial(
@@ -249,16 +229,16 @@ class BoxThirdingSampler(BaseSampler):
 
     def _stop(self, study: optuna.Study) -> None:
         """End `study.optimize`, as there is nothing left to evaluate."""
-        warnings.warn(
+        _warn(
             f"Every candidate failed {PATIENCE} times in a row and was given up, so none is left to evaluate: the "
             "study stops. Mend the objective, or give other candidates in a new study.",
-            UserWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
         with suppress(RuntimeError):  # in a loop of the user's own, which only the user can stop
             study.stop()
 
     def _candidate(self, study: optuna.Study, trial: FrozenTrial) -> "_Candidate | None":
+        _direction(study)
         with self._lock:
             race = self._races.get(study.study_name)
             return None if race is None else race.under_way.get(trial.number, (None, None))[0]
@@ -426,8 +406,8 @@ def _parameter_sets(candidates: Any) -> list[Params]:
     )
 
 
-def _groups(study: optuna.Study) -> dict[int, list[FrozenTrial]]:
-    """Return the completed trials of a study by candidate, under the number of its first trial."""
+def _groups(study: optuna.Study) -> tuple[dict[int, list[FrozenTrial]], dict[Label, list[float]]]:
+    """Return the completed trials of a study by candidate, under the number of its first trial, and their values."""
     if not isinstance(study, optuna.Study):
         raise TypeError(f"study is {study!r}, but must be an optuna.Study, as optuna.load_study returns it")
     _direction(study)
@@ -441,13 +421,17 @@ def _groups(study: optuna.Study) -> dict[int, list[FrozenTrial]]:
     if not finite:
         raise ValueError(f"All {len(groups)} candidates of the study have infinite values, which have no mean.")
     if len(finite) < len(groups):
-        warnings.warn(
+        _warn(
             f"{len(groups) - len(finite)} of {len(groups)} candidates are left out: they have infinite values, which "
             "have no mean.",
-            UserWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
-    return finite
+    return finite, {label: [float(trial.value) for trial in trials] for label, trials in finite.items()}
+
+
+def _warn(problem: str, stacklevel: int = 3) -> None:
+    """Warn at the line that called the function which calls this."""
+    warnings.warn(problem, UserWarning, stacklevel=stacklevel)
 
 
 def _direction(study: optuna.Study) -> str:

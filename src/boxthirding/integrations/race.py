@@ -95,7 +95,11 @@ def from_table(table: Any, *, score: str = "score", direction: str | None = None
         if not sheet.has([score]):
             raise sheet.without(f"a column {score!r}, or the one that score= names")
         return _grouped(_cells(sheet, score), score, direction)
-    rows = [dict(row) for row in _records(table)]
+    listed = unlabelled(rows_of(table) if isinstance(table, Iterable) else [table])
+    if not all(isinstance(row, Mapping) for row in listed):
+        kind = type(table).__name__
+        raise InvalidInput(f"the table is of type {kind}, but must be a path, a DataFrame or a list of dictionaries")
+    rows = [dict(row) for row in listed]
     if not rows:
         raise InvalidInput("the table has no rows, but must have one for each candidate")
     missing = next((place for place, row in enumerate(rows) if score not in row), None)
@@ -106,15 +110,6 @@ def from_table(table: Any, *, score: str = "score", direction: str | None = None
             "scores, score=…"
         )
     return _grouped(rows, score, direction)
-
-
-def _records(table: Any) -> Iterable[Mapping[str, Any]]:
-    """Return the rows of a table as dictionaries."""
-    listed = unlabelled(rows_of(table) if isinstance(table, Iterable) else [table])
-    if not all(isinstance(row, Mapping) for row in listed):
-        kind = type(table).__name__
-        raise InvalidInput(f"the table is of type {kind}, but must be a path, a DataFrame or a list of dictionaries")
-    return listed
 
 
 def _cells(sheet: Sheet, score: str) -> list[Row]:
@@ -153,17 +148,11 @@ def _grouped(rows: list[Row], score: str, direction: str | None) -> Candidates:
     for place, (arm, value) in enumerate(zip(things, values, strict=True)):
         label = labels.setdefault(repr(arm), own[place])
         arms.setdefault(label, arm)
-        if not _is_missing(value):
-            known.setdefault(label, []).append(_reward(value, place, score))
+        if value is None or (isinstance(value, float) and math.isnan(value)):
+            continue
+        try:
+            known.setdefault(label, []).append(as_reward(value))
+        except InvalidInput as error:
+            problem = f"row {place} of the table: {score} is {value!r}, but must be a finite number"
+            raise InvalidInput(problem) from error
     return Candidates(arms, known, direction)
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and math.isnan(value))
-
-
-def _reward(value: Any, place: int, score: str) -> float:
-    try:
-        return as_reward(value)
-    except InvalidInput as error:
-        raise InvalidInput(f"row {place} of the table: {score} is {value!r}, but must be a finite number") from error

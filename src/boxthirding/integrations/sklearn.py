@@ -1,6 +1,5 @@
 """scikit-learn: a search over hyperparameters that pays for folds one by one, most of them for good candidates."""
 
-import pickle
 import re
 import sys
 import warnings
@@ -10,7 +9,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from itertools import islice
 from numbers import Integral
 from pathlib import Path
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Any, Final, Self, cast
 
 import numpy as np
@@ -19,11 +18,11 @@ from boxthirding.errors import ArmWithdrawn, InvalidInput, MissingExtra, StudyCh
 from boxthirding.executors import adapter_for
 from boxthirding.executors.dask import client_of
 from boxthirding.find.opening import open_place, place_and_name
-from boxthirding.integrations._cv_results import TIMES, Fit, Fits, Scores, Table
-from boxthirding.integrations._in_flight import Blocks, Futures, Out
+from boxthirding.integrations._fits import TIMES, Blocks, CvResults, Fit, Fits, Futures, Out, Scores
 from boxthirding.policies.spec import POLICIES, as_policy
 from boxthirding.session import AskTell, Session, Ticket
 from boxthirding.study import Study
+from boxthirding.study.payloads import digest
 from boxthirding.types import Label, Policy
 
 try:
@@ -31,7 +30,6 @@ try:
 except ImportError as _error:
     raise MissingExtra("BoxThirdingSearchCV", "scikit-learn", "sklearn") from _error
 
-import joblib
 from joblib import effective_n_jobs, parallel_config
 from joblib.parallel import LokyBackend, ThreadingBackend, get_active_backend
 from sklearn.exceptions import FitFailedWarning
@@ -268,11 +266,11 @@ class BoxThirdingSearchCV(BaseSearchCV):
         elif not isinstance(scoring, str | None):
             scoring = _in_words(scoring)
         if callable(self.scoring) or isinstance(self.scoring, dict):
-            scoring += f", {_digest(self.scoring, _made_of)}"
+            scoring += f", {digest(_made_of(self.scoring))}"
         return {
-            "estimator": f"{_in_words(self.estimator)}, {_digest(self.estimator, _made_of)}",
+            "estimator": f"{_in_words(self.estimator)}, {digest(_made_of(self.estimator))}",
             "scoring": scoring,
-            "data": f"{len(fit.folds)} folds of {sum(map(len, fit.folds[0]))} samples, {_digest(fit.data)}",
+            "data": f"{len(fit.folds)} folds of {sum(map(len, fit.folds[0]))} samples, {digest(fit.data)}",
         }
 
     def _candidates(self) -> Iterator[dict[str, Any]]:
@@ -303,31 +301,18 @@ def _in_words(thing: Any) -> str:
 
 
 def _made_of(thing: Any) -> Any:
-    """Return an estimator or a scorer as what makes its scores: its parameters, and functions of one's own by code."""
+    """Return an estimator or a scorer as what makes its scores: its parameters; functions of libraries go by name."""
     if isinstance(thing, list | tuple):
         return [_made_of(one) for one in thing]
     if isinstance(thing, dict):
         return {name: _made_of(value) for name, value in thing.items() if name != "n_jobs"}
-    if isinstance(thing, frozenset):
-        return set(thing)  # which joblib puts in order
-    if isinstance(thing, CodeType):
-        return [thing.co_code, thing.co_names, _made_of(thing.co_consts)]
-    if isinstance(thing, FunctionType) and (thing.__module__ == "__main__" or "<" in thing.__qualname__):
-        cells = [cell.cell_contents for cell in thing.__closure__ or ()]
-        return _made_of([thing.__code__, thing.__defaults__, thing.__kwdefaults__, cells])
+    if isinstance(thing, FunctionType) and thing.__module__ != "__main__" and "<" not in thing.__qualname__:
+        return thing.__module__, thing.__qualname__
     if hasattr(thing, "get_params") and not isinstance(thing, type):
         return [type(thing).__qualname__, _made_of(thing.get_params(deep=False))]
     if hasattr(thing, "_score_func"):  # what make_scorer returns
         return [type(thing).__qualname__, _made_of(vars(thing))]
     return thing
-
-
-def _digest(thing: Any, as_parts: Callable[[Any], Any] = lambda thing: thing) -> str:
-    """Return what tells a thing from others, the same in every process."""
-    try:
-        return str(joblib.hash(as_parts(thing), coerce_mmap=True))[:12]
-    except (pickle.PicklingError, AttributeError, RecursionError, TypeError, ValueError):
-        return "of unknown content"  # it holds what only its own process has, such as an open file, or itself
 
 
 class _FitOnFold:
@@ -453,7 +438,7 @@ class _Race:
         labels = self.fits.labels()
         columns = self._search._columns_of_params([self._study.payload(label) for label in labels])  # noqa: SLF001  # ours
         order = [arm.label for arm in self._study.top(len(labels))]
-        table = Table(self.fits, self._search.n_splits_, self._error_score, f"test_{self._metric}", order)
+        table = CvResults(self.fits, self._search.n_splits_, self._error_score, f"test_{self._metric}", order)
         cast("dict[str, Any]", self._results).update(table.written(columns))
 
     def _take(self, ticket: Ticket, out: Out) -> None:

@@ -1,14 +1,19 @@
-"""What was fitted, by candidate and fold: as the events of a study tell it, and as scikit-learn shows it."""
+"""Fits of candidates on folds: those under way, what came of them, and how scikit-learn shows it."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
+from boxthirding.session import Ticket
 from boxthirding.study import Entry, Study
 from boxthirding.study.events import Asked, Given, Released, Told, Withdrawn
 from boxthirding.types import Label
+
+Out: TypeAlias = dict[str, Any]
+"""What a fit gave, as scikit-learn returns it."""
 
 Scores: TypeAlias = dict[str, float]
 """What the fit of one fold gave: fit_time, score_time, test_score, …"""
@@ -20,6 +25,63 @@ TIMES: Final = ("fit_time", "score_time")
 
 _NONE: Final = np.iinfo(np.int32).max  # the rank of what has no score
 _UNKNOWN: Final = "no finite score in an earlier run, or in another process"
+
+
+class Futures:
+    """Fits under way, each of which can be replaced as soon as it ends."""
+
+    def __init__(self, begin: Callable[[Ticket], "Future[Out]"]) -> None:
+        self._begin = begin
+        self._tickets: dict[Future[Out], Ticket] = {}
+
+    def __len__(self) -> int:
+        return len(self._tickets)
+
+    def submit(self, ticket: Ticket) -> None:
+        """Begin a fit."""
+        self._tickets[self._begin(ticket)] = ticket
+
+    def finished(self) -> Iterator[tuple[Ticket, Out]]:
+        """Wait for a fit; yield those that have ended, and raise what the others raised."""
+        done = wait(self._tickets, return_when=FIRST_COMPLETED).done
+        for future in sorted(done, key=lambda one: (one.exception() is not None, self._tickets[one].id)):
+            yield self._tickets.pop(future), future.result()
+
+    def ended(self) -> Iterator[tuple[Ticket, Out]]:
+        """Yield the fits that have ended well, without waiting."""
+        for future, ticket in self._tickets.items():
+            if future.done() and not future.cancelled() and future.exception() is None:
+                yield ticket, future.result()
+
+    def cancel(self) -> None:
+        """Give up what is under way."""
+        for future in self._tickets:
+            future.cancel()
+
+
+class Blocks:
+    """Fits that wait for each other: one at a time in this process, or several as a backend of joblib runs them."""
+
+    def __init__(self, fitted: Callable[[list[Ticket]], list[Out]]) -> None:
+        self._fitted = fitted  # those of a block, which are on the same fold
+        self._tickets: list[Ticket] = []
+
+    def __len__(self) -> int:
+        return len(self._tickets)
+
+    def submit(self, ticket: Ticket) -> None:
+        """Put a fit into a block."""
+        self._tickets.append(ticket)
+
+    def finished(self) -> Iterator[tuple[Ticket, Out]]:
+        """Fit the next block."""
+        block = [ticket for ticket in self._tickets if ticket.pull == self._tickets[0].pull]
+        self._tickets = [ticket for ticket in self._tickets if ticket not in block]
+        yield from zip(block, self._fitted(block), strict=True)
+
+    def ended(self) -> Iterator[tuple[Ticket, Out]]:
+        """Yield nothing: a block that was broken off has no results."""
+        return iter(())
 
 
 class Fit(NamedTuple):
@@ -72,7 +134,7 @@ class Fits(dict[Place, Fit]):
                     self.setdefault(places[ticket], Fit({}, _UNKNOWN))
 
 
-class Table:
+class CvResults:
     """`cv_results_`: a row for each candidate, a column for each fold, and what they come to."""
 
     def __init__(self, fits: Fits, n_splits: int, error_score: float, deciding: str, order: Sequence[Label]) -> None:
