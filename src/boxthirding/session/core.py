@@ -12,7 +12,7 @@ import numpy as np
 
 from boxthirding._checks import whole
 from boxthirding.errors import AlreadyTold, CannotAmend, InvalidInput, TicketRefused
-from boxthirding.policies.lineage import PlainRecord, Record, record_for
+from boxthirding.policies.lineage import Record, record_for
 from boxthirding.policies.rule_runner import LiveState
 from boxthirding.rng import ORDER, spawn
 from boxthirding.session.examples import Examples
@@ -80,7 +80,7 @@ class Core:
         """Whether no known result has put an arm before others."""
         self.live: LiveState | None = None
         """None while no rule is run."""
-        self.record: Record = PlainRecord()
+        self.record = Record()
         self.amends = True
         """Whether the policy can be amended, or the last one could."""
         self._forgets = False  # whether the policy does
@@ -120,7 +120,7 @@ class Core:
 
     def stop(self) -> None:
         """Let no policy decide: from now on only the ledger and the tickets are kept."""
-        self.live, self.record = None, PlainRecord()
+        self.live, self.record = None, Record()
         self._forget_jobs()
 
     def _forget_jobs(self) -> None:

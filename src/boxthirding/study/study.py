@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 
 from boxthirding._checks import as_reward, whole
 from boxthirding.errors import BoxThirdingError, InvalidInput, JournalBroken, UnknownStudy
-from boxthirding.policies.lineage import PlainRecord
+from boxthirding.policies.lineage import Record
 from boxthirding.policies.spec import as_policy, written
 from boxthirding.session import amendments
 from boxthirding.session.amendments import KnownResult, check_details, listed, plain
@@ -102,7 +102,7 @@ class Study(CoreReader):
     @property
     def has_boxes(self) -> bool:
         """Whether the policy moves arms between boxes; not if its rule is not installed."""
-        return self._transactions.look(lambda state: not isinstance(state.core.record, PlainRecord))
+        return self._transactions.look(lambda state: type(state.core.record) is not Record)
 
     @property
     def seed(self) -> int:
