@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from boxthirding._checks import whole
-from boxthirding._text import counted
+from boxthirding._text import counted, sentence
 from boxthirding.errors import EvaluationFailed, InvalidInput
 from boxthirding.find.budget import Budget, BudgetTracker, Spending
 from boxthirding.find.confirm import Confirmation, FreshPulls
@@ -194,8 +194,8 @@ class Found:
             width = max((len(name) for name, _, _ in others), default=0)
             lines += [f"    {name:{width}}  {measured(mean, pulls)}" for name, mean, pulls in others]
             lines += [f"  {told.order}"] if told.order else []
-            lines += [f"  {_sentence(told.screening)}"] if told.screening else []
-        return "\n".join([*lines, *(f"  {_sentence(line)}" for line in self.account(view=view))])
+            lines += [f"  {sentence(told.screening)}"] if told.screening else []
+        return "\n".join([*lines, *(f"  {sentence(line)}" for line in self.account(view=view))])
 
     def _repr_html_(self) -> str:
         from boxthirding.find.notebook import nothing, page  # noqa: PLC0415  # only notebooks show it
@@ -285,10 +285,6 @@ class Found:
             return confirmation
 
         return search, conclude
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."
 
 
 def raise_error(search: Search, found: Found, confirmation: Confirmation | None = None) -> None:
