@@ -86,6 +86,10 @@ class Found:
         `stop()`), `error`; of a study also `study finished`, and `waiting`: others have what is left of the budget, and
         only they know when it comes.
         """
+        self.interrupted: bool = self.stopped == INTERRUPTED
+        """Whether Ctrl-C ended the search, if only after the last of the budget: `stopped` is `budget` then."""
+        if self.interrupted and search.tracker.is_spent:
+            self.stopped = BUDGET
         if self.stopped == FINISHED and self.recommendation is None:
             self.stopped = NO_ARMS
         self.spending: Spending = search.tracker.spending(search.abandoned)
@@ -118,11 +122,6 @@ class Found:
     def label(self) -> Label | None:
         """The label of the best arm, or None if there is no result."""
         return None if self.recommendation is None else self.recommendation.label
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether Ctrl-C ended the search."""
-        return self.stopped == INTERRUPTED
 
     def arm(self, label: Label) -> Any:
         """Return the arm of a label as it was given."""
