@@ -197,10 +197,8 @@ class Study(CoreReader):
         holder: str | None = None,
         details: Mapping[str, Any] | None = None,
     ) -> None:
-        value = as_reward(reward)
-        self._transactions.do(
-            decisions.tell, ticket, value, holder, None if details is None else check_details(details)
-        )
+        checked = None if details is None else check_details(details)
+        self._transactions.do(decisions.tell, ticket, as_reward(reward), holder, checked)
 
     def exchange(self, turns: Iterable[Turn]) -> list[TurnResult | Exception]:
         """Take results of many holders and hand them tickets, in one commit; an error stands in its turn's place."""
