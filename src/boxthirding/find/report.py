@@ -19,7 +19,7 @@ from boxthirding.session.protocol import points
 from boxthirding.study import Entry, Study
 from boxthirding.study.events import Told
 from boxthirding.study.pace import Pace
-from boxthirding.study.scale import ABOUT, scale_of
+from boxthirding.study.settings import ABOUT, scale_of
 from boxthirding.types import Label
 
 Picture = Callable[[str], tuple[str, bytes] | None]

@@ -213,7 +213,7 @@ class Found:
             return ScoreNoise(spread_of(self._scores))
         scale: list[float] = []  # the rewards that are possible, if the study has such a scale
         if hasattr(self.session, "details"):
-            from boxthirding.study.scale import scale_of  # noqa: PLC0415  # where there is a study, it is loaded
+            from boxthirding.study.settings import scale_of  # noqa: PLC0415  # where there is a study, it is loaded
 
             scale = [*scale_of(self.session.details).values()]
         return ScoreNoise(spread(arm.label for arm in self.session.top(1 + RUNNERS_UP)), scale)

@@ -226,6 +226,21 @@ class Spread(NamedTuple):
     """Some arms, by label."""
 
 
+class Moment(NamedTuple):
+    """What the answer was at some moment."""
+
+    results: int
+    """Results by then, also those that do not count."""
+    label: Label
+    """The best arm then."""
+    mean: float
+    """Of that arm, then."""
+    tried: int
+    """Arms with a result by then."""
+    at: float | None
+    """When, in seconds since 1970; None in a session, which reads no clock for it."""
+
+
 class Glance(NamedTuple):
     """How far it was when the last call here returned; nothing is read for it."""
 
