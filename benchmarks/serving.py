@@ -221,13 +221,12 @@ def _serve(place: str, port: int, pipe: Any) -> None:
     import uvicorn  # noqa: PLC0415  # only in the process that serves
     from fastapi import Request, Response  # noqa: PLC0415
 
-    from boxthirding.service.app import create_app  # noqa: PLC0415
     from boxthirding.service.authorization import LINK, needs, rater_of  # noqa: PLC0415
     from boxthirding.service.limits import Limits, Rate  # noqa: PLC0415
     from boxthirding.service.problems import reply  # noqa: PLC0415
     from boxthirding.service.request_models import RatingsIn  # noqa: PLC0415
     from boxthirding.service.routes import rating  # noqa: PLC0415
-    from boxthirding.service.server import bind  # noqa: PLC0415
+    from boxthirding.service.server import bind, create_app  # noqa: PLC0415
     from boxthirding.service.service import Options, Service  # noqa: PLC0415
     from boxthirding.service.studies import About, Answer  # noqa: PLC0415
 

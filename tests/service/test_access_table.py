@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from serving import API, BASE, SCALE, Server
 
-from boxthirding.service.app import ROUTERS
+from boxthirding.service.server import ROUTERS
 
 ONE = f"{API}/studies/{{name}}"
 LINKED = f"{API}/rating/{{link}}"

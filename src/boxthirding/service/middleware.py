@@ -12,13 +12,12 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from boxthirding import errors
+from boxthirding.errors import BoxThirdingError
 from boxthirding.service.keys import Key
 from boxthirding.service.limits import HEADERS, Buckets
 from boxthirding.service.links import Link
-from boxthirding.service.problems import Refusal, problem_of, problem_reply
+from boxthirding.service.problems import Refusal, refused
 from boxthirding.service.service import Service
-from boxthirding.service.templates import refusal
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -112,10 +111,8 @@ class Shield:
             if scope["method"] == "OPTIONS" and headers.get("origin") in self._service.options.origins:
                 return Response(status_code=204)
             await self._identify(scope, headers, address)
-        except HTTPException as problem:
-            return refusal(problem, scope["path"], headers.get("accept", ""))
-        except errors.BoxThirdingError as error:  # the database is needed to know a key
-            return problem_reply(problem_of(error))
+        except (HTTPException, BoxThirdingError) as error:  # the database is needed to know a key
+            return refused(error, scope)
         return None
 
     async def _identify(self, scope: Scope, headers: Headers, address: str) -> None:
