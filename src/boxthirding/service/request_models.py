@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from boxthirding.errors import InvalidInput, UnreadableData
 from boxthirding.service import pictures, sheets
 from boxthirding.service.rating import Rated
-from boxthirding.service.studies import About, Answer, arms_from
+from boxthirding.service.studies import About, Choice, arms_from
 from boxthirding.study.payloads import is_json
 from boxthirding.types import Label as PlainLabel
 
@@ -80,7 +80,7 @@ class AboutIn(Wire):
         """Return what raters are shown, with what is said here in the place of what was."""
         said = {name: value for name, value in self.model_dump().items() if value is not None}
         if self.scale is not None:
-            said["scale"] = tuple(Answer(answer.label, answer.reward) for answer in self.scale)
+            said["scale"] = tuple(Choice(answer.label, answer.reward) for answer in self.scale)
         for name in ("picture", "completion", "sitting"):
             if name in said:
                 said[name] = said[name] or None
