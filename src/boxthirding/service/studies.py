@@ -9,8 +9,8 @@ from typing import Any, Final
 from boxthirding._text import counted
 from boxthirding.errors import BoxThirdingError, InvalidInput, UnknownStudy
 from boxthirding.policies.spec import needs_import
+from boxthirding.service.rater_stats import KIND, Tally, key_of
 from boxthirding.service.streams import Announcer
-from boxthirding.service.tallies import KIND, KeptTally, key_of
 from boxthirding.service.workers import RemoteWorkers
 from boxthirding.storage import list_studies, open_study
 from boxthirding.storage.opening import delete_study
@@ -105,7 +105,7 @@ class Served:
     def __init__(self, study: Study, records: Records, clock: Callable[[], float] = time.time) -> None:
         self.study = study
         self._clock = clock
-        self.tally = KeptTally(study, records)
+        self.tally = Tally(study, records)
         self.announcer = Announcer(study)
         self.workers = RemoteWorkers(study)
         self.locks: dict[str, threading.Lock] = {}
