@@ -32,8 +32,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from boxthirding import open_study, study
+from boxthirding import open_study
 from boxthirding.integrations.sklearn import BoxThirdingSearchCV
+from boxthirding.study.events import Asked
 
 X, Y = make_classification(120, 6, flip_y=0.2, random_state=1)
 TREE = DecisionTreeClassifier(random_state=0)
@@ -439,7 +440,7 @@ def test_a_candidate_that_another_process_gave_up_meanwhile_is_given_up_here_too
         def fit(self, x, y):
             if len(FITS) == 5:
                 with open_study(tmp_path / "search.db") as other:
-                    asked = [entry.event for entry in other.events() if isinstance(entry.event, study.Asked)]
+                    asked = [entry.event for entry in other.events() if isinstance(entry.event, Asked)]
                     other.withdraw(asked[-1].tickets[0][1])
                 self.fails = fails
             return super().fit(x, y)

@@ -248,7 +248,7 @@ class TestKnownExamples:
         rows = [KnownResult(3, 0.5, 1), KnownResult(3, 0.5, 1)]
         refused(
             session,
-            lambda: amendments.check_known(session._core, rows),
+            lambda: amendments.observe_all(session._core, rows),
             "pull 1 of 3 stands in the known results twice",
         )
 

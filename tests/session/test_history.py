@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from boxthirding import Session, open_study
-from boxthirding.session.history import History
+from boxthirding.session.ledger import History
 from boxthirding.storage.memory import MemoryJournal
 from boxthirding.study import Settings, Study
 

@@ -43,7 +43,10 @@ def check_saved(core, arms, seed):
     )
     holders = {*core.ledger.holders, *core.tickets.by_holder} - {""}
     for holder in holders:
-        assert other.seen_by(holder) - core.labels.withdrawn == core.seen_by(holder) - core.labels.withdrawn
+        assert (
+            other.tickets.seen_by(holder) - core.labels.withdrawn
+            == core.tickets.seen_by(holder) - core.labels.withdrawn
+        )
     for job in core.jobs.open.values():
         assert 0 <= job.left <= job.untold <= job.times
 

@@ -140,7 +140,7 @@ def test_every_rater_of_a_small_contest_has_arms_to_the_end_of_its_sitting(polic
             left[rater] -= 1
             if not left[rater]:
                 del left[rater]
-        assert session._core.jobs.waiting <= 1_024 + 64
+        assert len(session._core.jobs.queued) <= 1_024 + 64
     assert all(len(set(labels)) == len(labels) == 25 for labels in handed.values())
     assert session.pulls == 1_000
 
@@ -171,7 +171,7 @@ def test_no_more_jobs_are_put_aside_when_1_024_wait_for_others():
     for turn in range(1, 20):
         (ticket,) = session.ask(holder="ann", unseen=True)
         session.tell(ticket, 0.0)
-        assert session._core.jobs.waiting == min(64 * turn, 1_024)
+        assert len(session._core.jobs.queued) == min(64 * turn, 1_024)
     assert session.ask(holder="ann", unseen=True) == []
     waiting = session.view().wanted
     assert {ticket.label for ticket in session.ask(waiting, holder="bob")} == {wanted}
@@ -186,7 +186,7 @@ def test_a_rater_who_has_seen_all_that_was_tried_gets_an_arm_that_was_not(monkey
         session.tell(ticket, 0.5)
         labels.append(ticket.label)
     more = session.ask(49, holder="ann", unseen=True)
-    assert session._core.jobs.waiting == 16
+    assert len(session._core.jobs.queued) == 16
     assert session.view().screening is not None  # they were drawn at random, as by the rule
     assert len({*labels, *[ticket.label for ticket in more]}) == 199
     session.withdraw(more[-1].label)  # an arm that the rule has not met

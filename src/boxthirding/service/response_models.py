@@ -12,7 +12,7 @@ from boxthirding.planning.answers import Known
 from boxthirding.service.keys import Key
 from boxthirding.service.links import Link
 from boxthirding.service.studies import About
-from boxthirding.session import history, values
+from boxthirding.session import values
 from boxthirding.study import pace
 from boxthirding.types import Label
 
@@ -143,7 +143,7 @@ Answer = _model(
 )
 History = _model(
     "History",
-    moments=_rows("Moment", history.Moment, label=str, text=str),
+    moments=_rows("Moment", values.Moment, label=str, text=str),
     pulls=int,
     rate=_model("Bars", pace.Bars),
     seconds=_model("Times", pace.Times, median=float | None),

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
-from boxthirding._text import apart, cut
+from boxthirding._text import apart, cut, sentence
 from boxthirding.errors import UnknownLabel
 from boxthirding.find.intervals import ScoreNoise
-from boxthirding.find.summary import certainty, in_the_race
+from boxthirding.find.summary import certainty
 from boxthirding.service.links import is_rater
 from boxthirding.service.rating import seen
 from boxthirding.service.sizes import fitted, with_text
@@ -142,9 +142,8 @@ def answer(one: Served, now: float) -> dict[str, Any]:
         rows.append({**looks.card(arm), "level": arm.level, "low": low, "high": high, "close": arm in told.close})
     chance = None
     if view.screening is not None:
-        words = in_the_race(view.screening)
-        words = f"{words[:1].upper()}{words[1:]}." if words else ""
-        chance = {**asdict(view.screening), "percent": percent(view.screening.probability), "words": words}
+        words = {"percent": percent(view.screening.probability), "words": sentence(view.screening)}
+        chance = {**asdict(view.screening), **words}
     return _with_names(
         {
             "answer": rows[0] if rows else None,

@@ -1,6 +1,5 @@
 """Live sessions: ask for pulls, tell rewards, and have the best answer at any time."""
 
-from boxthirding.session.history import Moment
 from boxthirding.session.protocol import AskTell
 from boxthirding.session.session import Session
 from boxthirding.session.values import (
@@ -13,6 +12,7 @@ from boxthirding.session.values import (
     Glance,
     Known,
     Lineage,
+    Moment,
     Moments,
     Recommendation,
     Rival,

@@ -83,21 +83,8 @@ def check_details(details: object) -> dict[str, Any]:
 
 
 def observe_all(core: Core, rows: Iterable[KnownResult]) -> None:
-    """Take known results, all or none of them."""
+    """Take known results, all or none of them; raise if one cannot be taken, or if a pull is there twice."""
     rows = list(rows)
-    check_known(core, rows)
-    for label, reward, pull in rows:
-        if core.labels.find(label) is None:
-            core.is_in_random_order = False
-        arm = core.claim(label)
-        if pull is not None:
-            core.pulls.take(arm, pull)
-        core.add_known(arm, reward, "", core.pulls.take_next(arm) if pull is None else pull)
-    core.end_amendments()
-
-
-def check_known(core: Core, rows: Iterable[KnownResult]) -> None:
-    """Raise if one of the known results cannot be taken, or if a pull is there twice."""
     there: set[tuple[Label, int]] = set()
     for label, _, pull in rows:
         check_can_amend(core, "take known results")
@@ -108,6 +95,14 @@ def check_known(core: Core, rows: Iterable[KnownResult]) -> None:
             if (label, pull) in there:
                 raise InvalidInput(f"pull {pull} of {label!r} stands in the known results twice, but counts once")
             there.add((label, pull))
+    for label, reward, pull in rows:
+        if core.labels.find(label) is None:
+            core.is_in_random_order = False
+        arm = core.claim(label)
+        if pull is not None:
+            core.pulls.take(arm, pull)
+        core.add_known(arm, reward, "", core.pulls.take_next(arm) if pull is None else pull)
+    core.end_amendments()
 
 
 def _check_pull(core: Core, label: Label, pull: int | None) -> None:
@@ -181,18 +176,6 @@ def correct(core: Core, ticket: int | Ticket, reward: float) -> None:
 
 def exclude(core: Core, holder: str) -> int:
     """Let the results of a holder not count, now and later; return how many were told."""
-    check_can_exclude(core, holder)
-    return _count_all(core, holder, counts=False)
-
-
-def include(core: Core, holder: str) -> int:
-    """Let the results of an excluded holder count again; return how many there are."""
-    check_can_include(core, holder)
-    return _count_all(core, holder, counts=True)
-
-
-def check_can_exclude(core: Core, holder: str) -> None:
-    """Raise if a holder told nothing, or is excluded."""
     check_can_amend(core, "leave results out")
     if not core.ledger.has_told(holder):
         told = [name for name in core.ledger.holders if name][:5]
@@ -202,13 +185,15 @@ def check_can_exclude(core: Core, holder: str) -> None:
         )
     if holder in core.ledger.excluded:
         raise InvalidInput(f"holder {holder!r} is excluded already: include it to let its results count again")
+    return _count_all(core, holder, times=-1)
 
 
-def check_can_include(core: Core, holder: object) -> None:
-    """Raise unless a holder is excluded."""
+def include(core: Core, holder: object) -> int:
+    """Let the results of an excluded holder count again; return how many there are."""
     if not (isinstance(holder, str) and holder in core.ledger.excluded):
         excluded = ", ".join(map(repr, sorted(core.ledger.excluded))) or "none"
         raise InvalidInput(f"holder {shortened(holder)} is not excluded: excluded holders are {excluded}")
+    return _count_all(core, holder, times=1)
 
 
 def check_can_amend(core: Core, what: str) -> None:
@@ -229,16 +214,14 @@ def check_can_begin(core: Core, rows: list[KnownResult]) -> None:
         )
 
 
-def _count_all(core: Core, holder: str, *, counts: bool) -> int:
-    """Let all results of a holder count, or not; return how many there are."""
-    rows = core.ledger.rows_of(holder)
-    (core.ledger.include if counts else core.ledger.exclude)(holder)
-    times = 1 if counts else -1
+def _count_all(core: Core, holder: str, *, times: int) -> int:
+    """Let all results of a holder count, if `times` is 1, or not, if it is -1; return how many there are."""
+    rows = core.ledger.count_holder(holder, counts=times > 0)
     for row in rows.tolist():
         if row not in core.ledger.outliers:
             result = core.ledger.result(row)
             value = core.sign * result.reward
             change = (times, times * value, times * value * value)
-            core.amend(row, change, job_id=result.job, taken_out=0.0 if counts else value)
+            core.amend(row, change, job_id=result.job, taken_out=0.0 if times > 0 else value)
     core.end_amendments()
     return len(rows)

@@ -15,7 +15,6 @@ from boxthirding.errors import InvalidInput
 from boxthirding.policies.spec import shown
 from boxthirding.screening import non_inclusion
 from boxthirding.session.core import Core
-from boxthirding.session.history import Moment
 from boxthirding.session.protocol import Plotted
 from boxthirding.session.values import (
     PAGE,
@@ -26,6 +25,7 @@ from boxthirding.session.values import (
     Climber,
     Glance,
     Lineage,
+    Moment,
     Recommendation,
     Rival,
     Rung,
@@ -257,7 +257,7 @@ def view(core: Core, *, name: str | None, status: str, per_minute: float | None)
         pulls=ledger.pulls,
         spent=ledger.spent,
         open=len(core.tickets.open),
-        wanted=core.jobs.pulls,
+        wanted=sum(job.left for job in core.jobs.queued),
         holders=core.tickets.held_by,
         excluded=tuple(sorted(ledger.excluded)),
         aside=len(excluded),
@@ -406,10 +406,7 @@ def _ranked(core: Core, k: int | None) -> list[int]:
     """Return arms with a result that counts, best first; with k, at least the k best of them."""
     if core.live is None:
         counts, totals = core.ledger.counts, core.ledger.totals
-        tried = [arm for arm, count in enumerate(counts) if count and arm not in core.labels.withdrawn]
-        if k is None:
-            return sorted(tried, key=lambda arm: -totals[arm] / counts[arm])
-        return heapq.nlargest(k, tried, key=lambda arm: totals[arm] / counts[arm])
+        return heapq.nlargest(k or len(counts), core.tried(), key=lambda arm: totals[arm] / counts[arm])
     return [arm for arm in core.live.ranking(k) if core.ledger.counts[arm]]
 
 

@@ -4,7 +4,7 @@ The same calls give the same tickets, so a study is a core to which the events o
 (known results, corrections, exclusions) are in amendments.py, and what can be read is in answers.py.
 """
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, Final, NamedTuple
 
@@ -16,10 +16,9 @@ from boxthirding.policies.lineage import PlainRecord, Record, record_for
 from boxthirding.policies.rule_runner import LiveState
 from boxthirding.rng import ORDER, spawn
 from boxthirding.session.examples import Examples
-from boxthirding.session.history import History
 from boxthirding.session.job_queue import Change, Job, JobQueue
 from boxthirding.session.labels import Labels
-from boxthirding.session.ledger import Ledger
+from boxthirding.session.ledger import History, Ledger
 from boxthirding.session.outliers import Outliers
 from boxthirding.session.tickets import OpenTicket, TakenPulls, Tickets, shortened
 from boxthirding.session.values import Ticket
@@ -32,6 +31,9 @@ MOST_WAITING: Final = 1_024
 """Queued jobs beyond which the rule is not asked again for a holder who may have none of them."""
 
 _ROOM: Final = 64  # arms that a new state has room for; it grows
+
+_PARTS: Final = ("labels", "ledger", "pulls", "jobs", "tickets", "examples", "outliers", "history")
+"""Attributes of a core that save and load themselves; an earlier one needs no later one."""
 
 
 class HandedOut(NamedTuple):
@@ -67,12 +69,10 @@ class Core:
         if examples is not None:
             examples = whole("the number of examples", examples, least=1)
         self.labels = Labels(arms, spawn(self.seed, 0, 1)[0, ORDER])
-        self.given = self.labels.count
-        """Arms there from the start; those added later are saved with the rest."""
         self.ledger = Ledger(self.sign)
-        self.tickets = Tickets(origin)
         self.pulls = TakenPulls()
         self.jobs = JobQueue()
+        self.tickets = Tickets(origin, self.labels, self.ledger, self.jobs)
         self.examples = Examples(examples, self.labels, self.ledger, self.tickets, self.pulls, self.jobs)
         self.outliers = Outliers(self.labels, self.ledger, self.jobs)
         self.history = History()
@@ -193,7 +193,7 @@ class Core:
             held = len(tickets.open) - len(tickets.free) - len(overdue)
             n = min(n, limit - self.ledger.spent - held)
         found: list[int] = []
-        taken = set(self.seen_by(holder)) if unseen else set()
+        taken = set(self.tickets.seen_by(holder)) if unseen else set()
         for ticket_id in chain(tickets.free, overdue):
             arm = tickets.open[ticket_id].ticket.arm
             if len(found) >= n:
@@ -253,10 +253,6 @@ class Core:
         self.pulls.take_up_to(arm, pull)
         self.tickets.cut(arm, label, pull, self.labels.payload_of(label), None, holder, at)
 
-    def seen_by(self, holder: str) -> set[int]:
-        """Return the arms that a holder was ever handed."""
-        return self.tickets.seen_by(holder, self.ledger)
-
     @property
     def asked_so_far(self) -> tuple[int, int, Job | None]:
         """A value that differs after the rule was asked or jobs were postponed, even if no ticket was cut."""
@@ -269,7 +265,7 @@ class Core:
 
     def _job_for(self, holder: str) -> Job | None:
         """Return a job of an arm that a holder was never handed; the others wait for other holders."""
-        seen = self.seen_by(holder)
+        seen = self.tickets.seen_by(holder)
         if not self.labels.open_ended and len(seen - self.labels.withdrawn) >= self.labels.in_race:
             return None
         return self.jobs.first(seen) or self._next_job(seen)
@@ -293,29 +289,24 @@ class Core:
             if name < 0:
                 self.passed_over = PASSED_OVER
                 continue
-            job = self._begin(name, arm, times)
-            if job.left and arm not in seen:
-                return job
+            job = self.jobs.add(name, arm, times)
+            self.labels.number(arm)
+            if arm >= len(self.ledger.counts):
+                self._make_room(arm + 1)
+            if self.examples.count is not None and self.examples.limit(job):
+                self._answer(arm)
+            if job.left:
+                self.jobs.at_hand = job
+                if arm not in seen:
+                    return job
             if job.untold:  # else it was answered, free, and that has an end of its own
                 self.passed_over += 1
 
-    def _begin(self, name: int, arm: int, times: int) -> Job:
-        """Begin a job; it is at hand if it has pulls that can be handed out."""
-        job = self.jobs.add(name, arm, times)
-        self.labels.number(arm)
-        if arm >= len(self.ledger.counts):
-            self._make_room(arm + 1)
-        if self.examples.count is not None and self.examples.limit(job):
-            self._answer(arm)
-        if job.left:
-            self.jobs.at_hand = job
-        return job
-
     def _enough_wait(self, holder: str) -> bool:
         """Return whether so many jobs wait for other holders that the rule is not asked for more of them."""
-        if self.jobs.waiting < MOST_WAITING or self.labels.open_ended:
+        if len(self.jobs.queued) < MOST_WAITING or self.labels.open_ended:
             return False
-        return self.jobs.first(self.seen_by(holder)) is None
+        return self.jobs.first(self.tickets.seen_by(holder)) is None
 
     def _next_unscheduled(self, holder: str, *, unseen: bool) -> int:
         """Return the arm of the next unscheduled ticket; NONE if there is none, or its result could not be amended."""
@@ -325,7 +316,7 @@ class Core:
             return self.examples.rival() if self.examples.are_exhausted else NONE
         if self.is_over:
             return NONE
-        seen = self.seen_by(holder)  # else the best by rank, then those without a result, then a new one
+        seen = self.tickets.seen_by(holder)  # else the best by rank, then those without a result, then a new one
         for arm in chain(self.running.ranking(len(seen) + 1), range(self.labels.numbered)):
             if arm not in seen and arm not in self.labels.withdrawn and self.examples.has_pull_left(arm):
                 return arm
@@ -553,13 +544,12 @@ class Core:
         if arm != NONE and ledger.counts[arm]:
             return arm
         # No job has ended yet, or the rule does not know yet that results were excluded: an arm with a result (S12)
-        best = NONE
-        for number, count in enumerate(ledger.counts):
-            if count and number not in self.labels.withdrawn:
-                mean = ledger.totals[number] / count
-                if best == NONE or mean > ledger.totals[best] / ledger.counts[best]:
-                    best = number
-        return best
+        return max(self.tried(), key=lambda arm: ledger.totals[arm] / ledger.counts[arm], default=NONE)
+
+    def tried(self) -> Iterator[int]:
+        """Return the arms in the race that have a result that counts, by number."""
+        withdrawn = self.labels.withdrawn
+        return (arm for arm, count in enumerate(self.ledger.counts) if count and arm not in withdrawn)
 
     def mean(self, arm: int) -> float:
         """Return the mean of the results of an arm that count."""
@@ -577,14 +567,7 @@ class Core:
     def save(self) -> dict[str, Any]:
         """Return everything as plain values and arrays, but for the policy, payloads and the first arms."""
         saved = {
-            "labels": self.labels.save(self.given),
-            "ledger": self.ledger.save(),
-            "tickets": self.tickets.save(),
-            "pulls": self.pulls.save(),
-            "jobs": self.jobs.save(),
-            "examples": self.examples.save(),
-            "outliers": self.outliers.save(),
-            "history": self.history.save(),
+            **{part: getattr(self, part).save() for part in _PARTS},
             "random": self.is_in_random_order,
             "amends": self.amends,
             "passed_over": self.passed_over,
@@ -600,14 +583,8 @@ class Core:
 
     def load(self, saved: Mapping[str, Any], policy: Policy | None) -> None:
         """Restore what another core has saved that had the same arms, seed and settings as this one."""
-        self.labels.load(saved["labels"], self.given)
-        self.ledger.load(saved["ledger"])
-        self.pulls.load(saved["pulls"])
-        self.jobs.load(saved["jobs"])
-        self.tickets.load(saved["tickets"], self.jobs.open, self.labels.arm)
-        self.examples.load(saved["examples"])
-        self.outliers.load(saved["outliers"])
-        self.history.load(saved["history"])
+        for part in _PARTS:
+            getattr(self, part).load(saved[part])
         self.is_in_random_order, self.passed_over = saved["random"], saved["passed_over"]
         self.failed = dict(saved["failed"])
         self.live, self.amends = None, saved["amends"]

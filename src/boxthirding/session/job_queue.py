@@ -1,31 +1,30 @@
 """The jobs of a rule: pulls of one arm that it asked for, handed out one by one to holders who may have them."""
 
 from collections.abc import Container, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 Change = tuple[int, float, float]
 """By how much the results, their sum and the sum of their squares change."""
 
 
+@dataclass(slots=True, eq=False)
 class Job:
     """Pulls of one arm that a rule asked for."""
 
-    __slots__ = ("arm", "changes", "id", "left", "name", "times", "untold")
-
-    def __init__(self, job_id: int, name: int, arm: int, times: int) -> None:
-        self.id = job_id
-        """Counted over all jobs: a rule may use a name again."""
-        self.name = name
-        """What the rule calls it."""
-        self.arm = arm
-        self.times = times
-        """Pulls that it has in all."""
-        self.left = times
-        """Pulls that no ticket was cut for."""
-        self.untold = times
-        """Pulls whose results the rule has not been told."""
-        self.changes: list[Change] | None = None
-        """Amendments of its results, which the rule is told when the job has ended."""
+    id: int
+    """Counted over all jobs: a rule may use a name again."""
+    name: int
+    """What the rule calls it."""
+    arm: int
+    times: int
+    """Pulls that it has in all."""
+    left: int
+    """Pulls that no ticket was cut for."""
+    untold: int
+    """Pulls whose results the rule has not been told."""
+    changes: list[Change] | None = None
+    """Amendments of its results, which the rule is told when the job has ended."""
 
 
 class JobQueue:
@@ -48,14 +47,10 @@ class JobQueue:
         self._restarts: dict[int, tuple[int, int]] = {}  # by arm whose record began again: job and first row
 
     @property
-    def pulls(self) -> int:
-        """How many pulls have no ticket yet."""
-        return sum(job.left for job in self._queued())
-
-    @property
-    def waiting(self) -> int:
-        """How many jobs have pulls without a ticket."""
-        return len(self._queued())
+    def queued(self) -> list[Job]:
+        """Jobs that have pulls without a ticket, the one at hand first."""
+        waiting = [job for jobs in self._waiting.values() for job in jobs]
+        return waiting if self.at_hand is None else [self.at_hand, *waiting]
 
     def pulls_of(self, arm: int) -> int:
         """Return how many pulls of an arm have no ticket yet."""
@@ -64,7 +59,7 @@ class JobQueue:
 
     def add(self, name: int, arm: int, times: int) -> Job:
         """Begin a job."""
-        job = self.open[self.begun] = Job(self.begun, name, arm, times)
+        job = self.open[self.begun] = Job(self.begun, name, arm, times, times, times)
         self.begun += 1
         return job
 
@@ -139,13 +134,8 @@ class JobQueue:
         self.clear()
         self.begun = saved["begun"]
         for job_id, name, arm, times, left, untold, changes in saved["open"]:
-            job = self.open[job_id] = Job(job_id, name, arm, times)
-            job.left, job.untold = left, untold
-            job.changes = None if changes is None else [(count, total, squares) for count, total, squares in changes]
+            amended = None if changes is None else [(count, total, squares) for count, total, squares in changes]
+            self.open[job_id] = Job(job_id, name, arm, times, left, untold, amended)
         self.at_hand = self.open.get(saved["at_hand"])
         self._waiting = {arm: [self.open[job_id] for job_id in ids] for arm, ids in saved["waiting"]}
         self._restarts = {arm: (job_id, rows) for arm, job_id, rows in saved["restarts"]}
-
-    def _queued(self) -> list[Job]:
-        waiting = [job for jobs in self._waiting.values() for job in jobs]
-        return waiting if self.at_hand is None else [self.at_hand, *waiting]

@@ -68,6 +68,7 @@ class Labels:
                 self._coming = coming
         if self._coming is None and self.count == 0:
             raise InvalidInput("there are no arms, but at least one is needed")
+        self._given = self.count  # arms there from the start; labels of those added later are saved
 
     @property
     def open_ended(self) -> bool:
@@ -131,7 +132,7 @@ class Labels:
 
     def label(self, number: int) -> Label:
         """Return the label of a number."""
-        return self.given(self._numbered[number])
+        return self.arm(number)[0]
 
     def given(self, place: int) -> Label:
         """Return the label of the arm that was given at a place."""
@@ -179,8 +180,7 @@ class Labels:
         """Put more arms into the pool, all or none of them."""
         self._add(self.labelled(arms))
 
-    def check_new(self, new: list[tuple[Label, Any]]) -> None:
-        """Raise if an arm to add has the label of another one."""
+    def _add(self, new: list[tuple[Label, Any]]) -> None:
         seen: dict[Label, int] = {}
         for position, (label, _) in enumerate(new):
             if label in seen:
@@ -194,15 +194,15 @@ class Labels:
                     "give the arm another label"
                 )
             seen[label] = position
-
-    def _add(self, new: list[tuple[Label, Any]]) -> None:
-        self.check_new(new)
         for label, payload in new:
             self._take_in(self._append(label, payload))
 
     def withdraw(self, label: Label) -> int | None:
         """Withdraw an arm for good; return its number, or None if it had none yet."""
-        self.check_not_withdrawn(label)
+        if self.is_withdrawn(label):
+            raise InvalidInput(
+                f"label {label!r} is withdrawn already: to try the arm again, add it under another label"
+            )
         number = self.find(label)
         if number is not None:
             self.withdrawn.add(number)
@@ -218,13 +218,6 @@ class Labels:
         if place != self._pool_end:
             self._put(place, last)
         return None
-
-    def check_not_withdrawn(self, label: Label) -> None:
-        """Raise if an arm does not exist, or is withdrawn."""
-        if self.is_withdrawn(label):
-            raise InvalidInput(
-                f"label {label!r} is withdrawn already: to try the arm again, add it under another label"
-            )
 
     def is_withdrawn(self, label: Label) -> bool:
         """Return whether an arm was withdrawn, before it had a number or later."""
@@ -245,10 +238,10 @@ class Labels:
         """Return the labels of arm number `count`, in the order in which they were given, and of those after it."""
         return self._listed[count - len(self._implicit) :]
 
-    def save(self, first: int) -> dict[str, Any]:
-        """Return as plain values and arrays what has become of the arms; of their labels, those from `first` on."""
+    def save(self) -> dict[str, Any]:
+        """Return as plain values and arrays what has become of the arms, and the labels of those added later."""
         return {
-            "labels": self.since(first),
+            "labels": self.since(self._given),
             "pool_end": self._pool_end,
             "open_ended": self.open_ended,
             "stream": self._stream,
@@ -260,11 +253,11 @@ class Labels:
             "next": np.array(self._next, np.int64),
         }
 
-    def load(self, saved: Mapping[str, Any], first: int) -> None:
-        """Restore what was saved; the labels before `first` must be here already."""
-        for label in self.since(first):
+    def load(self, saved: Mapping[str, Any]) -> None:
+        """Restore what was saved; the arms from the start must be the same."""
+        for label in self.since(self._given):
             del self._index[label]
-        del self._listed[first - len(self._implicit) :]
+        del self._listed[self._given - len(self._implicit) :]
         for label in saved["labels"]:
             self._append(label, label)
         self._pool_end = saved["pool_end"]

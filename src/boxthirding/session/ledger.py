@@ -1,4 +1,4 @@
-"""The ledger: every result that was told or is known, by arm and pull, and whether it counts."""
+"""The ledger: every result that was told or is known, and whether it counts; and the answer over time."""
 
 from collections.abc import Iterable, Mapping
 from struct import Struct
@@ -7,14 +7,16 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from boxthirding.session.values import FEW_ANSWERS, Moments
-from boxthirding.types import NONE, Floats, Ints
+from boxthirding.session.values import FEW_ANSWERS, Moment, Moments
+from boxthirding.types import NONE, Floats, Ints, Label
 
 _ROW: Final = Struct("=5qd")
 _SIZE: Final = _ROW.size
 _ARM, _, _HOLDER, _, _, _REWARD = _COLUMNS = range(6)  # arm, pull, holder, ticket, job, reward
 _REWARD_ALONE: Final = Struct("=d")
 _ROOM: Final = 64 * _SIZE
+_APART: Final = 100  # moments lie at least a hundredth of the results apart
+_PAUSE: Final = 20  # one is due when there are a twentieth more results
 _TINY: Final = 1e4  # times smaller than a number whose digits hide it
 
 
@@ -144,15 +146,12 @@ class Ledger:
         """Tell whether a holder has told a result, ever."""
         return isinstance(holder, str) and holder != "" and holder in self._number_of
 
-    def exclude(self, holder: str) -> None:
-        """Let the results of a holder not count."""
-        self.excluded.add(holder)
-        self._count_again(self._column(_ARM)[self.rows_of(holder)])
-
-    def include(self, holder: str) -> None:
-        """Let the results of a holder count again."""
-        self.excluded.discard(holder)
-        self._count_again(self._column(_ARM)[self.rows_of(holder)])
+    def count_holder(self, holder: str, *, counts: bool) -> Ints:
+        """Let the results of a holder count, or not; return their rows."""
+        (self.excluded.discard if counts else self.excluded.add)(holder)
+        rows = self.rows_of(holder)
+        self._count_again(self._column(_ARM)[rows])
+        return rows
 
     def exclude_outlier(self, row: int) -> None:
         """Let a result not count, as an outlier."""
@@ -302,6 +301,50 @@ class Ledger:
             self.counts[arm], self.totals[arm] = counted.get(arm, (0, 0.0))
             self.pulls += self.counts[arm] - before
             self.tried += (self.counts[arm] > 0) - (before > 0)
+
+
+class History:
+    """The answer over time, thinned: at most 900 for 100,000 results, and seventy more for twice as many."""
+
+    def __init__(self) -> None:
+        self.moments: list[Moment] = []
+        self.due = 1
+        """The number of results at which the next moment is kept, even if the answer is the same."""
+        self.since: Moment | None = None
+        """The moment at which the present answer became that."""
+
+    def add(self, results: int, label: Label, mean: float, tried: int, at: float | None) -> None:
+        """Keep a moment if its answer or mean differs from the last one's, or if one is due.
+
+        It replaces the last one, if that is close to the one before it.
+        """
+        moments = self.moments
+        if results < self.due and moments[-1].label == label and moments[-1].mean == mean:
+            return
+        moment = Moment(results, label, mean, tried, at)
+        if self.since is None or self.since.label != label:
+            self.since = moment
+        if moments and (moments[-1].results == results or self._is_last_close()):
+            moments.pop()
+        moments.append(moment)
+        self.due = results + max(1, results // (_APART if self._is_last_close() else _PAUSE))  # a close one may go
+
+    def save(self) -> dict[str, Any]:
+        """Return everything as JSON has it."""
+        return {"moments": self.moments, "due": self.due, "since": self.since}
+
+    def load(self, saved: dict[str, Any]) -> None:
+        """Restore what was saved."""
+        self.moments = [Moment(*moment) for moment in saved["moments"]]
+        self.due = saved["due"]
+        self.since = None if saved["since"] is None else Moment(*saved["since"])
+
+    def _is_last_close(self) -> bool:
+        """Return whether the last moment is so close to the one before it that the next may replace it."""
+        if len(self.moments) < 2:  # noqa: PLR2004  # a last one and the one before
+            return False
+        before, last = self.moments[-2].results, self.moments[-1].results
+        return last - before < last // _APART
 
 
 def _few(values: Floats) -> frozenset[float] | None:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from boxthirding._text import visible
 from boxthirding.errors import InvalidInput
-from boxthirding.session.history import Moment
 from boxthirding.session.values import (
     PAGE,
     ArmSummary,
@@ -14,6 +13,7 @@ from boxthirding.session.values import (
     Glance,
     Known,
     Lineage,
+    Moment,
     Recommendation,
     Rung,
     Screening,

@@ -3,13 +3,15 @@
 import os
 import re
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
 from boxthirding.errors import AlreadyTold, ArmWithdrawn, InvalidInput, TicketRefused, UnknownTicket
-from boxthirding.session.job_queue import Job
+from boxthirding.session.job_queue import Job, JobQueue
+from boxthirding.session.labels import Labels
 from boxthirding.session.ledger import Ledger
 from boxthirding.session.values import Ticket
 from boxthirding.types import NONE, Label
@@ -18,24 +20,23 @@ OPEN: Final = -1
 VOID: Final = -2
 
 
+@dataclass(slots=True, eq=False)
 class OpenTicket:
     """A ticket that is neither told nor void."""
 
-    __slots__ = ("at", "holder", "job", "ticket")
-
-    def __init__(self, ticket: Ticket, job: Job | None, holder: str | None, at: float) -> None:
-        self.ticket = ticket
-        self.job = job
-        """None for an unscheduled ticket, and for one whose rule has been replaced: its result is amended."""
-        self.holder = holder
-        self.at = at
-        """When it was given to its holder, by the caller's clock."""
+    ticket: Ticket
+    job: Job | None
+    """None for an unscheduled ticket, and for one whose rule has been replaced: its result is amended."""
+    holder: str | None
+    at: float
+    """When it was given to its holder, by the caller's clock."""
 
 
 class Tickets:
     """Every ticket that was ever issued: the open ones, and of the others what became of them."""
 
-    def __init__(self, origin: str | None = None) -> None:
+    def __init__(self, origin: str | None, labels: Labels, ledger: Ledger, jobs: JobQueue) -> None:
+        self._labels, self._ledger, self._jobs = labels, ledger, jobs
         self.origin = os.urandom(8).hex() if origin is None else origin
         """Marks the tickets of this session; nothing is decided by it."""
         self.open: dict[int, OpenTicket] = {}
@@ -176,10 +177,10 @@ class Tickets:
             raise TicketRefused(f"ticket {ticket_id} has no result yet, so there is nothing to correct: tell it")
         return row
 
-    def seen_by(self, holder: str, ledger: Ledger) -> set[int]:
+    def seen_by(self, holder: str) -> set[int]:
         """Return the arms that a holder was ever handed: computed when first asked for, and kept up from then on."""
         if self._seen is None:
-            self._seen = seen = ledger.arms_by_holder()
+            self._seen = seen = self._ledger.arms_by_holder()
             for ticket_id, entry in self.open.items():
                 for name in (entry.holder, *self.earlier.get(ticket_id, ())):
                     if name is not None:
@@ -188,7 +189,7 @@ class Tickets:
                 row = self.ended[ticket_id]
                 if row != OPEN:
                     for name in names:
-                        seen.setdefault(name, set()).add(ledger.result(row).arm)
+                        seen.setdefault(name, set()).add(self._ledger.result(row).arm)
         return self._seen.setdefault(holder, set())
 
     def to_release(self, named: Sequence[int | Ticket], holder: object) -> list[int]:
@@ -225,17 +226,17 @@ class Tickets:
             "ended": np.array(self.ended),
         }
 
-    def load(self, saved: Mapping[str, Any], jobs: Mapping[int, Job], arm: Callable[[int], tuple[Label, Any]]) -> None:
-        """Restore what was saved, with the label and payload of each arm."""
+    def load(self, saved: Mapping[str, Any]) -> None:
+        """Restore what was saved; the arms and jobs must be there already."""
         self._seen = None
         self.ended = array("q", saved["ended"].astype(np.int64).tobytes())
         self.open = {}
         rows = zip(saved["open"].tolist(), saved["holders"], saved["at"], strict=True)
         for (ticket_id, number, pull, job), holder, at in rows:
-            label, payload = arm(number)
+            label, payload = self._labels.arm(number)
             ticket = Ticket(ticket_id, number, label, pull, payload)
             ticket.origin = self.origin
-            self.open[ticket_id] = OpenTicket(ticket, jobs.get(job), holder, at)
+            self.open[ticket_id] = OpenTicket(ticket, self._jobs.open.get(job), holder, at)
         self.free = dict.fromkeys(saved["free"])
         self.by_holder = {holder: dict.fromkeys(held) for holder, held in saved["held"]}
         self.earlier = {ticket_id: list(holders) for ticket_id, holders in saved["earlier"]}

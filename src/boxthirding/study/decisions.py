@@ -15,7 +15,7 @@ from boxthirding.study import events
 from boxthirding.study.arm_source import NotDrawn
 from boxthirding.study.events import Event
 from boxthirding.study.payloads import kept_all
-from boxthirding.study.scale import check_change, check_rewards
+from boxthirding.study.settings import check_change, check_rewards
 from boxthirding.study.state import FINISHED, OPEN, PAUSED, StudyState, package, version_of
 from boxthirding.types import Label, Policy
 
@@ -163,7 +163,6 @@ def release(
 def observe(state: StudyState, now: float, rows: list[KnownResult]) -> Decided[None]:
     """Take known results, all or none of them."""
     _check_open(state)
-    amendments.check_known(state.core, rows)
     check_rewards(state, (row.reward for row in rows))
     return _apply(state, events.Observed(now, tuple([(label, reward, pull) for label, reward, pull in rows])))
 
@@ -177,8 +176,6 @@ def add_known(state: StudyState, now: float, rows: list[KnownResult]) -> Decided
 def correct(state: StudyState, now: float, ticket: int | Ticket, reward: float) -> Decided[None]:
     """Replace the reward of a ticket that was told."""
     _check_open(state)
-    amendments.check_can_amend(state.core, "take corrections")
-    state.core.tickets.told_row(ticket)
     check_rewards(state, [reward])
     return _apply(state, events.Corrected(now, state.core.tickets.find(ticket), reward))
 
@@ -186,17 +183,15 @@ def correct(state: StudyState, now: float, ticket: int | Ticket, reward: float) 
 def exclude(state: StudyState, now: float, holder: str) -> Decided[int]:
     """Exclude all results of a holder; return how many were told."""
     _check_open(state)
-    amendments.check_can_exclude(state.core, holder)
-    told = len(state.core.ledger.rows_of(holder))
-    return Decided(_apply(state, events.Excluded(now, holder)).events, told)
+    led_to = _apply(state, events.Excluded(now, holder)).events
+    return Decided(led_to, len(state.core.ledger.rows_of(holder)))
 
 
 def include(state: StudyState, now: float, holder: str) -> Decided[int]:
     """Include the results of an excluded holder again; return how many there are."""
     _check_open(state)
-    amendments.check_can_include(state.core, holder)
-    told = len(state.core.ledger.rows_of(holder))
-    return Decided(_apply(state, events.Included(now, holder)).events, told)
+    led_to = _apply(state, events.Included(now, holder)).events
+    return Decided(led_to, len(state.core.ledger.rows_of(holder)))
 
 
 def use(state: StudyState, now: float, policy: Policy, spec: str) -> Decided[None]:
@@ -211,7 +206,6 @@ def add(state: StudyState, now: float, arms: Any) -> Decided[list[tuple[Label, A
     """Add arms, all or none of them; return their labels, each with what was given as the arm."""
     _check_open(state)
     pairs = state.core.labels.labelled(arms)
-    state.core.labels.check_new(pairs)
     added = events.Added(now, tuple([label for label, _ in pairs]), kept_all(pairs))
     return Decided(_apply(state, added).events, pairs)
 
@@ -219,7 +213,6 @@ def add(state: StudyState, now: float, arms: Any) -> Decided[list[tuple[Label, A
 def withdraw(state: StudyState, now: float, label: Label) -> Decided[None]:
     """Withdraw an arm for good."""
     _check_open(state)
-    state.core.labels.check_not_withdrawn(label)
     return _apply(state, events.Withdrawn(now, label))
 
 
@@ -287,7 +280,7 @@ def _check_not_finished(state: StudyState) -> None:
 
 
 def _apply(state: StudyState, *led_to: Event) -> Decided[None]:
-    """Apply events, and return them."""
+    """Apply events, and return them; the first raises for what is impossible, and has changed nothing then."""
     for event in led_to:
         state.apply(event)
     return Decided([*led_to], None)
