@@ -177,11 +177,11 @@ def correct(core: Core, ticket: int | Ticket, reward: float) -> None:
 def exclude(core: Core, holder: str) -> int:
     """Let the results of a holder not count, now and later; return how many were told."""
     check_can_amend(core, "leave results out")
-    if not core.ledger.has_told(holder):
-        told = [name for name in core.ledger.holders if name][:5]
+    told = [name for name in core.ledger.holders if name]
+    if holder not in told:
         raise InvalidInput(
             f"holder {shortened(holder)} has told no result, so there is nothing to exclude: holders who have are "
-            f"{', '.join(map(repr, told)) or 'none'}"
+            f"{', '.join(map(repr, told[:5])) or 'none'}"
         )
     if holder in core.ledger.excluded:
         raise InvalidInput(f"holder {holder!r} is excluded already: include it to let its results count again")

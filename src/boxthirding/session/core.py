@@ -167,10 +167,9 @@ class Core:
             return live
         if numbered > 0:  # so that each of them has a record, and can be dropped
             live.amend(numbered - 1, 0, 0.0, 0.0)
-        sums = self.ledger.sums(self.ledger.counting(outliers=True))
-        for arm, *change in zip(*(column.tolist() for column in sums), strict=True):
+        for arm, times, total, squares in self.ledger.sums(self.ledger.counting(outliers=True)):
             if arm not in withdrawn:
-                live.amend(arm, *change)
+                live.amend(arm, times, total, squares)
         for arm in sorted(withdrawn):
             live.drop(arm)
         live.amend(NONE, 0, 0.0, 0.0)
@@ -181,28 +180,6 @@ class Core:
     def room(self, n: int, limit: int | None) -> int:
         """Return how many of n new tickets a limit on results and open tickets allows."""
         return n if limit is None else min(n, limit - self.ledger.spent - len(self.tickets.open))
-
-    def to_give(
-        self, n: int, holder: str, now: float, lease: float | None, limit: int | None, *, unseen: bool
-    ) -> list[int]:
-        """Return up to n open tickets for a holder: those without a holder, then those whose lease has run out."""
-        tickets = self.tickets
-        overdue = tickets.overdue(now, lease)
-        if limit is not None:  # more may be open than a limit allows: the tickets that are held in time go first
-            overdue = [*overdue]
-            held = len(tickets.open) - len(tickets.free) - len(overdue)
-            n = min(n, limit - self.ledger.spent - held)
-        found: list[int] = []
-        taken = set(self.tickets.seen_by(holder)) if unseen else set()
-        for ticket_id in chain(tickets.free, overdue):
-            arm = tickets.open[ticket_id].ticket.arm
-            if len(found) >= n:
-                break
-            if arm not in taken:
-                found.append(ticket_id)
-                if unseen:
-                    taken.add(arm)
-        return found
 
     def hand_out(self, n: int, holder: str, at: float, tickets: list[Ticket], *, unseen: bool) -> HandedOut:
         """Add up to n new tickets for a holder to a list: of jobs, and then unscheduled ones.

@@ -126,7 +126,7 @@ class Session(answers.CoreReader):
                 raise trouble
             now = 0.0 if lease is None else self._clock()
             if core.tickets.free or lease is not None:
-                ids = core.to_give(n, holder, now, lease, limit, unseen=unseen)
+                ids = core.tickets.to_give(n, holder, now, lease, limit, unseen=unseen)
                 tickets = [core.tickets.give(ticket_id, holder, now) for ticket_id in ids]
             try:
                 core.hand_out(core.room(n - len(tickets), limit), holder, now, tickets, unseen=unseen)

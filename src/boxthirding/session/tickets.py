@@ -3,8 +3,9 @@
 import os
 import re
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final
 
 import numpy as np
@@ -115,18 +116,35 @@ class Tickets:
         if not earlier:
             self.earlier.pop(ticket_id, None)
 
-    def overdue(self, now: float, lease: float | None) -> Iterable[int]:
-        """Return the tickets whose lease has run out, the longest held first.
+    def to_give(
+        self, n: int, holder: str, now: float, lease: float | None, limit: int | None, *, unseen: bool
+    ) -> list[int]:
+        """Return up to n open tickets for a holder: those without one, then overdue ones, the longest held first.
 
         Clocks may differ: a ticket that was given more than a lease from now has the time of a wrong clock.
         """
-        if lease is not None:
-            late = [
+        overdue = (
+            []
+            if lease is None
+            else sorted(
                 (entry.at, ticket_id)
                 for ticket_id, entry in self.open.items()
                 if entry.holder is not None and not now - lease < entry.at <= now + lease
-            ]
-            yield from (ticket_id for _, ticket_id in sorted(late))
+            )
+        )
+        if limit is not None:  # more may be open than a limit allows: the tickets that are held in time go first
+            n = min(n, limit - self._ledger.spent - (len(self.open) - len(self.free) - len(overdue)))
+        found: list[int] = []
+        taken = set(self.seen_by(holder)) if unseen else set()
+        for ticket_id in chain(self.free, (ticket_id for _, ticket_id in overdue)):
+            arm = self.open[ticket_id].ticket.arm
+            if len(found) >= n:
+                break
+            if arm not in taken:
+                found.append(ticket_id)
+                if unseen:
+                    taken.add(arm)
+        return found
 
     def find(self, ticket: int | Ticket) -> int:
         """Return the id of a ticket that was issued here, open or not; raise for any other."""
