@@ -160,7 +160,7 @@ class Core:
         n_arms = self.labels.available()
         if self.labels.count == 0:
             raise InvalidInput("the iterator gave no arm, but at least one is needed")
-        numbered, withdrawn = self.labels.numbered, self.labels.withdrawn
+        numbered, withdrawn = len(self.labels.numbered), self.labels.withdrawn
         live = LiveState(policy, max(1, n_arms), self.seed, capacity=max(_ROOM, numbered))
         live.n_arms = n_arms  # 0, if all were withdrawn before one had a number
         if policy.rule.amend is None:
@@ -294,14 +294,14 @@ class Core:
         if self.is_over:
             return NONE
         seen = self.tickets.seen_by(holder)  # else the best by rank, then those without a result, then a new one
-        for arm in chain(self.running.ranking(len(seen) + 1), range(self.labels.numbered)):
+        for arm in chain(self.running.ranking(len(seen) + 1), range(len(self.labels.numbered))):
             if arm not in seen and arm not in self.labels.withdrawn and self.examples.has_pull_left(arm):
                 return arm
         return self._number_next()
 
     def _number_next(self) -> int:
         """Give the next number to an arm of the pool and begin its record; NONE if the pool is empty."""
-        arm = self.labels.numbered
+        arm = len(self.labels.numbered)
         if arm >= self.labels.in_sight:
             return NONE
         self.labels.number(arm)
