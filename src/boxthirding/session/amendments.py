@@ -133,22 +133,17 @@ def missing_results(core: Core, rows: Iterable[KnownResult]) -> list[KnownResult
     missing = []
     for row in rows:
         arm = core.labels.find(row.label)
-        if arm is None:
-            missing.append(row)
-        elif row.pull is not None:
-            if not core.pulls.has(arm, row.pull):
-                missing.append(row)
-            elif there.get(arm, {}).get(row.pull, row.reward) != row.reward:
+        if arm is not None and row.pull is not None and core.pulls.has(arm, row.pull):
+            if there.get(arm, {}).get(row.pull, row.reward) != row.reward:
                 raise _other_known(row, there[arm][row.pull])
-        elif left[arm][row.reward] > 0:
+        elif arm is not None and row.pull is None and left[arm][row.reward] > 0:
             left[arm][row.reward] -= 1
         else:
             missing.append(row)
-    others = {arm: next(rewards.elements()) for arm, rewards in left.items() if rewards.total() > 0}
-    for row in missing if others else ():
+    for row in missing:
         arm = core.labels.find(row.label)
-        if row.pull is None and arm in others:
-            raise _other_known(row, others[arm])
+        if arm is not None and row.pull is None and left[arm].total() > 0:
+            raise _other_known(row, next(left[arm].elements()))
     return missing
 
 

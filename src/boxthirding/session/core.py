@@ -103,6 +103,11 @@ class Core:
             )
         return self.live
 
+    @property
+    def arrays(self) -> Any:
+        """The rule's state as a record reads it; None while no rule is run."""
+        return None if self.live is None else self.live.arrays
+
     # Which rule decides
 
     def start(self, policy: Policy, era: int = 0, prepared: LiveState | None = None) -> None:

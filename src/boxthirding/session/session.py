@@ -82,7 +82,7 @@ class Session(answers.CoreReader):
         if known is not None:
             rows = listed(known)
             amendments.check_can_begin(self._core, rows)
-            self._observe(rows)
+            amendments.observe_all(self._core, rows)
 
     def __repr__(self) -> str:
         view = self.view()
@@ -190,12 +190,12 @@ class Session(answers.CoreReader):
         return 0
 
     def observe(self, label: Label, reward: float, *, pull: int | None = None) -> None:
-        self._observe([KnownResult(label, as_reward(reward), pull)])
+        known = KnownResult(label, as_reward(reward), pull)
+        with self._lock:
+            amendments.observe_all(self._core, [known])
 
     def observe_all(self, results: Known) -> None:
-        self._observe(listed(results))
-
-    def _observe(self, rows: list[KnownResult]) -> None:
+        rows = listed(results)
         with self._lock:
             amendments.observe_all(self._core, rows)
 

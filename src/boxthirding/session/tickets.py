@@ -199,15 +199,14 @@ class Tickets:
         """Return the arms that a holder was ever handed: computed when first asked for, and kept up from then on."""
         if self._seen is None:
             self._seen = seen = self._ledger.arms_by_holder()
-            for ticket_id, entry in self.open.items():
-                for name in (entry.holder, *self.earlier.get(ticket_id, ())):
-                    if name is not None:
-                        seen.setdefault(name, set()).add(entry.ticket.arm)
+            for entry in self.open.values():
+                if entry.holder is not None:
+                    seen.setdefault(entry.holder, set()).add(entry.ticket.arm)
             for ticket_id, names in self.earlier.items():
                 row = self.ended[ticket_id]
-                if row != OPEN:
-                    for name in names:
-                        seen.setdefault(name, set()).add(self._ledger.result(row).arm)
+                arm = self.open[ticket_id].ticket.arm if row == OPEN else self._ledger.result(row).arm
+                for name in names:
+                    seen.setdefault(name, set()).add(arm)
         return self._seen.setdefault(holder, set())
 
     def to_release(self, named: Sequence[int | Ticket], holder: object) -> list[int]:
@@ -281,8 +280,9 @@ class TakenPulls:
             beyond = self._beyond.get(arm, ())
             while pull in beyond:
                 pull += 1
-            self._skip(arm, pull + 1)
-        self._next[arm] = pull + 1
+            self.take_up_to(arm, pull)
+        else:
+            self._next[arm] = pull + 1
         return pull
 
     def take(self, arm: int, pull: int) -> None:
@@ -292,7 +292,9 @@ class TakenPulls:
     def take_up_to(self, arm: int, pull: int) -> None:
         """Take all pulls of an arm up to this one."""
         self._next[arm] = max(self._next[arm], pull + 1)
-        self._skip(arm, self._next[arm])
+        later = {one for one in self._beyond.pop(arm, ()) if one >= self._next[arm]}
+        if later:
+            self._beyond[arm] = later
 
     def has(self, arm: int, pull: int) -> bool:
         """Return whether a pull of an arm is taken."""
@@ -311,13 +313,6 @@ class TakenPulls:
         """Restore what was saved."""
         self._beyond = {arm: set(pulls) for arm, pulls in saved["beyond"]}
         self._next = saved["next"].tolist()
-
-    def _skip(self, arm: int, first: int) -> None:
-        """Forget the later pulls before `first`, which are taken in order now."""
-        if arm in self._beyond:
-            left = {pull for pull in self._beyond.pop(arm) if pull >= first}
-            if left:
-                self._beyond[arm] = left
 
 
 def is_worker(holder: str) -> bool:
