@@ -5,7 +5,6 @@ from losing import Losing
 
 from boxthirding import RemoteStudy
 from boxthirding.client.addresses import parsed
-from boxthirding.client.proxies import way_to
 from boxthirding.errors import AccessRefused, StudyUnavailable
 
 NO_KEY = (401, {"Content-Type": "application/json"}, b'{"detail":"no valid key"}')
@@ -44,5 +43,5 @@ def test_over_https_a_proxy_sees_a_tunnel_and_no_key(proxy):
 @pytest.mark.usefixtures("proxy")
 def test_hosts_that_no_proxy_names_and_this_machine_are_reached_without(monkeypatch, host):
     monkeypatch.setenv("NO_PROXY", "example.org")
-    assert not way_to(parsed(f"https://{host}/#captions")).is_proxy
-    assert way_to(parsed("https://rate.example.com/#captions")).is_proxy
+    assert parsed(f"https://{host}/#captions").proxy() is None
+    assert parsed("https://rate.example.com/#captions").proxy() is not None

@@ -26,7 +26,7 @@ from boxthirding import (
     find_best,
     open_study,
 )
-from boxthirding.client.listing import list_remote
+from boxthirding.client.remote import list_remote
 from boxthirding.service.studies import about_of
 from boxthirding.service.workers import SECONDS
 

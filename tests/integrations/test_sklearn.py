@@ -395,7 +395,6 @@ from scipy.stats import uniform
 from sklearn.datasets import make_classification
 from sklearn.tree import DecisionTreeClassifier
 from boxthirding.integrations.sklearn import BoxThirdingSearchCV
-from boxthirding.study.events import Asked
 
 class Tree(DecisionTreeClassifier):
     def fit(self, *data):

@@ -329,8 +329,7 @@ def test_the_time_left_does_not_count_the_compilation(monkeypatch):
         clock[0] += 1_000.0 if len(calls) == 1 else 1.0  # the first call compiles
         return play(*arguments)
 
-    for module in (outcomes, sys.modules["boxthirding.planning.plan"]):
-        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(outcomes, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     monkeypatch.setattr(outcomes, "_play", played)
     plan(50, noise=2, spread=1, budgets=[20], threads=1, progress=told.append)
     left = [one.seconds_left for one in told]

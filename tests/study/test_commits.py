@@ -37,7 +37,7 @@ class TestOneTransaction:
         journal.reached.wait()
         for thread in threads[1:]:
             thread.start()
-        while len(study._transactions) < 7:
+        while len(study._transactions._waiting) < 7:
             time.sleep(0.001)
         journal.gate.set()
         for thread in threads:
@@ -64,7 +64,7 @@ class TestOneTransaction:
         journal.reached.wait()
         for thread in threads[1:]:
             thread.start()
-        while len(study._transactions) < 3:
+        while len(study._transactions._waiting) < 3:
             time.sleep(0.001)
         journal.gate.set()
         for thread in threads:
@@ -137,7 +137,7 @@ class TestThreadsThatShareACommit:
         journal.at_the_gate.acquire()
         for place, thread in enumerate(threads[1:], 1):
             thread.start()
-            while len(study._transactions) < place:
+            while len(study._transactions._waiting) < place:
                 time.sleep(0.001)
         return threads
 
@@ -275,7 +275,7 @@ class TestThreadsThatShareACommit:
         with study._transactions._lock:
             for thread in threads:
                 thread.start()
-            while len(study._transactions) < len(threads):
+            while len(study._transactions._waiting) < len(threads):
                 time.sleep(0.0005)
         for thread in threads:
             thread.join(120)
@@ -335,7 +335,7 @@ class TestThreadsThatShareACommit:
                 raise KeyboardInterrupt
 
         def interrupt():
-            while not len(study._transactions):
+            while not len(study._transactions._waiting):
                 time.sleep(0.001)
             while not is_interrupted.is_set():  # a signal that comes just before a thread waits does not wake it
                 signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)

@@ -60,7 +60,7 @@ def study() -> None:
 def list_(*, url: str, as_json: bool) -> None:
     """List the studies in DATABASE, a file or a URL, or of a server, https://…."""
     from boxthirding.client.addresses import is_remote
-    from boxthirding.client.listing import list_remote
+    from boxthirding.client.remote import list_remote
     from boxthirding.session import View
     from boxthirding.storage import list_studies
     from boxthirding.storage.opening import without_password

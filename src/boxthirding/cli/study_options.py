@@ -106,7 +106,7 @@ def open_anywhere(url: str, name: str | None) -> "Study | RemoteStudy":
     if not is_remote(url):
         return open_database(url, name)
     from boxthirding.client import RemoteStudy
-    from boxthirding.client.listing import chosen
+    from boxthirding.client.remote import chosen
 
     return RemoteStudy(chosen(url, name), timeout=10.0)
 

@@ -1,8 +1,9 @@
-"""Where a study of a server is: https://host/#name, and the key that lets one in."""
+"""Where a study of a server is: https://host/#name, the key that lets one in, and the proxy on the way."""
 
 import os
 from typing import Any, Final, NamedTuple
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import SplitResult, quote, unquote, urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from boxthirding.errors import AccessRefused, InvalidInput
 
@@ -13,6 +14,7 @@ NAME: Final = "main"
 """The study of a server when the address names none."""
 
 _API: Final = "/api/v1"
+_HERE: Final = frozenset({"localhost", "127.0.0.1", "::1"})  # this machine, to which no proxy leads
 
 
 class Address(NamedTuple):
@@ -20,7 +22,7 @@ class Address(NamedTuple):
 
     scheme: str
     host: str
-    port: int | None
+    """With the port, if the address has one; an IPv6 address is in brackets."""
     path: str
     """What comes before the paths of the API."""
     name: str | None
@@ -29,13 +31,18 @@ class Address(NamedTuple):
     @property
     def server(self) -> str:
         """The server as it is shown."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        port = "" if self.port is None else f":{self.port}"
-        return f"{self.scheme}://{host}{port}{self.path.removesuffix(_API)}"
+        return f"{self.scheme}://{self.host}{self.path.removesuffix(_API)}"
 
     def study(self, name: str | None = None) -> str:
         """Return the address of a study, as a command line names it."""
         return f"{self.server}/#{quote(name or self.name or NAME, safe='')}"
+
+    def proxy(self) -> SplitResult | None:
+        """Return the URL of the proxy on the way, as HTTPS_PROXY, HTTP_PROXY and NO_PROXY say; None for no proxy."""
+        proxy = getproxies().get(self.scheme)
+        if not proxy or urlsplit(f"//{self.host}").hostname in _HERE or proxy_bypass(self.host):
+            return None
+        return urlsplit(proxy if "://" in proxy else f"http://{proxy}")
 
 
 def is_remote(place: object) -> bool:
@@ -58,18 +65,18 @@ def parsed(url: Any, name: str | None = None) -> Address:
         raise InvalidInput(f"the address is {url!r}, but {rule}")
     try:
         parts = urlsplit(url)
-        host, port = parts.hostname, parts.port
+        _ = parts.port  # raises if it is no number
     except ValueError as error:
         raise InvalidInput(f"the address is {url!r}, but {rule} ({error})") from None
-    if not host or parts.query or parts.username is not None:
+    if not parts.hostname or parts.query or parts.username is not None:
         raise InvalidInput(
-            f"the address is {without_secret(url)!r}, but {rule}, and without anything before @ or after ?"
+            f"the address is {_without_secret(url)!r}, but {rule}, and without anything before @ or after ?"
         )
     named = unquote(parts.fragment) or None
     if name is not None and named is not None and name != named:
         raise InvalidInput(f"the address names study {named!r}, but the name is {name!r}: give one of the two")
     path = parts.path.rstrip("/").removesuffix(_API)
-    return Address(parts.scheme.lower(), host, port, path + _API, name or named)
+    return Address(parts.scheme.lower(), parts.netloc.lower().removesuffix(":"), path + _API, name or named)
 
 
 def key_for(server: str, key: str | None) -> str:
@@ -85,7 +92,7 @@ def key_for(server: str, key: str | None) -> str:
     return found
 
 
-def without_secret(url: str) -> str:
+def _without_secret(url: str) -> str:
     """Return an address without what may be a password."""
     scheme, _, rest = url.partition("://")
     return f"{scheme}://...@{rest.rpartition('@')[2]}" if "@" in rest else url

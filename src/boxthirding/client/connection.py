@@ -7,22 +7,23 @@ import random
 import ssl
 import threading
 import time
-from collections.abc import Mapping
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from http import HTTPStatus
 from typing import Any, Final, NamedTuple
-from urllib.parse import urlencode
+from urllib.parse import unquote, urlencode
 
 from boxthirding import errors
 from boxthirding.client.addresses import KEY, Address
-from boxthirding.client.proxies import way_to
 
 _IDLE: Final = 4.0  # seconds after which an open connection is not used again: servers close theirs after 5
 _SLOWEST: Final = 60.0  # seconds to wait for one reply
 _PAUSES: Final = (0.05, 5.0)  # seconds between two tries, the first and the longest; each is twice the one before
+_BEATS: Final = 4  # in the time after which a silent worker is taken for ended
+_LAST: Final = 1.0  # seconds to try to say that workers have ended
 _BUSY: Final = frozenset({429, 502, 503, 504})
 """Replies after which the same request may succeed."""
-
-_OK: Final = 200
-_REFUSED: Final = 400
 
 
 class Reply(NamedTuple):
@@ -43,10 +44,16 @@ class Connection:
     def __init__(self, address: Address, key: str, timeout: float) -> None:
         self.address, self._timeout = address, timeout
         self._headers = {"Authorization": f"Bearer {key}", "Accept": "application/json"}
-        self._way = way_to(address)
-        if self._way.origin:
-            self._headers |= self._way.headers
         self._secure = ssl.create_default_context() if address.scheme == "https" else None
+        self._proxy = address.proxy()
+        self._proxy_headers = {}
+        if self._proxy is not None and self._proxy.username is not None:
+            login = f"{unquote(self._proxy.username)}:{unquote(self._proxy.password or '')}"
+            self._proxy_headers = {"Proxy-Authorization": f"Basic {b64encode(login.encode()).decode()}"}
+        self._base = address.path
+        if self._proxy is not None and self._secure is None:  # else it sees nothing but a tunnel
+            self._base = f"http://{address.host}{address.path}"
+            self._headers |= self._proxy_headers
         self._lock = threading.RLock()  # a study that is garbage is closed in the middle of anything
         self._open: list[tuple[http.client.HTTPConnection, float]] = []  # not in use, and since when
         self._pid = os.getpid()
@@ -67,7 +74,7 @@ class Connection:
         With `once` it carries an `Idempotency-Key`. Without `repeat` a try whose outcome is unknown is the last one: it
         raises `StudyUnavailable`. `timeout` is how long to try, in seconds.
         """
-        target = self._way.origin + self.address.path + path
+        target = self._base + path
         if query:
             target += "?" + urlencode({name: value for name, value in query.items() if value is not None})
         headers = dict(self._headers)
@@ -77,37 +84,40 @@ class Connection:
             headers["Content-Type"] = "application/json"
         if once:
             headers["Idempotency-Key"] = os.urandom(16).hex()
-        patience = self._timeout if timeout is None else timeout
-        return self._tried(method, target, data, headers, patience, repeat=repeat)
+        end = time.monotonic() + (self._timeout if timeout is None else timeout)
+        pause, is_unsure = _PAUSES[0], False
+        while True:
+            try:
+                status, text, wait = self._once(method, target, data, headers)
+                value, trouble = _outcome(status, text, self.address.server)
+                if trouble is None:
+                    return Reply(value, is_unsure)
+                if not (trouble.transient and (status in _BUSY or status == 409)):  # noqa: PLR2004  # under way
+                    raise trouble
+                was_begun = status not in (409, 429)
+            except _Lost as lost:
+                trouble, was_begun = lost.args
+                wait = 0.0
+            is_unsure = is_unsure or was_begun
+            wait = max(wait, pause * random.uniform(0.5, 1.0))  # noqa: S311  # so that many do not return at once
+            if time.monotonic() + wait > end or (was_begun and not repeat) or not trouble.transient:
+                raise trouble
+            time.sleep(wait)
+            pause = min(2 * pause, _PAUSES[1])
+
+    def rows(self, path: str, what: str, first: int = 0, **query: Any) -> Iterator[Any]:
+        """Yield the rows of a list from one of them on; the pages in which they come are read as they are needed."""
+        place: int | None = first
+        while place is not None:
+            page = self.call("GET", path, query={"first": place, **query}).value
+            yield from page[what]
+            place = page["next"]
 
     def close(self) -> None:
         """Close the connections that are open."""
         with self._lock:
             while self._open:
                 self._open.pop()[0].close()
-
-    def _tried(
-        self, method: str, target: str, data: bytes | None, headers: dict[str, str], timeout: float, *, repeat: bool
-    ) -> Reply:
-        began, pause, is_unsure = time.monotonic(), _PAUSES[0], False
-        while True:
-            try:
-                status, text, wait = self._once(method, target, data, headers)
-                trouble = _problem(status, text, self.address.server)
-                if trouble is None:
-                    return Reply(json.loads(text) if text else None, is_unsure)
-                if not (trouble.transient and (status in _BUSY or status == 409)):  # noqa: PLR2004  # under way
-                    raise trouble
-                was_begun = status not in (409, 429)
-            except _Lost as lost:
-                trouble, wait, was_begun = lost.trouble, 0.0, lost.was_begun
-            is_unsure = is_unsure or was_begun
-            wait = max(wait, pause * random.uniform(0.5, 1.0))  # noqa: S311  # so that many do not return at once
-            spent = time.monotonic() - began
-            if spent + wait > timeout or (was_begun and not repeat) or not trouble.transient:
-                raise trouble
-            time.sleep(wait)
-            pause = min(2 * pause, _PAUSES[1])
 
     def _once(self, method: str, target: str, data: bytes | None, headers: dict[str, str]) -> tuple[int, bytes, float]:
         """Make one try: return the status, the body, and how many seconds the server wants us to wait."""
@@ -118,7 +128,7 @@ class Connection:
             text = response.read()
         except (OSError, http.client.HTTPException) as error:
             connection.close()
-            raise _Lost(self._unreachable(error), was_begun=True) from None
+            raise _Lost(self._unreachable(error), True) from None  # noqa: FBT003  # see there
         except BaseException:
             connection.close()  # broken off by Ctrl-C: a late reply must not be taken for that of the next request
             raise
@@ -140,12 +150,24 @@ class Connection:
                 if time.monotonic() - since < _IDLE:
                     return connection
                 connection.close()
-        new = self._way.connection(self.address, self._secure, _SLOWEST)
+        new = self._new()
         try:
             new.connect()
         except (OSError, http.client.HTTPException) as error:
             new.close()
-            raise _Lost(self._unreachable(error), was_begun=False) from None
+            raise _Lost(self._unreachable(error), False) from None  # noqa: FBT003  # see there
+        return new
+
+    def _new(self) -> http.client.HTTPConnection:
+        """Return a connection that is not open yet, by the proxy if there is one."""
+        host, port = self.address.host, None
+        if self._proxy is not None:
+            host, port = self._proxy.hostname or "", self._proxy.port or 80
+        if self._secure is None:
+            return http.client.HTTPConnection(host, port, timeout=_SLOWEST)
+        new = http.client.HTTPSConnection(host, port, timeout=_SLOWEST, context=self._secure)
+        if self._proxy is not None:
+            new.set_tunnel(self.address.host, headers=self._proxy_headers)
         return new
 
     def _unreachable(self, error: Exception) -> errors.StudyUnavailable:
@@ -162,48 +184,77 @@ class Connection:
         )
 
 
-class _Lost(Exception):  # no error of its own: it says what became of one try
-    def __init__(self, trouble: errors.StudyUnavailable, *, was_begun: bool) -> None:
-        super().__init__(str(trouble))
-        self.trouble, self.was_begun = trouble, was_begun
+class _Lost(Exception):
+    """One try failed: the error to raise after the last one, and whether this one may have been carried out."""
 
 
-def _problem(status: int, text: bytes, server: str) -> errors.BoxThirdingError | None:
-    """Return what a server says is wrong, as an error of the library; None, if nothing is."""
-    try:
+class Heartbeat:
+    """Reports every few seconds, from a thread of its own, that the workers of this process live."""
+
+    def __init__(self, connection: Connection, path: str) -> None:
+        self._connection, self._path = connection, path
+        self._names: list[str] = []
+        self._end = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._lock = threading.RLock()  # a study that is garbage is closed in the middle of anything
+
+    def add(self, name: str) -> None:
+        """Report that a worker lives, now and from now on."""
+        pause = self._connection.call("POST", self._path, {"alive": [name]}).value["seconds"] / _BEATS
+        with self._lock:
+            self._names.append(name)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._beat, args=(pause,), daemon=True, name="boxthirding-heart")
+                self._thread.start()
+
+    def stop(self) -> None:
+        """Report that the workers have ended."""
+        self._end.set()
+        with self._lock:
+            names, self._names = self._names, []
+        if names:
+            with suppress(errors.BoxThirdingError):  # the server notices it by their silence
+                self._connection.call("POST", self._path, {"ended": names}, timeout=_LAST)
+
+    def _beat(self, pause: float) -> None:
+        while not self._end.wait(pause):
+            with self._lock:
+                names = list(self._names)
+            with suppress(errors.BoxThirdingError):  # the calls of the study say what is wrong
+                self._connection.call("POST", self._path, {"alive": names}, timeout=pause)
+
+
+def _outcome(status: int, text: bytes, server: str) -> tuple[Any, errors.BoxThirdingError | None]:
+    """Return the value of a reply, and what the server says is wrong as an error of the library, if anything is."""
+    said = None
+    with suppress(ValueError):
         said = json.loads(text) if text else None
-    except ValueError:
-        said = _NOT_OURS
-    if _OK <= status < _REFUSED - 100 and said is not _NOT_OURS:
-        return None
-    if not (isinstance(said, dict) and isinstance(said.get("detail"), str)):
-        return errors.StudyUnavailable(
-            f"{server} answers with status {status}, but not as a boxthirding server does",
-            advice="see whether the address is right, and what stands between",
-            transient=status in _BUSY,
-        )
-    return as_error(said, status, server)
-
-
-_NOT_OURS: Final = object()
+        if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
+            return said, None
+    if isinstance(said, dict) and isinstance(said.get("detail"), str):
+        return None, as_error(said, status, server)
+    return None, errors.StudyUnavailable(
+        f"{server} answers with status {status}, but not as a boxthirding server does",
+        advice="see whether the address is right, and what stands between",
+        transient=status in _BUSY,
+    )
 
 
 def as_error(said: Mapping[str, Any], status: int, server: str) -> errors.BoxThirdingError:
     """Return a problem as the error of the library that it is of, with its attributes."""
     detail, transient = said["detail"], bool(said.get("transient"))
     advice = said.get("python") or said.get("advice", "")
-    if status in (401, 403):
-        if status == 401:  # noqa: PLR2004
-            detail = f"{server} does not know this key: it is wrong, has expired or was revoked"
-            advice = f"set {KEY} to a key of this server; `boxthirding serve PLACE --new-key` there makes one"
+    if status == HTTPStatus.UNAUTHORIZED:
+        detail = f"{server} does not know this key: it is wrong, has expired or was revoked"
+        advice = f"set {KEY} to a key of this server; `boxthirding serve PLACE --new-key` there makes one"
+    if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
         return errors.AccessRefused(detail, advice=advice)
-    if said.get("unsure"):
-        return errors.StudyUnavailable(detail, advice=advice)
-    if status == 429:  # noqa: PLR2004
-        return errors.StudyUnavailable(detail, advice=advice, transient=True)
+    if said.get("unsure") or status == HTTPStatus.TOO_MANY_REQUESTS:
+        return errors.StudyUnavailable(detail, advice=advice, transient=not said.get("unsure"))
     kind = getattr(errors, str(said.get("error")), None)
     if not (isinstance(kind, type) and issubclass(kind, errors.BoxThirdingError)) or kind is errors.MissingExtra:
         transient = transient or status in _BUSY
-        kind = errors.StudyUnavailable if transient or status >= 500 else errors.InvalidInput  # noqa: PLR2004
+        is_theirs = transient or status >= HTTPStatus.INTERNAL_SERVER_ERROR
+        kind = errors.StudyUnavailable if is_theirs else errors.InvalidInput
     error: errors.BoxThirdingError = kind(detail, advice=advice, transient=transient)
     return error

@@ -1,4 +1,4 @@
-"""`RemoteStudy`: a study of a server, with the verbs that every study has."""
+"""`RemoteStudy`: a study of a server, with the verbs that every study has; and which studies a server has."""
 
 import ast
 import secrets
@@ -6,8 +6,9 @@ import shlex
 import threading
 import time
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
-from types import TracebackType
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from itertools import islice
 from typing import Any, Final, NoReturn, Self
 from urllib.parse import quote
 
@@ -16,28 +17,15 @@ import numpy as np
 from boxthirding._checks import as_reward, whole
 from boxthirding.client import values
 from boxthirding.client.addresses import NAME, key_for, parsed
-from boxthirding.client.connection import Connection, Reply, as_error
-from boxthirding.client.heartbeat import Heart
-from boxthirding.errors import AlreadyTold, BoxThirdingError, InvalidInput, StudyUnavailable, UnknownTicket
+from boxthirding.client.connection import Connection, Heartbeat, Reply, as_error
+from boxthirding.client.values import made, said
+from boxthirding.errors import AlreadyTold, InvalidInput, StudyUnavailable, UnknownStudy, UnknownTicket
 from boxthirding.policies.spec import as_policy, parse_policy, written
-from boxthirding.session import (
-    PAGE,
-    ArmSummary,
-    Box,
-    Glance,
-    Known,
-    Lineage,
-    Moment,
-    Recommendation,
-    Rung,
-    Screening,
-    Ticket,
-    View,
-)
+from boxthirding.session import PAGE, Box, Glance, Known, Moment, Recommendation, Ticket, View
 from boxthirding.session.amendments import check_details
 from boxthirding.session.protocol import Plotted
 from boxthirding.session.tickets import WORKER, check_holder
-from boxthirding.session.values import in_brief
+from boxthirding.session.values import ArmSummary, Lineage, Rung, Screening, in_brief
 from boxthirding.study.journal import unique_name
 from boxthirding.types import Label, Policy
 
@@ -114,54 +102,41 @@ class RemoteStudy(Plotted):
         self._asking: dict[str, threading.Lock] = {}  # one ask at a time under a name of ours
         self._in_hand: set[int] = set()  # tickets that were asked for under a name of ours
         self._payloads: dict[Label, Any] = {}
-        settings: dict[str, Any] = {
-            "policy": None if policy is None else written(as_policy(policy)),
-            "seed": seed,
-            "direction": direction,
-            "lease": lease,
-            "patience": patience,
-            "examples": examples,
-            "known": None if known is None else values.known_rows(known),
-            "details": None if details is None else check_details(details),
-            "force": force or None,
-        }
+        settings = said(
+            policy=None if policy is None else written(as_policy(policy)),
+            seed=seed,
+            direction=direction,
+            lease=lease,
+            patience=patience,
+            examples=examples,
+            known=None if known is None else values.known_rows(known),
+            details=None if details is None else check_details(details),
+            force=force or None,
+        )
         if arms is not None:
             settings["arms"], self._payloads = values.to_send(arms)
-        said = {name: value for name, value in settings.items() if value is not None}
-        self._heart = Heart(self._connection, f"{self._path}/workers")
+        self._heart = Heartbeat(self._connection, f"{self._path}/workers")
         self._finalizer = weakref.finalize(self, _let_go, self._heart, self._connection)
         try:
-            row = self._connection.call("PUT" if said else "GET", self._path, said or None).value
+            self._made = self._heard(self._call("PUT" if settings else "GET", "", settings or None)).value
         except BaseException:
             self.close()
             raise
-        self._made: dict[str, Any] = row
-        self._glance = values.glance(row)
+        self.direction: str = self._made["direction"]
+        """Whether larger rewards are better: maximize or minimize."""
+        self.lease: float | None = self._made["lease"]
+        """Seconds after which a ticket that was not told goes to the next holder who asks; None for never."""
+        self.patience: int = self._made["patience"]
+        """Failures in a row after which an arm is withdrawn."""
 
     @property
     def seed(self) -> int:
         return int(self._made["seed"])
 
     @property
-    def direction(self) -> str:
-        """Whether larger rewards are better: maximize or minimize."""
-        return str(self._made["direction"])
-
-    @property
     def examples(self) -> int | None:
         most: int | None = self._made["examples"]
         return most
-
-    @property
-    def lease(self) -> float | None:
-        """Seconds after which a ticket that was not told goes to the next holder who asks; None for never."""
-        seconds: float | None = self._made["lease"]
-        return seconds
-
-    @property
-    def patience(self) -> int:
-        """Failures in a row after which an arm is withdrawn."""
-        return int(self._made["patience"])
 
     @property
     def policy(self) -> Policy:
@@ -185,11 +160,10 @@ class RemoteStudy(Plotted):
     def ask(
         self, n: int = 1, *, holder: str | None = None, unseen: bool = False, limit: int | None = None
     ) -> list[Ticket]:
-        body: dict[str, Any] = {"n": min(whole("the number of tickets", n, least=1), _MOST)}
-        if limit is not None:
-            body["limit"] = whole("limit", limit, least=0)
+        most = min(whole("the number of tickets", n, least=1), _MOST)
+        least = None if limit is None else whole("limit", limit, least=0)
         who = self.holder if holder is None else check_holder(holder)
-        body |= {"holder": who, "unseen": bool(unseen)}
+        body = said(n=most, limit=least, holder=who, unseen=bool(unseen))
         if who not in self._own:
             return self._tickets(self._post("tickets", body, once=True))
         with self._lock:
@@ -222,15 +196,17 @@ class RemoteStudy(Plotted):
         holder: str | None = None,
         details: Mapping[str, Any] | None = None,
     ) -> None:
-        row: dict[str, Any] = {"ticket": _id(ticket), "reward": as_reward(reward)}
-        if holder is not None:
-            row["holder"] = check_holder(holder)
-        if details is not None:
-            row["details"] = check_details(details)
-        reply = self._post("results", {"results": [row], **_origin(ticket)})
+        row = said(
+            ticket=_id(ticket),
+            reward=as_reward(reward),
+            holder=None if holder is None else check_holder(holder),
+            details=None if details is None else check_details(details),
+        )
+        reply = self._post("results", said(results=[row], origin=_origin(ticket)))
         (outcome,) = reply.value["results"]
         if outcome["outcome"] != "told":
-            refusal = self._refusal(outcome["problem"])
+            problem = outcome["problem"]
+            refusal = as_error(problem, int(problem["status"]), self._connection.address.server)
             if not (reply.is_unsure and isinstance(refusal, AlreadyTold)):  # else it was we who told it
                 raise refusal
         self._in_hand.discard(row["ticket"])
@@ -244,20 +220,19 @@ class RemoteStudy(Plotted):
             self._in_hand.difference_update(ticket for ticket, _ in pairs)
 
     def fail(self, ticket: int | Ticket) -> None:
-        self._post("failures", {"ticket": _id(ticket), **_origin(ticket)}, once=True)
+        self._post("failures", said(ticket=_id(ticket), origin=_origin(ticket)), once=True)
         self._in_hand.discard(_id(ticket))
 
     def held(self, holder: str | None = None) -> list[Ticket]:
         who = self.holder if holder is None else check_holder(holder)
-        rows = self._get("/tickets", holder=who)["tickets"]
-        return [values.ticket(row, self._payloads) for row in rows]
+        return self._tickets(self._call("GET", "/tickets", query={"holder": who}))
 
     def release(self, *tickets: int | Ticket, holder: str | None = None) -> list[int]:
-        body: dict[str, Any] = {"tickets": [_id(ticket) for ticket in tickets]}
-        if holder is not None:
-            body["holder"] = check_holder(holder)
-        for ticket in tickets:
-            body |= _origin(ticket)
+        body = said(
+            tickets=[_id(ticket) for ticket in tickets],
+            holder=None if holder is None else check_holder(holder),
+            origin=next(filter(None, map(_origin, reversed(tickets))), None),
+        )
         released: list[int] = self._post("releases", body, once=True).value["tickets"]
         self._in_hand.difference_update(released)
         return released
@@ -273,9 +248,8 @@ class RemoteStudy(Plotted):
         return int(self._post("reclaims").value["released"])
 
     def observe(self, label: Label, reward: float, *, pull: int | None = None) -> None:
-        value = as_reward(reward)
-        more = {} if pull is None else {"pull": whole("pull", pull, least=0)}
-        self._observe([{"label": values.plain_label(label), "reward": value, **more}])
+        place = None if pull is None else whole("pull", pull, least=0)
+        self._observe([said(label=values.plain_label(label), reward=as_reward(reward), pull=place)])
 
     def observe_all(self, results: Known) -> None:
         self._observe(values.known_rows(results))
@@ -286,7 +260,7 @@ class RemoteStudy(Plotted):
             self._observe(values.known_rows(results), only_new=True)
 
     def correct(self, ticket: int | Ticket, reward: float) -> None:
-        body = {"ticket": _id(ticket), "reward": as_reward(reward), **_origin(ticket)}
+        body = said(ticket=_id(ticket), reward=as_reward(reward), origin=_origin(ticket))
         self._post("corrections", body, once=True)
 
     def exclude(self, holder: str) -> int:
@@ -336,30 +310,21 @@ class RemoteStudy(Plotted):
         return self.view().recommendation
 
     def top(self, k: int) -> list[Recommendation]:
-        left, first = whole("k", k, least=1), 0
-        found: list[Recommendation] = []
-        while left > 0 and first is not None:
-            page = self._get("/top", first=first, k=min(left, _PAGE))
-            found += values.best(page["top"])
-            first, left = page["next"], left - len(page["top"])
-        return found
+        rows = self._rows("top", k=min(whole("k", k, least=1), _PAGE))
+        return [made(Recommendation, row) for row in islice(rows, k)]
 
     def arms(
         self, first: int = 0, count: int = PAGE, *, order: str = "best", search: str | None = None
     ) -> list[ArmSummary]:
-        start, left = whole("first", first, least=0), whole("count", count, least=1)
-        found: list[ArmSummary] = []
-        while left > 0 and start is not None:
-            page = self._get("/arms", first=start, count=min(left, _PAGE), order=order, search=search)
-            found += map(values.arm, page["arms"])
-            start, left = page["next"], left - len(page["arms"])
-        return found
+        start, most = whole("first", first, least=0), whole("count", count, least=1)
+        rows = self._rows("arms", start, count=min(most, _PAGE), order=order, search=search)
+        return [made(ArmSummary, row) for row in islice(rows, most)]
 
     def boxes(self, level: int | None = None, first: int = 0, count: int = PAGE) -> list[Box]:
-        return [values.box(row) for row in self._by_pages("boxes", ("level", "deferment"), first, count, level=level)]
+        return [made(Box, row) for row in self._by_pages("boxes", ("level", "deferment"), first, count, level=level)]
 
     def ladder(self, pulls: int | None = None, first: int = 0, count: int = PAGE) -> list[Rung]:
-        return [values.rung(row) for row in self._by_pages("ladder", ("fewest",), first, count, pulls=pulls)]
+        return [made(Rung, row) for row in self._by_pages("ladder", ("fewest",), first, count, pulls=pulls)]
 
     def _by_pages(self, what: str, key: Sequence[str], first: int, count: int, **chosen: Any) -> list[dict[str, Any]]:
         """Return boxes or rungs, the arms of each put together from as many replies as they take."""
@@ -385,21 +350,17 @@ class RemoteStudy(Plotted):
         return values.payload_of(self._get("/arm", **_named(plain)))
 
     def why(self, label: Label) -> Lineage:
-        return values.lineage(self._get("/arm", **_named(label)))
+        return made(Lineage, self._get("/arm", **_named(label)))
 
     def screening(self, share: float) -> Screening | None:
-        return values.screening(self._get("/screening", share=share)["screening"])
+        row = self._get("/screening", share=share)["screening"]
+        return None if row is None else made(Screening, row)
 
     def history(self) -> list[Moment]:
         """Return what the answer was over time, as any study does; a server sends 300 moments at the most."""
-        labels: dict[str, Label] = {}
-        found = []
-        for row in self._get("/history")["moments"]:
-            key = row["label"]
-            if key not in labels:
-                labels[key] = self._label_of(key)
-            found.append(Moment(row["results"], labels[key], row["mean"], row["tried"], row["at"]))
-        return found
+        rows = self._get("/history")["moments"]
+        labels = {key: self._label_of(key) for key in {row["label"] for row in rows}}
+        return [Moment(row["results"], labels[row["label"]], row["mean"], row["tried"], row["at"]) for row in rows]
 
     def _label_of(self, key: str) -> Label:
         """Return the label that has a key of the server's pages: its repr, or a digest of that if it is long."""
@@ -408,7 +369,7 @@ class RemoteStudy(Plotted):
         return label
 
     def view(self) -> View:
-        return values.view(self._heard(self._call("GET", "")).value)
+        return made(View, self._heard(self._call("GET", "")).value)
 
     def glance(self) -> Glance:
         return self._glance
@@ -420,9 +381,7 @@ class RemoteStudy(Plotted):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __reduce__(self) -> NoReturn:
@@ -441,6 +400,9 @@ class RemoteStudy(Plotted):
     def _tickets(self, reply: Reply) -> list[Ticket]:
         return [values.ticket(row, self._payloads) for row in reply.value["tickets"]]
 
+    def _rows(self, what: str, first: int = 0, **query: Any) -> Iterator[Any]:
+        return self._connection.rows(f"{self._path}/{what}", what, first, **query)
+
     def _get(self, path: str, **query: Any) -> Any:
         return self._call("GET", path, query=query).value
 
@@ -457,11 +419,30 @@ class RemoteStudy(Plotted):
         self._glance = values.glance(reply.value)
         return reply
 
-    def _refusal(self, problem: Mapping[str, Any]) -> BoxThirdingError:
-        return as_error(problem, int(problem["status"]), self._connection.address.server)
+
+def list_remote(url: str, key: str | None = None, timeout: float = 10.0) -> list[dict[str, Any]]:
+    """Return the studies of a server that a key may see, each as its view and what keeps it from being read."""
+    address = parsed(url)
+    with closing(Connection(address, key_for(address.server, key), timeout)) as connection:
+        return [*connection.rows("/studies", "studies")]
 
 
-def _let_go(heart: Heart, connection: Connection) -> None:
+def chosen(url: str, name: str | None) -> str:
+    """Return the address of the study that is meant: the one that is named, or the only one of the server."""
+    address = parsed(url, name)
+    if address.name is not None:
+        return address.study()
+    names = [row["name"] for row in list_remote(url)]
+    if not names:
+        raise UnknownStudy(f"{address.server} has no study that this key may see", advice="name one after #")
+    if len(names) > 1 and NAME not in names:
+        raise InvalidInput(
+            f"{address.server} has {len(names)} studies: say which with --name, or after # ({', '.join(names)})"
+        )
+    return address.study(names[0] if len(names) == 1 else NAME)
+
+
+def _let_go(heart: Heartbeat, connection: Connection) -> None:
     heart.stop()
     connection.close()
 
@@ -474,10 +455,9 @@ def _id(ticket: object) -> int:
     return int(number)
 
 
-def _origin(ticket: object) -> dict[str, str]:
-    """Return what says of which study a ticket is."""
-    origin = ticket.origin if isinstance(ticket, Ticket) else None
-    return {} if origin is None else {"origin": origin}
+def _origin(ticket: object) -> str | None:
+    """Return of which study a ticket is, if it says so."""
+    return ticket.origin if isinstance(ticket, Ticket) else None
 
 
 def _named(label: Label) -> dict[str, Any]:

@@ -1,36 +1,46 @@
 """What a server sends, as the values of `AskTell`; and what goes to it, as plain JSON."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from dataclasses import is_dataclass
+from functools import cache
+from typing import Any, Final, TypeVar, get_args, get_origin, get_type_hints
 
 from boxthirding.errors import InvalidInput, UnknownLabel
-from boxthirding.session import (
-    ArmSummary,
-    Box,
-    Climber,
-    Glance,
-    Known,
-    Lineage,
-    Recommendation,
-    Rung,
-    Screening,
-    Ticket,
-    View,
-)
+from boxthirding.session import Glance, Known, Recommendation, Ticket
 from boxthirding.session.amendments import listed
 from boxthirding.session.labels import is_label, labelled, rows_of
-from boxthirding.session.values import BoxSize, Rival, SetAside, Step
 from boxthirding.study.payloads import digest, is_json
 from boxthirding.study.settings import given
 from boxthirding.types import Label
 
+T = TypeVar("T")
+
 DIGEST: Final = "boxthirding-digest"
 """The one key of what stands for an arm that JSON cannot hold."""
 
-_VIEW: Final = (
-    *("name", "status", "policy", "seed", "direction", "arms", "tried", "untried", "withdrawn", "pulls", "spent"),
-    *("open", "wanted", "holders", "aside", "per_minute"),
-)
+
+def made(kind: type[T], row: Mapping[str, Any]) -> T:
+    """Return a value of a type from JSON, by the annotations of its fields; what else the JSON has is left out."""
+    value: T = _made(kind, row)
+    return value
+
+
+def _made(kind: Any, row: Any) -> Any:
+    if get_origin(kind) is tuple:
+        return tuple(_made(get_args(kind)[0], part) for part in row)
+    of, fields = _fields(kind)
+    if row is None or of is None:
+        return row
+    return of(**{name: _made(field, row[name]) for name, field in fields.items()})
+
+
+@cache
+def _fields(kind: Any) -> tuple[Any, dict[str, Any]]:
+    """Return the named tuple or data class that a type is or allows, with the types of its fields; None without one."""
+    for one in get_args(kind) or (kind,):
+        if is_dataclass(one) or hasattr(one, "_fields"):
+            return one, get_type_hints(one)
+    return None, {}
 
 
 def ticket(row: Mapping[str, Any], payloads: Mapping[Label, Any]) -> Ticket:
@@ -48,72 +58,22 @@ def payload_of(row: Mapping[str, Any]) -> Any:
     return row["label"] if isinstance(payload, dict) and [*payload] == [DIGEST] else payload
 
 
-def recommendation(row: Mapping[str, Any] | None) -> Recommendation | None:
-    """Return an answer."""
-    return None if row is None else Recommendation(row["label"], row["mean"], row["pulls"], row["level"])
-
-
-def best(rows: Iterable[Mapping[str, Any]]) -> list[Recommendation]:
-    """Return the best arms."""
-    return [Recommendation(row["label"], row["mean"], row["pulls"], row["level"]) for row in rows]
-
-
 def glance(row: Mapping[str, Any]) -> Glance:
     """Return a glance; a view has all that is needed for it."""
     held = row["held"] if "held" in row else sum(row["holders"].values())
-    return Glance(row["pulls"], row["spent"], row["open"], held, recommendation(row["recommendation"]))
-
-
-def view(row: Mapping[str, Any]) -> View:
-    """Return a view."""
-    return View(
-        **{name: row[name] for name in _VIEW},
-        excluded=tuple(row["excluded"]),
-        set_aside=tuple(SetAside(**result) for result in row["set_aside"]),
-        recommendation=recommendation(row["recommendation"]),
-        top=tuple(best(row["top"])),
-        boxes=tuple(BoxSize(box["level"], box["deferment"], box["arms"]) for box in row["boxes"]),
-        screening=screening(row["screening"]),
-    )
-
-
-def screening(row: Mapping[str, Any] | None) -> Screening | None:
-    """Return a chance."""
-    return None if row is None else Screening(**row)
-
-
-def arm(row: Mapping[str, Any]) -> ArmSummary:
-    """Return an arm of a list."""
-    return ArmSummary(row["label"], row["mean"], row["pulls"], row["level"], row["withdrawn"])
-
-
-def box(row: Mapping[str, Any]) -> Box:
-    """Return a box."""
-    return Box(row["level"], row["deferment"], row["size"], tuple(map(_rival, row["arms"])))
-
-
-def rung(row: Mapping[str, Any]) -> Rung:
-    """Return a rung."""
-    return Rung(**{**row, "arms": tuple(Climber(**arm) for arm in row["arms"])})
-
-
-def lineage(row: Mapping[str, Any]) -> Lineage:
-    """Return the story of an arm."""
-    steps = [Step(**{**step, "rivals": tuple(map(_rival, step["rivals"]))}) for step in row["steps"]]
-    return Lineage(row["label"], row["mean"], row["pulls"], tuple(steps), row["place"])
-
-
-def _rival(row: Mapping[str, Any]) -> Rival:
-    return Rival(row["label"], row["mean"], row["pulls"])
+    best = row["recommendation"]
+    recommendation = None if best is None else made(Recommendation, best)
+    return Glance(row["pulls"], row["spent"], row["open"], held, recommendation)
 
 
 def known_rows(results: Known) -> list[dict[str, Any]]:
     """Return known results one by one, as plain JSON."""
-    rows = []
-    for label, reward, pull in listed(results):
-        plain = plain_label(label)
-        rows.append({"label": plain, "reward": reward} | ({} if pull is None else {"pull": pull}))
-    return rows
+    return [said(label=plain_label(label), reward=reward, pull=pull) for label, reward, pull in listed(results)]
+
+
+def said(**fields: Any) -> dict[str, Any]:
+    """Return the fields of a request that were given, which are those that are not None."""
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def plain_label(label: object) -> Label:
@@ -144,11 +104,8 @@ def _sent(label: Label, payloads: Mapping[Label, Any]) -> Any:
     if label not in payloads:
         return label
     payload = payloads[label]
-    return {"label": label, "payload": payload if _can_send(payload) else {DIGEST: digest(payload)}}
-
-
-def _can_send(payload: Any) -> bool:
-    return payload is not None and is_json(payload)  # without a payload an arm is its label
+    can_send = payload is not None and is_json(payload)  # without a payload an arm is its label
+    return {"label": label, "payload": payload if can_send else {DIGEST: digest(payload)}}
 
 
 def to_add(arms: Any) -> tuple[list[Any], dict[Label, Any]]:

@@ -4,6 +4,7 @@ The band of a plan is how far its answer differs between these draws.
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Final
@@ -77,17 +78,14 @@ def learned(pilot: Pilot, count: int) -> list[Belief]:
     """
     deviations = _DEVIATIONS * math.sqrt(float(np.var(pilot.means)) + pilot.noise**2 / pilot.pulls)
     noises = _plausible_noises(pilot)
-    grid = [(deviation, noise, shape) for deviation in deviations for noise in noises for shape in PLAUSIBLE]
-    evidence = _Evidence(pilot)
-    heights = np.array([evidence.of(*place) + _before(*place) for place in grid])
-    chosen = _systematic(np.exp(heights - heights.max()), count)
-    return [_belief(pilot, *grid[place]) for place in chosen.tolist()]
-
-
-def _belief(pilot: Pilot, deviation: float, noise: float, shape: Shape) -> Belief:
-    """Return a draw; what 0/1 scores of one arm differ by follows from its chance, and is said as it was seen."""
-    noise = pilot.noise if pilot.zero_one else noise
-    return Belief(pilot.centre, float(deviation), shape, float(noise), pilot.zero_one)
+    grid = [(float(deviation), noise, shape) for deviation in deviations for noise in noises for shape in PLAUSIBLE]
+    heights = _log_likelihoods(pilot, grid) + np.array([_log_plausibility(*place) for place in grid])
+    drawn = [grid[place] for place in _systematic(np.exp(heights - heights.max()), count).tolist()]
+    # What 0/1 scores of one arm differ by follows from its chance, and is said as it was seen.
+    return [
+        Belief(pilot.centre, deviation, shape, pilot.noise if pilot.zero_one else noise, pilot.zero_one)
+        for deviation, noise, shape in drawn
+    ]
 
 
 def _chances(centre: float, offsets: Floats) -> Floats:
@@ -95,41 +93,37 @@ def _chances(centre: float, offsets: Floats) -> Floats:
     return np.clip(centre + offsets, _CLOSE, 1 - _CLOSE)
 
 
-class _Evidence:
-    """How likely a pilot is, given noise, deviation and shape; arms with the same record are counted together."""
-
-    def __init__(self, pilot: Pilot) -> None:
-        self._pilot = pilot
+def _log_likelihoods(pilot: Pilot, grid: Iterable[tuple[float, float, Shape]]) -> Floats:
+    """Return how likely a pilot is, but for a constant; arms with the same record are counted together."""
+    close = pilot.means
+    if not pilot.zero_one:
         error = pilot.noise / np.sqrt(pilot.counts)
         step = np.where(error > 0, error / 20, 1.0)  # means that are closer than this are one
-        close = np.round((pilot.means - pilot.centre) / step) * step if pilot.noise > 0 else pilot.means - pilot.centre
-        if pilot.zero_one:
-            close = pilot.means
-        records, self._times = np.unique(np.stack([pilot.counts, close]), axis=1, return_counts=True)
-        self._counts, self._means = records[:, :, None]
+        close = np.round((close - pilot.centre) / step) * step if pilot.noise > 0 else close - pilot.centre
+    records, times = np.unique(np.stack([pilot.counts, close]), axis=1, return_counts=True)
+    counts, means = records[:, :, None]
+    z, weights = nodes()
 
-    def of(self, deviation: float, noise: float, shape: Shape) -> float:
-        """Return the logarithm of the likelihood, but for a constant."""
-        z, weights = nodes()
+    def likelihood(deviation: float, noise: float, shape: Shape) -> float:
         places = deviation * bent(z, shape)
-        if self._pilot.zero_one:
-            chance = _chances(self._pilot.centre, places)
-            wins = self._counts * self._means
-            logs = wins * np.log(chance) + (self._counts - wins) * np.log1p(-chance)
+        if pilot.zero_one:
+            chance = _chances(pilot.centre, places)
+            wins = counts * means
+            logs = wins * np.log(chance) + (counts - wins) * np.log1p(-chance)
         else:
             width = deviation * (z[1] - z[0]) / 2  # the nodes stand for all that lies between them
-            variance = noise**2 / self._counts + width**2
-            logs = -0.5 * ((self._means - places) ** 2 / variance + np.log(variance))
+            variance = noise**2 / counts + width**2
+            logs = -0.5 * ((means - places) ** 2 / variance + np.log(variance))
         most = logs.max(axis=1, keepdims=True)
-        return float(self._times @ (most[:, 0] + np.log(np.exp(logs - most) @ weights)))
+        return float(times @ (most[:, 0] + np.log(np.exp(logs - most) @ weights)))
+
+    return np.array([likelihood(*place) for place in grid])
 
 
-def _before(deviation: float, noise: float, shape: Shape) -> float:
-    """Return the logarithm of how plausible something is before the pilot."""
-    plausible = math.log(PLAUSIBLE[shape])
-    if noise == 0:
-        return plausible
-    return plausible - 0.5 * (math.log(noise / deviation / TYPICAL_RATIO) / _WIDTH_OF_RATIO) ** 2
+def _log_plausibility(deviation: float, noise: float, shape: Shape) -> float:
+    """Return how plausible something is before the pilot."""
+    ratio = math.log(noise / deviation / TYPICAL_RATIO) / _WIDTH_OF_RATIO if noise else 0.0
+    return math.log(PLAUSIBLE[shape]) - 0.5 * ratio**2
 
 
 def _plausible_noises(pilot: Pilot) -> list[float]:

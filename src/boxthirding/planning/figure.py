@@ -9,8 +9,7 @@ from boxthirding.errors import InvalidInput
 from boxthirding.figures.style import COLOURS, DASHES, GREY, canvas, head, legend, plain, rendered
 from boxthirding.lab.folders import write_whole
 from boxthirding.lab.plots import check_plot_file
-from boxthirding.planning import Plan, Row
-from boxthirding.planning.words import heading, in_a_sentence
+from boxthirding.planning.answers import Plan, Row, heading, in_a_sentence
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,28 +40,19 @@ def plan_figure(plan: Plan) -> "Figure":
     several = len(by_ratio) > 1
     for (ratio, rows), colour, dashes in zip(by_ratio.items(), cycle(COLOURS), cycle(DASHES), strict=False):
         name = f"noise {ratio:g} × spread" if several else "on average"
-        pulls = [row.budget for row in rows]
-        axes.plot(pulls, [row.percentile for row in rows], color=colour, linestyle=dashes, marker="o", label=name)
+        pulls, tops = [row.budget for row in rows], [row.percentile for row in rows]
+        axes.plot(pulls, tops, color=colour, linestyle=dashes, marker="o", label=name)
         if not several:
-            _draw_nine_in_ten(axes, rows, colour)
-    if not several:
-        _mark_wish(axes, plan)
+            worst = [row.percentile_9_of_10 for row in rows]
+            axes.plot(pulls, worst, color=colour, linestyle=DASHES[1], linewidth=1, label="in 9 of 10 runs at least")
+            axes.fill_between(pulls, tops, worst, color=colour, alpha=0.13, linewidth=0)
+            for one in plan.granted:
+                wish = f"{one.want}: {one.row.budget:,} pulls"
+                axes.axvline(one.row.budget, color=GREY, linestyle=DASHES[3], label=wish)
     _label_axes(axes, plan.rows)
-    head(axes, in_a_sentence(plan) if not several else f"How many pulls among {plan.arms:,} arms?", [heading(plan)])
+    head(axes, f"How many pulls among {plan.arms:,} arms?" if several else in_a_sentence(plan), [heading(plan)])
     legend(figure, 3)
     return figure
-
-
-def _draw_nine_in_ten(axes: "Axes", rows: Sequence[Row], colour: str) -> None:
-    pulls = [row.budget for row in rows]
-    worst = [row.percentile_9_of_10 for row in rows]
-    axes.plot(pulls, worst, color=colour, linestyle=DASHES[1], linewidth=1, label="in 9 of 10 runs at least")
-    axes.fill_between(pulls, [row.percentile for row in rows], worst, color=colour, alpha=0.13, linewidth=0)
-
-
-def _mark_wish(axes: "Axes", plan: Plan) -> None:
-    for one in plan.granted:
-        axes.axvline(one.row.budget, color=GREY, linestyle=DASHES[3], label=f"{one.want}: {one.row.budget:,} pulls")
 
 
 def _label_axes(axes: "Axes", rows: Sequence[Row]) -> None:

@@ -1,5 +1,6 @@
-"""What `chase` would give under each belief, simulated: its answers at many budgets, and what they are made of."""
+"""What `chase` would give under each belief, simulated: its answers at many budgets, expectations and their bands."""
 
+import math
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -15,10 +16,13 @@ from boxthirding.lab import Source
 from boxthirding.lab.chunks import loop_of, play_out
 from boxthirding.lab.driver import BEGUN, CHECKED, NUMBERED, POSITIONS, REPLICATE, drive
 from boxthirding.planning.beliefs import Belief
+from boxthirding.planning.shapes import ONE_IN_TEN
 from boxthirding.policies import Chase
 from boxthirding.rng import spawn
 from boxthirding.types import Floats, Ints, Progress
 
+NINE_IN_TEN: Final = 0.9
+_WIDEST: Final = 5.99  # below 6 whatever rounding does
 _LEG: Final = 250_000  # pulls
 _MOST_RUNS: Final = 1_000  # under one belief: no two beliefs share a stream
 _SHORT: Final = 8  # the second leg ends at an eighth of the largest budget, where more replicates cost little
@@ -55,11 +59,17 @@ class Outcomes:
     tried: Floats  # [D, R, S]
     pulls: Floats  # [D, R, S] of the arm that is the answer
 
+    def scenes(self, count: int) -> "list[Outcomes]":
+        """Return the runs by scene, each of which has as many beliefs."""
+        parts = zip(*(np.split(part, count) for part in self.parts), strict=True)
+        return [Outcomes(self.budgets, *scene) for scene in parts]
+
     def joined(self, other: "Outcomes") -> "Outcomes":
         """Return these runs and others under the same beliefs, which were read at the first of these budgets."""
         rest = len(self.budgets) - len(other.budgets)
         wider = [np.pad(part, ((0, 0), (0, 0), (0, rest)), constant_values=np.nan) for part in other.parts]
-        return Outcomes(self.budgets, *map(_side_by_side, self.parts, wider))
+        pairs = zip(self.parts, wider, strict=True)
+        return Outcomes(self.budgets, *(np.concatenate(pair, axis=1) for pair in pairs))
 
     @property
     def runs(self) -> int:
@@ -70,10 +80,6 @@ class Outcomes:
     def parts(self) -> tuple[Floats, Floats, Floats, Floats]:
         """All but the budgets."""
         return self.regret, self.rank, self.tried, self.pulls
-
-
-def _side_by_side(some: Floats, others: Floats) -> Floats:
-    return np.concatenate([some, others], axis=1)
 
 
 class _Leg(NamedTuple):
@@ -100,29 +106,34 @@ def simulated(
     tell: Callable[[Progress], None] | None,
     first: int = 0,
 ) -> Outcomes:
-    """Run `chase` under every belief, and read its answer at every budget; runs are numbered from `first`."""
+    """Run `chase` under every belief, and read its answer at every budget; runs are numbered from `first`.
+
+    There may be several scenes of as many beliefs as the effort says, which draw the same random numbers.
+    """
     stops = np.array(sorted(set(budgets)), np.int64)
     near = stops[stops <= max(stops[0], stops[-1] // _SHORT)]
     room = np.full((4, len(beliefs), effort.replicates + effort.short, len(stops)), np.nan)
     draws = range(len(beliefs))
     legs = [leg for draw in draws for leg in _legs(draw, 0, effort.replicates, stops)]
     legs += [leg for draw in draws for leg in _legs(draw, effort.replicates, effort.short, near)]
-    streams = [draw * _MOST_RUNS + first for draw in draws]
     began, done, total = time.monotonic(), 0, sum(leg.pulls for leg in legs)
-    random = [np.random.default_rng([seed, draw]) for draw in draws]
-    sources = [beliefs[draw].rewards.source(beliefs[draw].instance(arms, random[draw])) for draw in draws]
+    is_compiled = _compile.available()
+    sources = []
+    for draw, belief in enumerate(beliefs):
+        random = np.random.default_rng([seed, draw % effort.draws])
+        sources.append(belief.rewards.source(belief.instance(arms, random)))
     if tell:
-        note = COMPILING if _compile.available() else "simulating"
-        tell(Progress(0, total, "pulls", 0.0, None, note))
+        tell(Progress(0, total, "pulls", 0.0, None, COMPILING if is_compiled else "simulating"))
     _play(sources[0], _Leg(0, 0, 1, np.array([1])), seed, 0)  # compiles once, before the others wait for it
     ready = time.monotonic()
     if tell:
         tell(Progress(0, total, "pulls", ready - began, None, "simulating"))
-    cores = threads or os.cpu_count() or 1
-    with ThreadPoolExecutor(
-        cores if _compile.available() else 1
-    ) as pool:  # interpreted, they only get in each other's way
-        futures = {pool.submit(_play, sources[leg.draw], leg, seed, streams[leg.draw]): leg for leg in legs}
+    cores = (threads or os.cpu_count() or 1) if is_compiled else 1  # interpreted, they only get in each other's way
+    with ThreadPoolExecutor(cores) as pool:
+        futures = {}
+        for leg in legs:
+            stream = leg.draw % effort.draws * _MOST_RUNS + first
+            futures[pool.submit(_play, sources[leg.draw], leg, seed, stream)] = leg
         try:
             for future in as_completed(futures):
                 leg = futures[future]
@@ -173,3 +184,72 @@ def _play(source: Source, leg: _Leg, seed: int, stream: int) -> Floats:
                 min(pulls, state.pulls[number]),
             )
     return found
+
+
+# From simulated runs to figures
+
+
+def mean_and_doubt(values: Floats) -> tuple[float, float]:
+    """Return the mean of runs, [D, R], and the standard deviation of what it is under the belief that is true.
+
+    Runs under one belief scatter by chance, which is no doubt about their mean: only what sets the beliefs apart
+    beyond it counts, and the chance that is left in the overall mean.
+    """
+    there = values[:, ~np.isnan(values[0])]
+    draws, runs = there.shape
+    means = there.mean(axis=1)
+    within = float(there.var(axis=1, ddof=1).mean()) / runs if runs > 1 else 0.0
+    between = float(means.var(ddof=1)) if draws > 1 else 0.0
+    doubt = max(0.0, between - within) + max(between, within) / draws
+    return float(means.mean()), math.sqrt(doubt)
+
+
+def sizes(values: Floats) -> list[tuple[float, float]]:
+    """Return the mean of runs and its doubt at each budget, [D, R, S].
+
+    Doubt relative to the mean rises with the budget, but for chance, and is made to: with few runs it is the least
+    certain figure of all.
+    """
+    pairs = [mean_and_doubt(values[:, :, place]) for place in range(values.shape[2])]
+    relative = rising(np.array([(doubt / mean) ** 2 if mean > 0 else 0.0 for mean, doubt in pairs]))
+    return [(mean, mean * math.sqrt(share)) for (mean, _), share in zip(pairs, relative.tolist(), strict=True)]
+
+
+def band_of_size(mean: float, doubt: float) -> tuple[float, float]:
+    """Return the middle 80 % of what a quantity above 0 may be, as if its logarithm were normal.
+
+    The upper end is at most 6 times the lower one: beyond that a band says nothing, and its ends are the least certain.
+
+    >>> [round(edge, 2) for edge in band_of_size(1.0, 0.5)]
+    [0.49, 1.64]
+    """
+    if mean <= 0:
+        return 0.0, 0.0
+    width = min(math.sqrt(math.log1p((doubt / mean) ** 2)), math.log(_WIDEST) / (2 * ONE_IN_TEN))
+    middle = mean * math.exp(-(width**2) / 2)
+    return middle * math.exp(-ONE_IN_TEN * width), middle * math.exp(ONE_IN_TEN * width)
+
+
+def band_of_chance(chance: float, doubt: float) -> tuple[float, float]:
+    """Return the middle 80 % of what a chance may be.
+
+    >>> band_of_chance(0.9, 0.5)[1]
+    1.0
+    """
+    return max(0.0, chance - ONE_IN_TEN * doubt), min(1.0, chance + ONE_IN_TEN * doubt)
+
+
+def rising(values: Floats) -> Floats:
+    """Return the rising numbers nearest to some that should rise, but for chance (pool adjacent violators).
+
+    >>> rising(np.array([1.0, 3.0, 2.0, 4.0])).tolist()
+    [1.0, 2.5, 2.5, 4.0]
+    """
+    blocks: list[tuple[float, int]] = []
+    for value in values.tolist():
+        mean, size = value, 1
+        while blocks and blocks[-1][0] > mean:
+            before, length = blocks.pop()
+            mean, size = (mean * size + before * length) / (size + length), size + length
+        blocks.append((mean, size))
+    return np.concatenate([np.full(size, mean) for mean, size in blocks])

@@ -9,8 +9,9 @@ from typing import Any, Final
 import numpy as np
 
 from boxthirding._checks import LARGEST_REWARD
-from boxthirding._csv import Sheet, read_sheet
+from boxthirding._csv import read_sheet
 from boxthirding.errors import InvalidInput, UnreadableData
+from boxthirding.planning.shapes import ONE_IN_TEN
 from boxthirding.policies.outliers import ENOUGH, SHARE, is_wild
 from boxthirding.session.amendments import listed
 from boxthirding.session.labels import rows_of, unlabelled
@@ -18,9 +19,6 @@ from boxthirding.types import Floats, Ints
 
 Scores = str | PathLike[str] | Mapping[Any, Any] | Iterable[tuple[Any, Any]]
 """A CSV file or a DataFrame with the columns arm and score, {arm: [score, …]}, or (arm, score) pairs."""
-
-SURE: Final = 1.2815515594457831
-"""Standard deviations that chance exceeds once in ten."""
 
 FEWEST_ARMS: Final = 50
 """Of a pilot that is to show spread."""
@@ -74,12 +72,12 @@ class Pilot:
     @property
     def shows_spread(self) -> bool:
         """Whether arms differ by more than chance would make them in 9 of 10 pilots without any spread."""
-        return self.surprise >= SURE
+        return self.surprise >= ONE_IN_TEN
 
     def pulls_to_show(self, deviation: float) -> int:
         """Return how many more pulls would show, in 9 of 10 pilots, true means of this standard deviation."""
         arms = max(self.arms, FEWEST_ARMS)
-        room = 1 / (2 * SURE * math.sqrt(2 / (arms - 1))) - 1
+        room = 1 / (2 * ONE_IN_TEN * math.sqrt(2 / (arms - 1))) - 1
         each = math.ceil(max(2.0, (self.noise / deviation) ** 2 / room))
         return max(arms * each - self.pulls, self.arms)
 
@@ -123,27 +121,37 @@ def _wild(by_arm: Mapping[Any, list[float]], counts: Ints, squares: Floats) -> t
 
 def _rows(scores: Scores) -> list[tuple[Any, float]]:
     if not isinstance(scores, str | PathLike):
-        return [(row.label, row.reward) for row in listed(_checked_pairs(_pairs(scores)))]
+        return [(row.label, row.reward) for row in listed(_by_arm_or_pairs(scores))]
     sheet = read_sheet(scores)
     score = "score" if sheet.has(["score"]) else "reward"
     if not sheet.has(["arm", score]):
         raise sheet.without("arm and score (or reward): rename them")
-    filled = [row for row, cells in enumerate(sheet.rows) if any(map(str.strip, cells))]  # spreadsheets add empty rows
-    return [(_arm(sheet, row), sheet.number(row, score)) for row in filled]
+    rows = []
+    for row, cells in enumerate(sheet.rows):
+        if any(map(str.strip, cells)):  # spreadsheets add empty rows
+            arm = sheet.cell(row, "arm").strip()
+            if not arm:
+                raise UnreadableData(f"{sheet.place(row)}: arm is empty, but must name the arm that was scored")
+            rows.append((arm, sheet.number(row, score)))
+    return rows
 
 
-def _arm(sheet: Sheet, row: int) -> str:
-    label = sheet.cell(row, "arm").strip()
-    if not label:
-        raise UnreadableData(f"{sheet.place(row)}: arm is empty, but must name the arm that was scored")
-    return label
-
-
-def _checked_pairs(scores: Any) -> Any:
-    """Refuse what is neither a mapping nor pairs, in the words of a pilot."""
-    shape = "must be a file, a DataFrame, {arm: [score, …]} or (arm, score) pairs"
+def _by_arm_or_pairs(scores: Any) -> Any:
+    """Return the rows of a DataFrame as pairs, and a mapping or pairs as they are; refuse anything else."""
+    table = rows_of(scores)
+    if table is not scores:
+        rows = unlabelled(table)
+        columns = list(rows[0]) if rows else []
+        score = "score" if "score" in columns else "reward"
+        if not {"arm", score} <= {*columns}:
+            given = ", ".join(map(str, columns)) or "no rows"
+            raise InvalidInput(
+                f"the pilot has {given}, but must have the columns arm and score (or reward): rename them"
+            )
+        return [(row["arm"], row[score]) for row in rows]
     if isinstance(scores, Mapping):
         return scores
+    shape = "must be a file, a DataFrame, {arm: [score, …]} or (arm, score) pairs"
     if isinstance(scores, bytes) or not isinstance(scores, Iterable):
         raise InvalidInput(f"the pilot is {scores!r}, but {shape}")
     pairs = list(scores)
@@ -151,20 +159,6 @@ def _checked_pairs(scores: Any) -> Any:
         if not (isinstance(pair, tuple | list) and len(pair) == 2):  # noqa: PLR2004  # an arm and a score
             raise InvalidInput(f"the pilot has {pair!r}, but {shape}")
     return pairs
-
-
-def _pairs(scores: Any) -> Any:
-    """Return the rows of a DataFrame as pairs, and anything else as it is."""
-    table = rows_of(scores)
-    if table is scores:
-        return scores
-    rows = unlabelled(table)
-    columns = list(rows[0]) if rows else []
-    score = "score" if "score" in columns else "reward"
-    if not {"arm", score} <= {*columns}:
-        given = ", ".join(map(str, columns)) or "no rows"
-        raise InvalidInput(f"the pilot has {given}, but must have the columns arm and score (or reward): rename them")
-    return [(row["arm"], row[score]) for row in rows]
 
 
 def _check(by_arm: Mapping[Any, list[float]]) -> None:

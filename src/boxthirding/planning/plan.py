@@ -1,8 +1,7 @@
 """`plan`: how many pulls a search takes, and how good its answer will be, from what is known before it begins."""
 
-import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -12,10 +11,17 @@ from boxthirding._progress import listener
 from boxthirding.errors import InvalidInput
 from boxthirding.planning.answers import Granted, Known, Plan, Row
 from boxthirding.planning.beliefs import Belief, guessed, learned
-from boxthirding.planning.outcomes import Effort, Outcomes, simulated
+from boxthirding.planning.outcomes import (
+    NINE_IN_TEN,
+    Effort,
+    Outcomes,
+    band_of_size,
+    mean_and_doubt,
+    simulated,
+    sizes,
+)
 from boxthirding.planning.pilots import FEWEST_ARMS, Pilot, Scores, read_pilot
-from boxthirding.planning.summaries import NINE_IN_TEN, band_of_size, mean_and_doubt, sizes
-from boxthirding.planning.wishes import Chance, Wish, parse_wish, runs_to_tell, smallest, steps
+from boxthirding.planning.wishes import Wish, parse_wish, runs_to_tell, smallest, steps
 from boxthirding.types import Progress
 
 RATIOS: Final = (0.5, 1.0, 2.0, 4.0, 8.0)
@@ -102,40 +108,47 @@ def plan(  # noqa: PLR0913  # all but one have a default
     (100, True)
 
     """
-    if budgets is None and want is None:
-        unknown = noise is None and spread is None and pilot is None
-        budgets = default_budgets(_checked_arms(arms), _FEW_SHARES if unknown else _SHARES)
-    asked = _Asked(arms, () if budgets is None else budgets, want, price, seconds, workers)
-    minimize = _minimizes(direction)
+    _check_arms(arms)
+    unknown = noise is None and spread is None and pilot is None
+    if budgets is None:
+        budgets = () if want is not None else default_budgets(arms, _FEW_SHARES if unknown else _SHARES)
+    wish = None if want is None else parse_wish(want, arms)
+    for name, value in (("price", price), ("seconds", seconds)):
+        if value is not None:
+            not_negative(name, value)
+    whole("the number of workers", workers, least=1)
+    asked = _Asked(arms, _checked_budgets(budgets, wish), wish, price, seconds, workers)
+    if direction not in ("maximize", "minimize"):
+        raise InvalidInput(f"direction is {direction!r}, but must be 'maximize' or 'minimize'")
     whole("seed", seed, least=0)
     if threads is not None:
         whole("threads", threads, least=1)
-    given = _given(noise, spread, pilot, minimize=minimize)
-    if isinstance(given, Pilot) and given.arms > asked.arms:
+    given = _given(noise, spread, pilot, minimize=direction == "minimize")
+    if isinstance(given, Pilot) and given.arms > arms:
         raise InvalidInput(
-            f"the pilot has scores of {given.arms:,} arms, but arms is {asked.arms:,}: it counts all that there are to "
+            f"the pilot has scores of {given.arms:,} arms, but arms is {arms:,}: it counts all that there are to "
             "choose from, those of the pilot too"
         )
     effort, few, most = _COMPILED if _compile.available() else _INTERPRETED
     scenes = _scenes(given, effort.draws, few)
     effort = Effort(len(scenes[0]), effort.replicates, effort.short)
-    simulate = _Simulation(asked.arms, effort, most, len(scenes), seed, threads, listener(progress=progress))
+    simulation = _Simulation(arms, effort, most // len(scenes), seed, threads, listener(progress=progress))
     rows: list[Row] = []
     granted: list[Granted] = []
     refused: list[InvalidInput] = []
-    for beliefs in scenes:
-        outcomes = simulate(beliefs, [*asked.budgets, *asked.grid()])
-        rows += [asked.row(outcomes, place, beliefs) for place, pulls in enumerate(outcomes.budgets) if pulls in asked]
-        if asked.wish is not None:
+    for beliefs, outcomes in zip(scenes, simulation.of_all(scenes, [*asked.budgets, *asked.grid()]), strict=True):
+        places = np.flatnonzero(np.isin(outcomes.budgets, asked.budgets))
+        rows += [asked.row(outcomes, place, beliefs) for place in places.tolist()]
+        if wish is not None:
             try:
-                granted.append(_granted(asked.wish, asked, beliefs, outcomes, simulate))
+                granted.append(_granted(wish, asked, beliefs, outcomes, simulation))
             except InvalidInput as problem:
                 refused.append(problem)
     if refused and not granted:
         raise refused[0]
     known = _known(given, scenes)
-    notes = [*map(str, refused), *_notes(asked.arms, asked.wish, known, given)]
-    return Plan(asked.arms, known, tuple(rows), tuple(granted), tuple(notes), _warning(asked.arms, given))
+    notes = [*map(str, refused), *_notes(arms, wish, known, given)]
+    return Plan(arms, known, tuple(rows), tuple(granted), tuple(notes), _warning(arms, given))
 
 
 def default_budgets(arms: int, shares: Iterable[float] = _SHARES) -> list[int]:
@@ -147,41 +160,35 @@ def default_budgets(arms: int, shares: Iterable[float] = _SHARES) -> list[int]:
     return sorted({max(1, round(share * arms)) for share in shares})
 
 
-class _Asked:
+def _check_arms(arms: int) -> None:
+    if arms == 1:
+        raise InvalidInput("arms is 1, but a choice is between two at least: one arm needs no search, and no plan")
+    whole("arms", arms, least=2)
+    if arms > MOST_ARMS:
+        raise InvalidInput(f"arms is {arms}, but a plan simulates at most {MOST_ARMS:,}: plan for that many of yours")
+
+
+def _checked_budgets(budgets: int | Iterable[int], wish: Wish | None) -> list[int]:
+    given = budgets if isinstance(budgets, Iterable) else [budgets]
+    found = sorted({whole("budget", budget, least=1) for budget in given})
+    if found and found[-1] > MOST_PULLS:
+        raise InvalidInput(
+            f"budget is {found[-1]}, but a plan simulates at most {MOST_PULLS:,} pulls: give a smaller one"
+        )
+    if not found and wish is None:
+        raise InvalidInput("there is no budget, but must be one at least: leave budgets out for a table of them")
+    return found
+
+
+class _Asked(NamedTuple):
     """What a plan is asked for, checked."""
 
-    def __init__(
-        self,
-        arms: int,
-        budgets: int | Iterable[int],
-        want: str | None,
-        price: float | None,
-        seconds: float | None,
-        workers: int,
-    ) -> None:
-        self.arms = _checked_arms(arms)
-        self.wish = None if want is None else _checked_wish(parse_wish(want, self.arms))
-        self.budgets = self._budgets(budgets)
-        for name, value in (("price", price), ("seconds", seconds)):
-            if value is not None:
-                not_negative(name, value)
-        self._price, self._seconds = price, seconds
-        self._workers = whole("the number of workers", workers, least=1)
-        self._top = max(1, int(_TOP * self.arms + 1e-9))
-
-    def _budgets(self, budgets: int | Iterable[int]) -> list[int]:
-        given = budgets if isinstance(budgets, Iterable) else [budgets]
-        found = sorted({whole("budget", budget, least=1) for budget in given})
-        if found and found[-1] > MOST_PULLS:
-            raise InvalidInput(
-                f"budget is {found[-1]}, but a plan simulates at most {MOST_PULLS:,} pulls: give a smaller one"
-            )
-        if not found and not self.wish:
-            raise InvalidInput("there is no budget, but must be one at least: leave budgets out for a table of them")
-        return found
-
-    def __contains__(self, budget: object) -> bool:
-        return budget in self.budgets
+    arms: int
+    budgets: list[int]
+    wish: Wish | None
+    price: float | None
+    seconds: float | None
+    workers: int
 
     def grid(self, *, far: bool = False) -> list[int]:
         """Return the budgets at which a wish is looked at."""
@@ -199,6 +206,7 @@ class _Asked:
         low, high = band_of_size(mean, doubt)
         ranks = outcomes.rank[:, :, place]
         ranks = ranks[~np.isnan(ranks)]
+        top = max(1, int(_TOP * self.arms + 1e-9))
         worst = float(np.quantile(ranks, NINE_IN_TEN, method="higher"))
         return Row(
             budget=budget,
@@ -208,99 +216,74 @@ class _Asked:
             rank=float(ranks.mean()),
             percentile=100 * float(ranks.mean()) / self.arms,
             percentile_9_of_10=100 * worst / self.arms,
-            top1_chance=float((ranks <= self._top).mean()),
+            top1_chance=float((ranks <= top).mean()),
             arms_tried=float(np.nanmean(outcomes.tried[:, :, place])),
             winner_pulls=float(np.nanmean(outcomes.pulls[:, :, place])),
             ratio=float(np.median([belief.ratio for belief in beliefs])),
-            cost=None if self._price is None else budget * self._price,
-            seconds=None if self._seconds is None else -(-budget // self._workers) * self._seconds,
+            cost=None if self.price is None else budget * self.price,
+            seconds=None if self.seconds is None else -(-budget // self.workers) * self.seconds,
         )
 
 
-class _Simulation:
-    """Runs under beliefs, scene by scene, with as much effort as there is time for."""
+class _Simulation(NamedTuple):
+    """Runs under beliefs, with as much effort as there is time for."""
 
-    def __init__(
-        self,
-        arms: int,
-        effort: Effort,
-        most: int,
-        scenes: int,
-        seed: int,
-        threads: int | None,
-        tell: Callable[[Progress], None] | None,
-    ) -> None:
-        self._arms, self._effort, self._most = arms, effort, most // scenes
-        self._seed, self._threads, self._tell = seed, threads, tell
-        self._scenes, self._ended, self._began = scenes, 0, time.monotonic()
-        self._ready = self._began  # when the simulator was compiled, which says nothing of how long the rest takes
+    arms: int
+    effort: Effort
+    most: int
+    """Pulls of all usual runs of a scene."""
+    seed: int
+    threads: int | None
+    tell: Callable[[Progress], None] | None
 
-    def __call__(self, beliefs: Sequence[Belief], budgets: Sequence[int]) -> Outcomes:
-        """Run the next scene."""
-        effort = self._effort.fitted(max(budgets), self._most)
-        tell = self._tell_of_all if self._tell else None
-        outcomes = simulated(beliefs, self._arms, budgets, effort, self._seed, self._threads, tell)
-        self._ended += 1
-        return outcomes
+    def of_all(self, scenes: Sequence[Sequence[Belief]], budgets: Sequence[int]) -> list[Outcomes]:
+        """Run every scene."""
+        beliefs = [belief for scene in scenes for belief in scene]
+        return self._run(beliefs, budgets, self.effort.fitted(max(budgets), self.most)).scenes(len(scenes))
 
     def further(self, beliefs: Sequence[Belief], budgets: Sequence[int]) -> Outcomes:
         """Run a scene again, with the patience that larger budgets need."""
-        effort = self._effort.fitted(max(budgets), _PATIENCE * self._most)
-        return simulated(beliefs, self._arms, budgets, effort, self._seed, self._threads, self._tell)
+        return self._run(beliefs, budgets, self.effort.fitted(max(budgets), _PATIENCE * self.most))
 
     def surer(self, beliefs: Sequence[Belief], outcomes: Outcomes, top: int, runs: int) -> Outcomes:
         """Return outcomes with more runs, so many under all beliefs together, at budgets up to `top`."""
         usual, ever = _MOST_TO_DECIDE
         draws, each = len(beliefs), -(-runs // len(beliefs))
         each = max(min(each, _FEWEST_TO_DECIDE), Effort(draws, each, 0).fitted(top, usual).replicates)
-        effort = Effort(draws, each, 0).fitted(top, ever)
         budgets = outcomes.budgets[outcomes.budgets <= top].tolist()
-        rest = (self._seed, self._threads, self._tell, outcomes.runs)
-        return outcomes.joined(simulated(beliefs, self._arms, budgets, effort, *rest))
+        return outcomes.joined(self._run(beliefs, budgets, Effort(draws, each, 0).fitted(top, ever), outcomes.runs))
 
-    def _tell_of_all(self, scene: Progress) -> None:
-        """Tell how far all scenes together are; they are equally long."""
-        if self._tell and scene.total:
-            done, total = self._ended * scene.total + scene.done, self._scenes * scene.total
-            now = time.monotonic()
-            if done == 0:
-                self._ready = now
-            left = (now - self._ready) * (total - done) / done if scene.seconds_left is not None else None
-            self._tell(Progress(done, total, scene.unit, now - self._began, left, scene.note))
+    def _run(self, beliefs: Sequence[Belief], budgets: Sequence[int], effort: Effort, first: int = 0) -> Outcomes:
+        return simulated(beliefs, self.arms, budgets, effort, self.seed, self.threads, self.tell, first)
 
 
 def _granted(
-    wish: Wish, asked: _Asked, beliefs: Sequence[Belief], outcomes: Outcomes, simulate: _Simulation
+    wish: Wish, asked: _Asked, beliefs: Sequence[Belief], outcomes: Outcomes, simulation: _Simulation
 ) -> Granted:
-    """Return the smallest budget for a wish; look further where the first runs do not reach it."""
+    """Return the smallest budget for a wish; look further where the first runs do not reach it.
+
+    Near the budget that a few runs find it looks again, with as many as the wish takes, until they agree on one.
+    """
     found = smallest(wish, outcomes)
-    if found is None and _compile.available():
-        outcomes = simulate.further(beliefs, asked.grid(far=True))
-        found = smallest(wish, outcomes)
-    if found is not None and _compile.available():
-        found, outcomes = _decided(wish, found, beliefs, outcomes, simulate)
+    if _compile.available():
+        if found is None:
+            outcomes = simulation.further(beliefs, asked.grid(far=True))
+            found = smallest(wish, outcomes)
+        top, last = 0, int(outcomes.budgets[-1])
+        while found is not None and found.budget > top:
+            top = min(last, max(found.budget, round(_BEYOND * found.budget)))
+            outcomes = simulation.surer(beliefs, outcomes, top, runs_to_tell(wish.share))
+            found = smallest(wish, outcomes)
     if found is None:
-        last = asked.row(outcomes, len(outcomes.budgets) - 1, beliefs)
+        last_row = asked.row(outcomes, len(outcomes.budgets) - 1, beliefs)
         share, _ = mean_and_doubt(wish.granted(outcomes)[:, :, -1])
         raise InvalidInput(
-            f"the wish is {wish.text!r}, but {last.budget:,} pulls grant it in {100 * share:.0f} % of runs only: in 9 "
-            f"of 10 runs they give an arm of the top {last.percentile_9_of_10:.2g} %, and the mean regret is "
-            f"{last.regret:.3g}; wish for that, or for fewer runs"
+            f"the wish is {wish.text!r}, but {last_row.budget:,} pulls grant it in {100 * share:.0f} % of runs only: "
+            f"in 9 of 10 runs they give an arm of the top {last_row.percentile_9_of_10:.2g} %, and the mean regret is "
+            f"{last_row.regret:.3g}; wish for that, or for fewer runs"
         )
     place = int(np.searchsorted(outcomes.budgets, found.budget))
     return Granted(wish.text, asked.row(outcomes, place, beliefs), found)
-
-
-def _decided(
-    wish: Wish, found: Chance | None, beliefs: Sequence[Belief], outcomes: Outcomes, simulate: _Simulation
-) -> tuple[Chance | None, Outcomes]:
-    """Look again near the budget that a few runs found, with as many as the wish takes, until they agree on one."""
-    top, last = 0, int(outcomes.budgets[-1])
-    while found is not None and found.budget > top:
-        top = min(last, max(found.budget, round(_BEYOND * found.budget)))
-        outcomes = simulate.surer(beliefs, outcomes, top, runs_to_tell(wish.share))
-        found = smallest(wish, outcomes)
-    return found, outcomes
 
 
 def _scenes(given: Pilot | tuple[float, float] | None, draws: int, few: int) -> list[list[Belief]]:
@@ -339,22 +322,24 @@ def _notes(arms: int, wish: Wish | None, known: Known, given: Pilot | tuple[floa
             "repeated scores do not differ, so one pull of each arm is enough to find the best; the search takes a few "
             "more, to see that there is no noise"
         )
-    if isinstance(given, Pilot) and given.wild is not None:
-        arm, score = given.wild
-        notes.append(
-            f"arm {arm} has the score {score:g}, which is further from its others than 20 times the noise of most arms "
-            "explains, and makes noise and spread seem larger than they are: correct it, or leave it out"
-        )
-    if isinstance(given, Pilot) and not known.shows_spread:
-        more = known.pulls_to_show or 0
-        how = f". About {more:,} more pulls would show it: {_how_to_score(given, more)}"
-        notes.append(
-            f"the {given.pulls:,} scores of the pilot cannot tell its arms apart: they differ no more than noise of "
-            f"{known.noise:.3g} would make them. A good arm is at most about {known.spread_high:.2g} better than an "
-            f"ordinary one; this plan takes {known.spread:.2g}, which is a guess"
-            + ("" if _is_small(given, arms) else how)
-        )
     if isinstance(given, Pilot):
+        if given.wild is not None:
+            arm, score = given.wild
+            notes.append(
+                f"arm {arm} has the score {score:g}, which is further from its others than 20 times the noise of most "
+                "arms explains, and makes noise and spread seem larger than they are: correct it, or leave it out"
+            )
+        if not known.shows_spread:
+            more = known.pulls_to_show or 0
+            each = round((given.pulls + more) / FEWEST_ARMS)
+            again = given.arms >= FEWEST_ARMS
+            how = "score the same arms again" if again else f"score {FEWEST_ARMS} arms, {each} times each"
+            notes.append(
+                f"the {given.pulls:,} scores of the pilot cannot tell its arms apart: they differ no more than noise "
+                f"of {known.noise:.3g} would make them. A good arm is at most about {known.spread_high:.2g} better "
+                f"than an ordinary one; this plan takes {known.spread:.2g}, which is a guess"
+                + ("" if _is_small(given, arms) else f". About {more:,} more pulls would show it: {how}")
+            )
         notes.append(
             "a pilot sees ordinary arms and few of the best: how far the best stand out is the least certain part"
         )
@@ -376,13 +361,6 @@ def _warning(arms: int, given: Pilot | tuple[float, float] | None) -> str:
 
 def _is_small(pilot: Pilot, arms: int) -> bool:
     return pilot.arms < min(_SMALL_PILOT, arms) or pilot.freedom < _SMALL_PILOT
-
-
-def _how_to_score(pilot: Pilot, more: int) -> str:
-    """Say which arms to score, so that so many more pulls show the spread."""
-    if pilot.arms >= FEWEST_ARMS:
-        return "score the same arms again"
-    return f"score {FEWEST_ARMS} arms, {round((pilot.pulls + more) / FEWEST_ARMS)} times each"
 
 
 def _given(
@@ -407,28 +385,3 @@ def _given(
             f"spread is {spread!r}, but must be a finite number above 0: if all arms are alike, any one will do"
         )
     return float(noise), float(spread)
-
-
-def _checked_arms(arms: int) -> int:
-    if arms == 1:
-        raise InvalidInput("arms is 1, but a choice is between two at least: one arm needs no search, and no plan")
-    whole("arms", arms, least=2)
-    if arms > MOST_ARMS:
-        raise InvalidInput(f"arms is {arms}, but a plan simulates at most {MOST_ARMS:,}: plan for that many of yours")
-    return arms
-
-
-def _checked_wish(wish: Wish) -> Wish:
-    """Refuse a wish that the few runs without Numba cannot tell from certainty."""
-    if wish.share > NINE_IN_TEN and not _compile.available():
-        raise InvalidInput(
-            f"the wish is {wish.text!r}, but the few runs that are simulated without Numba cannot tell that from "
-            "certainty: wish for at most 9 of 10 runs, or pip install 'boxthirding[sim]'"
-        )
-    return wish
-
-
-def _minimizes(direction: str) -> bool:
-    if direction not in ("maximize", "minimize"):
-        raise InvalidInput(f"direction is {direction!r}, but must be 'maximize' or 'minimize'")
-    return direction == "minimize"

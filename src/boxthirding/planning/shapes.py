@@ -42,7 +42,7 @@ PLAUSIBLE: Final = {
 """Each shape that is thought possible, and how plausible it is before anything is known."""
 
 ONE_IN_TEN: Final = 1.2815515594457831
-"""The z that a tenth of all arms exceed."""
+"""The z that a normal number exceeds once in ten, as a tenth of all arms do."""
 
 _ROOM: Final = 1.5  # how far a crowd reaches, in units of how far above the average it begins
 _REACH: Final = 4.5  # |z| of the outermost node

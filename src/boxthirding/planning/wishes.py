@@ -7,14 +7,20 @@ from typing import Any, Final
 
 import numpy as np
 
+from boxthirding import _compile
 from boxthirding._text import cut
 from boxthirding.errors import InvalidInput
-from boxthirding.planning.outcomes import Outcomes
-from boxthirding.planning.summaries import NINE_IN_TEN, band_of_chance, mean_and_doubt, rising
+from boxthirding.planning.outcomes import NINE_IN_TEN, Outcomes, band_of_chance, mean_and_doubt, rising
 from boxthirding.types import Floats, Ints
 
 _EXAMPLES: Final = "write 'top 1 % in 9 of 10 runs', 'top 20 in 80 % of runs', 'best in 1 of 2 runs' or 'regret 0.05'"
-_MOST_SHARE: Final = 0.99
+# The largest share of runs that can be told from all, why, and what to wish for instead.
+_COMPILED: Final = (0.99, "a plan of a few hundred simulated runs", "99 of 100 runs")
+_INTERPRETED: Final = (
+    NINE_IN_TEN,
+    "the few runs that are simulated without Numba",
+    "9 of 10 runs, or pip install 'boxthirding[sim]'",
+)
 _SHOWN: Final = 60  # letters of a wish with a number that is too long
 _STEPS_A_DECADE: Final = 24
 _NEAR: Final = 1.5  # times as large or as small: budgets whose doubts are pooled
@@ -100,10 +106,10 @@ def _share(found: re.Match[str], text: str) -> float:
             f"the wish is {text!r}, but runs are noisy and no budget makes them all end alike: wish for more than "
             "none and fewer than all, such as 9 of 10 runs"
         )
-    if share > _MOST_SHARE:
+    most, few_runs, way_out = _COMPILED if _compile.available() else _INTERPRETED
+    if share > most:
         raise InvalidInput(
-            f"the wish is {text!r}, but a plan of a few hundred simulated runs cannot tell that from certainty: wish "
-            "for at most 99 of 100 runs"
+            f"the wish is {text!r}, but {few_runs} cannot tell that from certainty: wish for at most {way_out}"
         )
     return share
 
@@ -146,19 +152,20 @@ def runs_to_tell(share: float) -> int:
 
 def smallest(wish: Wish, outcomes: Outcomes) -> Chance | None:
     """Return the smallest budget that grants a wish; None, if none does."""
+    budgets: list[int] = outcomes.budgets.tolist()
     chances, doubts = _chances(wish.granted(outcomes), outcomes.budgets)
     bands = [band_of_chance(*pair) for pair in zip(chances.tolist(), doubts.tolist(), strict=True)]
-    place = _first(chances, wish.share)
+    low, high = (np.maximum.accumulate(np.array(edges)) for edges in zip(*bands, strict=True))
+
+    def first(shares: Floats) -> int | None:
+        return next((place for place, share in enumerate(shares) if share >= wish.share), None)
+
+    place, place_low, place_high = first(chances), first(high), first(low)
     if place is None:
         return None
-    low, high = (np.maximum.accumulate(np.array(edges)) for edges in zip(*bands, strict=True))
-    return Chance(
-        int(outcomes.budgets[place]),
-        float(chances[place]),
-        *bands[place],
-        _budget_at(outcomes.budgets, _first(high, wish.share)) or int(outcomes.budgets[place]),
-        _budget_at(outcomes.budgets, _first(low, wish.share)),
-    )
+    budget_low = budgets[place if place_low is None else place_low]
+    budget_high = None if place_high is None else budgets[place_high]
+    return Chance(budgets[place], float(chances[place]), *bands[place], budget_low, budget_high)
 
 
 def _chances(granted: Floats, budgets: Ints) -> tuple[Floats, Floats]:
@@ -180,12 +187,3 @@ def _scatter(chances: Floats, runs: Ints) -> Floats:
     """Return the variance of a run that is granted or not; never 0, since what all runs do another one may not."""
     likely = (runs * chances + 1) / (runs + 2)
     return likely * (1 - likely)
-
-
-def _first(values: Floats, least: float) -> int | None:
-    places = np.flatnonzero(values >= least)
-    return int(places[0]) if len(places) else None
-
-
-def _budget_at(budgets: Ints, place: int | None) -> int | None:
-    return None if place is None else int(budgets[place])

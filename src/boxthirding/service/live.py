@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any, Final, NamedTuple
 
-from boxthirding._text import apart
+from boxthirding._text import apart, sentence
 from boxthirding.find.intervals import ScoreNoise
-from boxthirding.find.summary import certainty, in_the_race
+from boxthirding.find.summary import certainty
 from boxthirding.service.rating import seen
 from boxthirding.service.sizes import Cut, fitted
 from boxthirding.service.studies import Served
@@ -212,8 +212,7 @@ def _cards(part: Any) -> Iterator[dict[str, Any]]:
 
 
 def _chance(screening: Screening) -> dict[str, str]:
-    words = in_the_race(screening)
-    return {"percent": percent(screening.probability), "words": f"{words[:1].upper()}{words[1:]}." if words else ""}
+    return {"percent": percent(screening.probability), "words": sentence(screening)}
 
 
 def _levels(found: Sequence[Box], opened: frozenset[int], looks: Looks, short: Cut) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ from boxthirding.storage import list_studies, open_study
 from boxthirding.storage.opening import delete_study
 from boxthirding.storage.records import Records
 from boxthirding.study import Study
-from boxthirding.study.scale import ABOUT
+from boxthirding.study.settings import ABOUT
 
 LATELY: Final = 60.0
 """Seconds after its last request for which a holder counts as active; closed browsers hold tickets for longer."""

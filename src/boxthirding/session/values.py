@@ -189,10 +189,13 @@ class Screening:
         return self.probability
 
     def __str__(self) -> str:
+        if self.arms and self.candidates == self.arms:
+            return f"all {self.arms:,} arms are in the race" if self.arms > 1 else "the only arm is in the race"
         of = counted(self.candidates, "arm") if self.arms is None else f"{self.candidates:,} of {self.arms:,} arms"
-        good = f"a top-{100 * self.share:g} % arm"
-        chance = f"it is {good}" if self.candidates == 1 else f"{good} is among them"
-        return f"{of} could still be returned; {chance} with probability {percent(self.probability)}"
+        is_one = self.arms is not None and self.share * self.arms < 2  # noqa: PLR2004  # so few that only one is meant
+        good = "the best of all" if is_one else f"one of the best {100 * self.share:g} %"
+        race = f"is in the race: it is {good}" if self.candidates == 1 else f"are in the race: {good} is among them"
+        return f"{of} {race} with probability {percent(self.probability)}"
 
 
 class Moments(NamedTuple):

@@ -1,4 +1,7 @@
-"""What a study is made with, as its first event stores it, and how what a caller gives is compared with that."""
+"""What a study is made with, as its first event stores it, and how what a caller gives is compared with that.
+
+Its details may contain a scale: the answers that raters choose from, and the reward of each.
+"""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -7,7 +10,7 @@ from typing import Any, Final
 
 from boxthirding._checks import is_number, whole
 from boxthirding._text import counted, cut
-from boxthirding.errors import StudyChanged, StudyDiffers
+from boxthirding.errors import InvalidInput, StudyChanged, StudyDiffers
 from boxthirding.policies.spec import as_policy, written
 from boxthirding.session.amendments import check_details, listed
 from boxthirding.session.core import Core
@@ -18,6 +21,9 @@ from boxthirding.study.events import Created, Labels, Payloads
 from boxthirding.study.payloads import is_same, kept, kept_all
 from boxthirding.study.state import StudyState, package, version_of
 from boxthirding.types import Label, Policy
+
+ABOUT: Final = "rating"
+"""The key of a study's details with what raters are shown."""
 
 _LONGEST: Final = 60
 """Characters of a text in a message."""
@@ -269,3 +275,54 @@ def _apart(one: str, other: str) -> tuple[str, str]:
     first = max(0, same - _LONGEST // 3)
     one, other = (cut(f"…{text[first:]}" if first else text, _LONGEST) for text in (one, other))
     return one, other
+
+
+def scale_of(details: Mapping[str, Any] | None) -> dict[str, float]:
+    """Return the answers on the scale in a study's details, each with its reward; none without a scale."""
+    try:
+        return {answer["label"]: float(answer["reward"]) for answer in (details or {})[ABOUT]["scale"]}
+    except (KeyError, TypeError, ValueError):  # details of a program that have nothing to do with raters
+        return {}
+
+
+def check_rewards(state: StudyState, rewards: Iterable[float]) -> None:
+    """Raise if the study has a scale and a reward is not on it."""
+    scale = scale_of(state.details)
+    for reward in rewards if scale else ():
+        if reward not in scale.values():
+            raise InvalidInput(
+                f"the reward is {_exact(reward)}, but must be one of the study's scale: {_answers(scale)}",
+                advice="give one of these, or make a study of its own for other rewards",
+            )
+
+
+def check_change(state: StudyState, details: Mapping[str, Any] | None) -> None:
+    """Raise if new details would change the rewards on the scale after results were told."""
+    before, after, ledger = scale_of(state.details), scale_of(details), state.core.ledger
+    if before == after or not ledger.rows:
+        return
+    if before:
+        moved = [label for label, reward in after.items() if before.get(label, reward) != reward]
+        if set(before.values()) == set(after.values()) and not moved:
+            return
+        problem = f"the scale is {_answers(before)}, and cannot become {_answers(after)} once there are ratings"
+    else:
+        rewards = (ledger.result(row).reward for row in range(ledger.rows))
+        other = next((reward for reward in rewards if reward not in after.values()), None)
+        if other is None:
+            return
+        problem = f"there is a result of {_exact(other)}, but every result must be on the new scale: {_answers(after)}"
+    raise InvalidInput(
+        problem,
+        advice="keep the rewards, with other words for the answers if you like, or make another study with a new scale",
+    )
+
+
+def _answers(scale: Mapping[str, float]) -> str:
+    answers = sorted(scale.items(), key=lambda answer: answer[1])
+    return ", ".join(f"{_exact(reward)} ({label})" for label, reward in answers) or "none"
+
+
+def _exact(reward: float) -> str:
+    """Return a reward with all its digits: it may differ from those on the scale in the last."""
+    return repr(reward).removesuffix(".0")

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from boxthirding._checks import as_reward, whole
@@ -48,13 +47,25 @@ class Study(CoreReader):
     `ask` and `tell` return when what they did is committed. Every call may name its `holder`: a worker or a rater; one
     study serves any number of them. Use it as a context manager, or call `close`, to close the database; `finish` is
     something else: it ends the study for good. `open_study` makes one. `AskTell` says what each verb does.
-    """
 
-    name: str
-    holder: str
-    """The holder, if none is named."""
-    place: str | None = None
-    """Where it is kept, as a command line names it, without a password; None, if `open_study` did not open it."""
+    Attributes
+    ----------
+    name : str
+        The name of the study.
+    holder : str
+        The holder, if none is named.
+    place : str or None
+        Where it is kept, as a command line names it, without a password; None, if `open_study` did not open it.
+    direction : {"maximize", "minimize"}
+        Whether larger rewards are better.
+    patience : int
+        Failures in a row after which an arm is withdrawn.
+    lease : float or None
+        Seconds after which a ticket that was not told goes to the next holder who asks; None for never.
+    origin : str
+        What marks its tickets as its own; another study of the same name has another.
+
+    """
 
     def __init__(
         self,
@@ -67,6 +78,7 @@ class Study(CoreReader):
         reopen: Callable[[], "Study"] | None = None,
     ) -> None:
         self.name = name
+        self.place: str | None = None
         self.holder = unique_name() if holder is None else check_holder(holder)
         self._reopen = reopen  # how another process opens it
         self._trouble: BoxThirdingError | None = None  # raised by the next ask
@@ -85,6 +97,8 @@ class Study(CoreReader):
         if not isinstance(created, Created):
             raise JournalBroken(f"the journal of {name!r} begins with {created}, but must begin with its making")
         self._created = created
+        self.direction, self.patience, self.lease = created.direction, created.patience, created.lease
+        self.origin = created.origin
         rebuild = partial(restored, name, journal, created, check_of(text), self._arms)
         self._transactions = Transactions(journal, rebuild, clock)
         while behind := self._transactions.look(lambda state: self._check(state, settings, arms)):
@@ -109,26 +123,6 @@ class Study(CoreReader):
         return self._created.seed
 
     @property
-    def direction(self) -> str:
-        """Whether larger rewards are better: maximize or minimize."""
-        return self._created.direction
-
-    @property
-    def origin(self) -> str:
-        """What marks its tickets as its own; another study of the same name has another."""
-        return self._created.origin
-
-    @property
-    def lease(self) -> float | None:
-        """Seconds after which a ticket that was not told goes to the next holder who asks; None for never."""
-        return self._created.lease
-
-    @property
-    def patience(self) -> int:
-        """Failures in a row after which an arm is withdrawn."""
-        return self._created.patience
-
-    @property
     def examples(self) -> int | None:
         return self._created.examples
 
@@ -145,7 +139,7 @@ class Study(CoreReader):
     @property
     def is_there(self) -> bool:
         """Whether the study is still in its database: another process may have deleted it."""
-        return self._transactions.is_there()
+        return bool(self.check(self.seq))
 
     @property
     def status(self) -> str:
@@ -197,38 +191,31 @@ class Study(CoreReader):
         holder: str | None = None,
         details: Mapping[str, Any] | None = None,
     ) -> None:
-        value = as_reward(reward)
-        self._transactions.do(
-            decisions.tell, ticket, value, holder, None if details is None else check_details(details)
-        )
+        checked = None if details is None else check_details(details)
+        self._transactions.do(decisions.tell, ticket, as_reward(reward), holder, checked)
 
     def exchange(self, turns: Iterable[Turn]) -> list[TurnResult | Exception]:
         """Take results of many holders and hand them tickets, in one commit; an error stands in its turn's place."""
-        results: list[TurnResult | Exception] = []
-        checked: dict[int, Turn] = {}
-        for place, turn in enumerate(turns):
-            results.append(TurnResult([], []))
-            try:
-                checked[place] = _checked(turn)
-            except InvalidInput as problem:
-                results[place] = problem
-        done = self._transactions.do_all([partial(decisions.exchange, turn=turn) for turn in checked.values()])
-        for (place, turn), outcome in zip(checked.items(), done, strict=True):
-            results[place] = outcome if isinstance(outcome, Exception) else self._turn_result(turn, *outcome)
-        return results
+        checked = [*map(_checked, turns)]
+        done = self._transactions.do_all(decisions.exchange, [one for one in checked if isinstance(one, Turn)])
+        outcomes = iter(done)
+        return [self._turn_result(one, next(outcomes)) if isinstance(one, Turn) else one for one in checked]
 
     def _turn_result(
-        self, turn: Turn, problems: list[InvalidInput | None], handed: decisions.Handed
+        self, turn: Turn, outcome: tuple[list[InvalidInput | None], decisions.Handed] | Exception
     ) -> TurnResult | Exception:
         """Return the outcome of a turn, with tickets for which arms had to be drawn first."""
+        if isinstance(outcome, Exception):
+            return outcome
+        problems, handed = outcome
         tickets = [*map(self._arms.with_payload, handed.tickets)]
         self._put_off(handed.trouble)
-        if handed.to_draw:
-            self._arms.draw_ahead(handed.to_draw)
-            try:
+        try:
+            if handed.to_draw:
+                self._arms.draw_ahead(handed.to_draw)
                 tickets += self.ask(turn.n - len(tickets), holder=turn.holder, unseen=turn.unseen)
-            except BoxThirdingError as trouble:
-                return trouble
+        except BoxThirdingError as trouble:
+            return trouble
         return TurnResult(problems, tickets)
 
     def _put_off(self, trouble: BoxThirdingError | None) -> None:
@@ -410,7 +397,7 @@ class Study(CoreReader):
         return state.view()
 
     def glance(self) -> Glance:
-        return self._transactions.peek(lambda state: glance(state.core))
+        return self._transactions.look(lambda state: glance(state.core), fresh=False)
 
     def events(self, after: int = 0, *, damaged: bool = False) -> Iterator[Entry | Damaged]:
         """Return the events of the journal with their numbers, in order, from number `after` + 1 on.
@@ -419,9 +406,8 @@ class Study(CoreReader):
         `damaged` is True: then it is returned as `Damaged`, and the rest follows.
         """
         last = whole("after", after, least=0)
-        yield from read_from(
-            self._transactions.read, last, lambda: self._transactions.peek(lambda state: state.seq), damaged=damaged
-        )
+        look = partial(self._transactions.look, lambda state: state.seq, fresh=False)
+        yield from read_from(self._transactions.read, last, look, damaged=damaged)
 
     def listen(self, heard: Callable[[int, Event], None]) -> None:
         """Call a function with the number of every event from now on, and the event, once it is committed.
@@ -444,9 +430,7 @@ class Study(CoreReader):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -504,13 +488,16 @@ def _create(
         journal.append(0, texts)
 
 
-def _checked(turn: Turn) -> Turn:
-    """Return a turn whose holder, rewards and details are possible."""
-    check_holder(turn.holder)
-    results = [
-        (ticket, as_reward(reward), None if details is None else check_details(details))
-        for ticket, reward, details in turn.results
-    ]
+def _checked(turn: Turn) -> Turn | InvalidInput:
+    """Return a turn whose holder, rewards and details are possible, or what is wrong with it."""
+    try:
+        check_holder(turn.holder)
+        results = [
+            (ticket, as_reward(reward), None if details is None else check_details(details))
+            for ticket, reward, details in turn.results
+        ]
+    except InvalidInput as problem:
+        return problem
     return turn._replace(results=results)
 
 

@@ -10,11 +10,12 @@ import os
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
-from boxthirding.errors import BoxThirdingError, JournalBroken, StudyUnavailable
+from boxthirding.errors import BoxThirdingError, StudyUnavailable
 from boxthirding.study.codec import check_of, decode, encode
 from boxthirding.study.decisions import Decided
 from boxthirding.study.events import Event
@@ -24,6 +25,7 @@ from boxthirding.study.state import StudyState
 
 T = TypeVar("T")
 P = ParamSpec("P")
+Given = TypeVar("Given")
 
 LEAST: Final = 5_000
 """Events between snapshots, at least."""
@@ -37,38 +39,32 @@ _PERHAPS: Final = "the commit was interrupted: it may have been carried out or n
 _LOOK: Final = "look before you try again"
 
 
+@dataclass(slots=True)
 class _Attempt:
     """One transaction that serves any number of requests.
 
     One assignment ends it for all of them, so that no interrupt comes between.
     """
 
-    __slots__ = ("failure", "is_over")
-
-    def __init__(self, *, is_over: bool = False) -> None:
-        self.is_over = is_over
-        """Whether its requests were committed or have failed; otherwise each is still to be carried out."""
-        self.failure: BoxThirdingError | None = None
-        """Why it could not be committed."""
+    is_over: bool = False
+    """Whether its requests were committed or have failed; otherwise each is still to be carried out."""
+    failure: BoxThirdingError | None = None
+    """Why it could not be committed."""
 
 
+@dataclass(slots=True, eq=False)
 class _Request:
     """What one thread wants to be decided, and the outcome."""
 
-    __slots__ = ("attempt", "decide", "error", "gate", "result")
-
-    def __init__(self, decide: Callable[[StudyState, float], Decided[Any]]) -> None:
-        self.decide = decide
-        """Applies events to the state and returns them; or raises an error of this package, and changes nothing."""
-        self.gate: threading.Lock | None = None
-        """Where its thread waits to be woken, if it does."""
-        self.attempt: _Attempt | None = None
-        self.result: Any = None
-        self.error: BaseException | None = None
-
-    @property
-    def is_done(self) -> bool:
-        return self.attempt is not None and self.attempt.is_over
+    decide: Callable[..., Decided[Any]]
+    """Applies events to the state and returns them; or raises an error of this package, and changes nothing."""
+    args: Iterable[Any]
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    gate: "threading.Lock | None" = None
+    """Where its thread waits to be woken, if it does."""
+    attempt: _Attempt = field(default_factory=_Attempt)
+    result: Any = None
+    error: BaseException | None = None
 
     def wake(self) -> None:
         """Let its thread continue; only the thread that has the lock calls this."""
@@ -77,7 +73,7 @@ class _Request:
 
     def outcome(self) -> Any:
         """Return its result, or raise its error."""
-        if self.attempt is not None and self.attempt.failure is not None:
+        if self.attempt.failure is not None:
             raise self.attempt.failure.again()
         if self.error is not None:
             raise self.error
@@ -93,22 +89,16 @@ class Transactions:
         self.listeners: list[Callable[[int, Event], None]] = []
         """Called with every event that happens or is read here, and its number, once it is committed."""
         self._rebuild = rebuild
-        self._state: StudyState | None = None
+        self._last_snapshot = 0
+        self.start()
+        _everywhere.add(self)
+
+    def start(self) -> None:
+        """Start, or start again in a process just forked: a thread that is not in it may have held the lock."""
         self._lock = threading.RLock()
         self._waiting: deque[_Request] = deque()
         self._is_served = False  # whether a thread serves those who wait, or is about to
-        self._last_snapshot = 0
-        _everywhere.add(self)
-
-    def __len__(self) -> int:
-        return len(self._waiting)
-
-    def forked(self) -> None:
-        """Start again in a process just forked: a thread that is not in it may have held the lock."""
-        self._lock = threading.RLock()
-        self._waiting = deque()
-        self._is_served = False
-        self._state = None
+        self._state: StudyState | None = None
 
     def do(
         self, decide: Callable[Concatenate[StudyState, float, P], Decided[T]], *args: P.args, **kwargs: P.kwargs
@@ -117,17 +107,19 @@ class Transactions:
 
         A thread that is interrupted leaves its request behind: another thread may carry it out.
         """
-        request = _Request(lambda state, now: decide(state, now, *args, **kwargs))
+        request = _Request(decide, args, kwargs)
         self._wait_for([request])
         result: T = request.outcome()
         return result
 
-    def do_all(self, decisions: Iterable[Callable[[StudyState, float], Decided[T]]]) -> list[T | Exception]:
-        """Carry out several decisions in one commit; the error of one is returned in its place.
+    def do_all(
+        self, decide: Callable[[StudyState, float, Given], Decided[T]], given: Iterable[Given]
+    ) -> list[T | Exception]:
+        """Carry out a decision for each of several arguments in one commit; the error of one is returned in its place.
 
         An error that keeps the commit from happening is raised.
         """
-        requests = [*map(_Request, decisions)]
+        requests = [_Request(decide, (each,)) for each in given]
         self._wait_for(requests)
         outcomes: list[T | Exception] = []
         for request in requests:
@@ -143,29 +135,15 @@ class Transactions:
         with self._lock:
             yield self._caught_up()
 
-    def look(self, read: Callable[[StudyState], T]) -> T:
-        """Read the state as it is now, with everything that others have written."""
+    def look(self, read: Callable[[StudyState], T], *, fresh: bool = True) -> T:
+        """Read the state: as it is now, or unless `fresh` as it was when the last call here returned."""
         with self._lock:
-            return read(self._caught_up())
-
-    def peek(self, read: Callable[[StudyState], T]) -> T:
-        """Read the state as it was when the last call here returned; the journal is not read."""
-        with self._lock:
-            return read(self._caught_up() if self._state is None else self._state)
+            return read(self._caught_up() if fresh or self._state is None else self._state)
 
     @property
     def latest(self) -> StudyState | None:
         """The state when the last call here returned, without waiting for one that is under way; None if unknown."""
         return self._state
-
-    def is_there(self) -> bool:
-        """Return whether the journal has the last event that was read: another process may have deleted the study."""
-        with self._lock:
-            seq = self._caught_up().seq
-            try:
-                return seq > 0 and bool(self.journal.read(seq - 1, 1))
-            except JournalBroken:  # where the study itself is read for the first time, its events are missing
-                return False
 
     def read(self, after: int, limit: int = PAGE) -> list[str]:
         """Return a page of the journal."""
@@ -188,11 +166,11 @@ class Transactions:
         self._waiting.extend(requests)
         if gate is not None and self._is_served:  # still: the one that serves looks at those who wait before it ends
             gate.acquire(timeout=_PATIENCE)
-            if all(request.is_done for request in requests):
+            if all(request.attempt.is_over for request in requests):
                 return
         with self._lock:
-            if not all(request.is_done for request in requests):
-                self._serve(requests)
+            if left := [request for request in requests if not request.attempt.is_over]:
+                self._serve(left)
 
     def _serve(self, own: list[_Request]) -> None:
         """Carry out everything that waits, until the thread's own requests are done.
@@ -204,7 +182,7 @@ class Transactions:
         while self._waiting:
             batch[self._waiting.popleft()] = None
         try:
-            while left := [request for request in batch if not request.is_done]:
+            while left := [request for request in batch if not request.attempt.is_over]:
                 self._try(left)
         finally:
             for request in batch:
@@ -234,12 +212,11 @@ class Transactions:
                 is_committing = True
             state.check = check
             attempt.is_over = True
-            if self.listeners:
+            for listener in self.listeners:
                 for seq, event in enumerate(events, before + 1):
-                    self._announce(seq, event)
-        except _Broken as broken:
+                    listener(seq, event)
+        except _Broken:
             self._state = None  # what memory holds may be half done: what is in the journal counts, and is read again
-            broken.request.attempt = _Attempt(is_over=True)
         except BaseException as error:
             self._state = None
             if isinstance(error, BoxThirdingError):
@@ -253,13 +230,14 @@ class Transactions:
         request.result = request.error = None
         now = self.clock()
         try:
-            events, request.result = request.decide(state, now)
+            events, request.result = request.decide(state, now, *request.args, **request.kwargs)
         except BoxThirdingError as refused:
             request.error = refused
             return []
         except Exception as error:
             request.error = error
-            raise _Broken(request) from error
+            request.attempt = _Attempt(is_over=True)
+            raise _Broken from error
         if events and state.must_switch:  # a newer version of the rule records first that it decides
             return [state.switch(now), *events]
         return events
@@ -276,16 +254,13 @@ class Transactions:
                     event = decode(text, state.seq + 1, state.check)
                     state.take(event)
                     state.check = check_of(text)
-                    self._announce(state.seq, event)
+                    for listener in self.listeners:
+                        listener(state.seq, event)
             state.settle()
         except BaseException:
             self._state = None
             raise
         return state
-
-    def _announce(self, seq: int, event: Event) -> None:
-        for listener in self.listeners:
-            listener(seq, event)
 
     def _take_snapshot(self) -> None:
         """Store a snapshot if one is due; if it cannot be written, the journal has everything."""
@@ -309,7 +284,7 @@ _everywhere: "weakref.WeakSet[Transactions]" = weakref.WeakSet()
 
 def _forked() -> None:
     for transactions in list(_everywhere):
-        transactions.forked()
+        transactions.start()
 
 
 if hasattr(os, "register_at_fork"):  # where there are forks
@@ -318,7 +293,3 @@ if hasattr(os, "register_at_fork"):  # where there are forks
 
 class _Broken(Exception):
     """A request raised an unexpected error, which its own thread gets."""
-
-    def __init__(self, request: _Request) -> None:
-        super().__init__(request)
-        self.request = request

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from boxthirding.planning.summaries import band_of_chance, band_of_size, mean_and_doubt, rising, sizes
+from boxthirding.planning.outcomes import band_of_chance, band_of_size, mean_and_doubt, rising, sizes
 
 
 def test_runs_that_scatter_by_chance_leave_little_doubt():
