@@ -304,23 +304,14 @@ class View:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the view as plain values for JSON, with the version of their meaning."""
-        best = None if self.recommendation is None else self.recommendation._asdict()
-        return {
-            "version": VIEW_VERSION,
-            **{name: getattr(self, name) for name in _PLAIN},
-            "excluded": list(self.excluded),
-            "set_aside": [result._asdict() for result in self.set_aside],
-            "recommendation": best,
-            "top": [arm._asdict() for arm in self.top],
-            "boxes": [box._asdict() for box in self.boxes],
-            "screening": None if self.screening is None else asdict(self.screening),
-        }
+        return {"version": VIEW_VERSION} | {name: _as_plain(value) for name, value in vars(self).items()}
 
 
-_PLAIN: Final = (
-    *("name", "status", "policy", "seed", "direction", "arms", "tried", "untried", "withdrawn", "pulls", "spent"),
-    *("open", "wanted", "holders", "aside", "per_minute"),
-)
+def _as_plain(value: Any) -> Any:
+    """Return a field of a view as JSON has it: tuples with names as dictionaries, others as lists."""
+    if isinstance(value, tuple):
+        return value._asdict() if hasattr(value, "_asdict") else [_as_plain(part) for part in value]
+    return asdict(value) if isinstance(value, Screening) else value
 
 
 Known = Mapping[Label, Any] | Iterable[tuple[Label, float]]
