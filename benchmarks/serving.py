@@ -221,18 +221,17 @@ def _serve(place: str, port: int, pipe: Any) -> None:
     import uvicorn  # noqa: PLC0415  # only in the process that serves
     from fastapi import Request, Response  # noqa: PLC0415
 
-    from boxthirding.service.app import create_app  # noqa: PLC0415
     from boxthirding.service.authorization import LINK, needs, rater_of  # noqa: PLC0415
     from boxthirding.service.limits import Limits, Rate  # noqa: PLC0415
     from boxthirding.service.problems import reply  # noqa: PLC0415
     from boxthirding.service.request_models import RatingsIn  # noqa: PLC0415
     from boxthirding.service.routes import rating  # noqa: PLC0415
-    from boxthirding.service.server import bind  # noqa: PLC0415
+    from boxthirding.service.server import bind, create_app  # noqa: PLC0415
     from boxthirding.service.service import Options, Service  # noqa: PLC0415
-    from boxthirding.service.studies import About, Answer  # noqa: PLC0415
+    from boxthirding.service.studies import About, Choice  # noqa: PLC0415
 
     service = Service(place, Options(limits=Limits(*[Rate(1e9, 10**9)] * 5)))
-    scale = tuple(Answer(label, float(reward)) for reward, label in enumerate(ANSWERS))
+    scale = tuple(Choice(label, float(reward)) for reward, label in enumerate(ANSWERS))
     key = link = ""
     if STUDY not in service.studies.names():
         service.studies.new(STUDY, list(range(ARMS)), About(scale=scale))

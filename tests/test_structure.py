@@ -84,6 +84,10 @@ def twice(sources):
     return [found for found in places.values() if len(found) > 1]
 
 
+def test_no_ten_lines_stand_twice():
+    assert twice({name: path.read_text(encoding="utf-8") for name, path in MODULES.items()}) == []
+
+
 def test_ten_equal_lines_would_be_found():
     text = "\n".join(f"first_value_{k} = {k}" for k in range(RUN))
     assert twice({"one": text, "two": f"import os\n\n# a comment\n{text}"}) == [["one:1", "two:4"]]

@@ -36,6 +36,8 @@ _UNCOUNTED = {"_nrt": False}  # private to Numba: a later version may refuse it
 
 _cache_dir = threading.Lock()
 
+_EDITION = 2  # of the cache: raised when a class of states gets another name, which Numba's files contain
+
 _DIGITS = 24  # of a digest
 _MONTH = 30 * 86_400.0  # seconds
 
@@ -106,7 +108,7 @@ def digest(function: Callable[..., Any]) -> str:
     """Return a name for everything a kernel is made of: bytecode, values it reads, and what compiles it."""
     import numba  # noqa: PLC0415
 
-    text = hashlib.sha256(repr((sys.version, numba.__version__, np.__version__)).encode())
+    text = hashlib.sha256(repr((_EDITION, sys.version, numba.__version__, np.__version__)).encode())
     text.update(Path(__file__).read_bytes())  # it has the options
     text.update(_code_digest.digest([function], read=_code_digest.from_bytecode).encode())
     return text.hexdigest()[:_DIGITS]

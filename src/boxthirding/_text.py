@@ -138,6 +138,16 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def sentence(text: object) -> str:
+    """Return a clause as a sentence of its own.
+
+    >>> sentence("all 3 arms are in the race")
+    'All 3 arms are in the race.'
+    """
+    words = str(text)
+    return f"{words[:1].upper()}{words[1:]}."
+
+
 def writer(values: Iterable[float | None]) -> Callable[[float], str]:
     """Return what writes numbers that are shown together, so that they can be told apart.
 

@@ -77,7 +77,11 @@ class Rule(NamedTuple):
 
 
 class Policy(Protocol):
-    """A frozen configuration that makes and grows the state of one rule."""
+    """A frozen configuration that makes and grows the state of one rule.
+
+    It may have `record()` too, which returns an empty record of the rule's decisions, of a subclass of
+    `boxthirding.policies.lineage.Record`.
+    """
 
     name: ClassVar[str]
     """What a policy SPEC calls it."""
@@ -106,9 +110,6 @@ class Policy(Protocol):
 
     def ranking(self, state: Any, k: int | None = None) -> list[int]:
         """Return the arms that have a record and are not withdrawn, best first; with k, the k best of them or more."""
-
-    def record(self) -> Any:
-        """Return an empty record of the rule's decisions: a `boxthirding.policies.lineage.Record`."""
 
 
 @dataclass(frozen=True)

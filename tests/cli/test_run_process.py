@@ -81,6 +81,29 @@ def test_the_first_ctrl_c_waits_for_the_programs_that_run_and_counts_what_they_p
     assert len(list(folder.glob("begun-*"))) == workers
 
 
+@pytest.mark.parametrize("more", [[], ["--confirm", "2"]])
+def test_after_ctrl_c_nothing_resumes_if_the_last_of_the_budget_was_under_way(folder, more):
+    (folder / "wait.py").write_text(
+        "import pathlib, sys, time\n"
+        "pathlib.Path('begun').touch()\n"
+        "while not pathlib.Path('go').exists(): time.sleep(0.01)\n"
+        "print(sys.argv[1])\n",
+        encoding="utf-8",
+    )
+    (folder / "numbers.txt").write_text("1\n2\n", encoding="utf-8")
+    command = ["--arms", "numbers.txt", "--command", f"{PYTHON} wait.py {{arm}}", "--budget", "1", "--study", "run.db"]
+    with started(*command, *more) as process:
+        wait_for((folder / "begun").exists, process)
+        process.send_signal(signal.SIGINT)
+        while "Ctrl-C: waiting for 1 evaluation" not in process.stderr.readline():
+            pass
+        (folder / "go").touch()
+        output, errors = process.communicate(timeout=600)
+    assert process.returncode == 130
+    assert "; the budget is spent.\n" in output
+    assert ("The same command resumes from here." in errors) == bool(more)  # new runs of the best are missing
+
+
 def test_a_terminal_gets_the_plan_and_stdout_stays_json(folder):
     pty = pytest.importorskip("pty", reason="needs a terminal to pretend")
     program = [sys.executable, "-m", "boxthirding", "run", *words(GOOD), "--json"]

@@ -52,7 +52,7 @@ def test_a_study_is_shown_with_its_boxes_its_best_arms_and_the_screening():
     assert lines[head + 2].split()[1] == f"[{top.arms[0].label}]"
     row = next(line for line in lines if line.startswith(str(best.label)))
     assert row.split() == [best.label, f"{best.mean:.4g}", f"{best.pulls:,}", str(best.level)]
-    assert " 300 arms could still be returned; a top-1 % arm is among them with" in done("show", "run.db")
+    assert " 300 arms are in the race: one of the best 1 % is among them with" in done("show", "run.db")
 
 
 def test_a_policy_without_boxes_has_a_ladder_and_no_levels():

@@ -86,6 +86,22 @@ def test_it_waits_whatever_the_budget_is(budget):
     assert (found.stopped, found.spending.pulls, found.spending.abandoned) == ("interrupted", 21, 0)
 
 
+@pytest.mark.parametrize("budget", [{"budget": 20}, {"cost": 20}])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_ctrl_c_while_the_last_of_the_budget_is_under_way_cuts_nothing_short(budget, workers):
+    calls = itertools.count(1)
+
+    def evaluate(arm):
+        if next(calls) == 20:
+            press()
+        return arm
+
+    found = find_best(10, evaluate, workers=workers, **budget, **QUIET)
+    assert (found.stopped, found.interrupted) == ("budget", True)
+    assert (found.spending.pulls, found.spending.left, found.spending.abandoned) == (20, 0, 0)
+    assert "; the budget is spent." in repr(found)
+
+
 def test_an_evaluation_that_ctrl_c_has_reached_is_no_failure():
     def evaluate(arm):
         if arm == 3:

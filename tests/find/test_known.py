@@ -285,7 +285,7 @@ def test_a_run_that_ends_early_as_all_is_known_says_how_it_would_go_on():
 
 def test_a_study_of_other_examples_is_refused():
     find_best(5, score, budget=20, examples=range(10), study="run.db", **QUIET)
-    with pytest.raises(InvalidInput, match="with 10 examples, not 11"):
+    with pytest.raises(InvalidInput, match="example 10 is 10, which is none of those that the study was made with"):
         find_best(5, lambda *_: pytest.fail("evaluated"), budget=20, examples=range(11), study="run.db", **QUIET)
 
 

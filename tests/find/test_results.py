@@ -311,7 +311,7 @@ def test_one_arm_in_the_race_is_not_said_to_be_several():
     found = find_best(range(100_000), float, budget=1, **QUIET)
     assert "1 of 100,000 arms is in the race: it is one of the best 1 % with probability 1 %." in str(found)
     assert str(found.session.screening(0.01)) == (
-        "1 of 100,000 arms could still be returned; it is a top-1 % arm with probability 1 %"
+        "1 of 100,000 arms is in the race: it is one of the best 1 % with probability 1 %"
     )
     assert str(found.session.why(found.label)).splitlines() == [
         f"{found.label}: 1 pull, mean {found.label:,}; the answer",

@@ -136,6 +136,25 @@ def test_examples_that_may_be_repeated_are_the_same_ones_too(tmp_path):
         find_best(5, lambda _: never(), budget=40, **options)
 
 
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        (TEXTS[:-1], "the study was made with 'What is 11 + 11?', which is none of the 11 examples given"),
+        ([*TEXTS, "What is 12 + 12?"], "example 12 is 'What is 12 + 12?', which is none of those"),
+        ([*TEXTS, TEXTS[3]], "example 12 is 'What is 3 + 3?', but the study was made with it once"),
+    ],
+)
+def test_of_another_number_of_examples_the_one_that_is_missing_or_too_many_is_named(search, given, problem):
+    search(lambda *_: 0.5, TEXTS, 20)
+    with pytest.raises(StudyDiffers) as refused:
+        search(never, given, 40)
+    said = str(refused.value)
+    assert problem in said
+    assert "so results on different examples would be mixed; give the same examples, in any order" in said
+    assert "arms" not in said
+    search(lambda *_: 0.5, TEXTS, 25)
+
+
 def test_two_examples_that_are_alike_are_two():
     study = open_study("memory:alike", arms=3, examples=4)
     find_best(None, lambda *_: 0.5, budget=5, examples=["a", "b", "a", "c"], study=study, **QUIET)

@@ -10,21 +10,21 @@ from boxthirding import _code_digest
 from boxthirding.policies import POLICIES
 
 VERSIONS = {
-    "ash": (1, "a327b5153e615d3a"),
-    "asha": (1, "da75ca96d5245650"),
-    "b3": (1, "a4bcf995b71be3cf"),
-    "bsh": (1, "42f2b482e7bd42f4"),
-    "bucb": (1, "955699b201e3c002"),
-    "chase": (1, "5e46ef6ff595d158"),
-    "dsh": (1, "a1a4d2e26d031844"),
-    "ebtc": (1, "7fc2077417a745c7"),
-    "klucb": (1, "00851a67d15bf053"),
-    "lilucb": (1, "924d8e84d8885a31"),
-    "prose": (1, "f497a958dabeb793"),
-    "sh": (1, "22d2395d87616a49"),
-    "sr": (1, "98a094635cb1d5af"),
-    "ucbe": (1, "8c7ae68131bbca69"),
-    "us": (1, "95c2fc5d9dffe8b4"),
+    "ash": (1, "c03d2c4af78bc936"),
+    "asha": (1, "359e8970858b829b"),
+    "b3": (1, "02350bb05270c43b"),
+    "bsh": (1, "4fbb4af495cfa7bd"),
+    "bucb": (1, "d27aca9ca6e8fca9"),
+    "chase": (1, "8b91b0f7f25fa652"),
+    "dsh": (1, "9e8cabf45116017a"),
+    "ebtc": (1, "a75eea120af00b62"),
+    "klucb": (1, "bb165877c8072139"),
+    "lilucb": (1, "118b6bd31cbdf3ad"),
+    "prose": (1, "7dc36fa7a4826b79"),
+    "sh": (1, "b0b33f47dcb60ff6"),
+    "sr": (1, "176a4aa7f9b54e5e"),
+    "ucbe": (1, "1ebbde0e3e84f5aa"),
+    "us": (1, "209241ec9602730a"),
 }
 """By name of the policy: its version, and the digest of the code that decides in it."""
 

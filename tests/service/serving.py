@@ -4,8 +4,8 @@ from itertools import count
 
 from starlette.testclient import TestClient
 
-from boxthirding.service.app import create_app
 from boxthirding.service.limits import Limits, Rate
+from boxthirding.service.server import create_app
 from boxthirding.service.service import Options, Service
 from boxthirding.storage.memory import SHELVES
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from serving import API, BASE, SCALE, Server
 
-from boxthirding.service.app import ROUTERS
+from boxthirding.service.server import ROUTERS
 
 ONE = f"{API}/studies/{{name}}"
 LINKED = f"{API}/rating/{{link}}"
@@ -100,7 +100,7 @@ def credentials(server):
     """Return what each kind of caller sends."""
     expired = server.new_key("operator", seconds=1.0)
     secret, revoked = server.service.access.new_key("operator")
-    server.service.access.revoke(revoked.id)
+    server.service.access.keys.revoke(revoked.id)
     server.now += 10
     link = server.link("mine")["secret"]
 

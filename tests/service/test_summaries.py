@@ -5,7 +5,7 @@ import random
 import pytest
 from serving import API
 
-from boxthirding.service.live import key_of
+from boxthirding.service.summaries import key_of
 
 ONE = f"{API}/studies/captions"
 LARGEST = 300_000  # bytes of a reply

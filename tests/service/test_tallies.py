@@ -4,7 +4,7 @@ import pytest
 from serving import API, Server
 
 from boxthirding import open_study
-from boxthirding.service import tallies
+from boxthirding.service import rater_stats
 from boxthirding.storage.opening import delete_study
 from boxthirding.storage.records import StoredRecord
 from boxthirding.study import Study
@@ -15,7 +15,7 @@ ARMS = [f"caption {number}" for number in range(300)]
 
 @pytest.fixture(autouse=True)
 def _early(monkeypatch):
-    monkeypatch.setattr(tallies, "_LEAST", 20)
+    monkeypatch.setattr(rater_stats, "_LEAST", 20)
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def test_it_goes_on_from_what_was_kept(place, monkeypatch):
     assert min(seen) > 50
     assert [row["told"] for row in after[0][0]["raters"]].count(10) == 4
     assert after[-1] > there
-    whole = type(again.service.studies.get("captions").tally).__base__(again.service.studies.get("captions").study)
+    whole = rater_stats.Tally(again.service.studies.get("captions").study)
     whole.update()
     tally = again.service.studies.get("captions").tally
     for name in ("holders", "skips", "details", "_held", "_by_holder", "_labels", "_seq"):
@@ -87,13 +87,15 @@ def test_it_goes_on_from_what_was_kept(place, monkeypatch):
     again.close()
 
 
-@pytest.mark.parametrize("data", [b"", b"x", tallies.zlib.compress(b"[]"), tallies.zlib.compress(b'{"version": 1}')])
+@pytest.mark.parametrize(
+    "data", [b"", b"x", rater_stats.zlib.compress(b"[]"), rater_stats.zlib.compress(b'{"version": 1}')]
+)
 def test_what_cannot_be_read_is_read_from_the_journal(place, data):
     server = rated_at(place)
     before = said(server)
     server.service.close()
     again = Server(place)
-    again.service.records.put(tallies.KIND, StoredRecord(tallies.key_of("captions"), 0.0, data))
+    again.service.records.put(rater_stats.KIND, StoredRecord(rater_stats.key_of("captions"), 0.0, data))
     assert said(again) == before
     again.close()
 
@@ -112,7 +114,7 @@ def test_a_tally_of_another_study_of_that_name_is_not_taken(place):
 
 def test_it_goes_with_its_study(place):
     server = rated_at(place)
-    assert server.service.records.count(tallies.KIND) == 1
+    assert server.service.records.count(rater_stats.KIND) == 1
     server.operator.delete(ONE)
-    assert server.service.records.count(tallies.KIND) == 0
+    assert server.service.records.count(rater_stats.KIND) == 0
     server.close()

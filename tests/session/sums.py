@@ -9,7 +9,7 @@ def sums_in_state(core):
     """Return what the rule knows of each arm: results and their sum, those of open lifts and pending changes too."""
     state, sums = core.live.arrays, {}
     origin = state.facts[final.ORIGIN] if hasattr(state, "facts") else 0.0
-    for arm in range(min(core.labels.numbered, len(state.pulls))):
+    for arm in range(min(len(core.labels.numbered), len(state.pulls))):
         pulls, total = int(state.pulls[arm]), float(state.total[arm])
         if hasattr(state, "new_pulls") and state.due[arm] > 0:
             pulls, total = pulls + int(state.new_pulls[arm]), total + float(state.new_total[arm])

@@ -210,14 +210,14 @@ class TestScreening:
         assert screening.arms == 5_513
         assert float(screening) == screening.probability == pytest.approx(float(1 - missed), rel=1e-15)
         assert str(screening) == (
-            "1,554 of 5,513 arms could still be returned; a top-1 % arm is among them with probability 99.9999989 %"
+            "1,554 of 5,513 arms are in the race: one of the best 1 % is among them with probability 99.9999989 %"
         )
 
     def test_with_few_candidates_the_sentence_has_a_percentage(self):
         session = Session(100, "b3")
         pull(session, 6)
         assert str(session.screening(0.1)) == (
-            "3 of 100 arms could still be returned; a top-10 % arm is among them with probability 27 %"
+            "3 of 100 arms are in the race: one of the best 10 % is among them with probability 27 %"
         )
 
     def test_it_is_right_about_whom_it_leaves_out(self):
@@ -244,7 +244,7 @@ class TestScreening:
         pull(session, 100)
         screening = session.screening(0.05)
         assert screening.probability == pytest.approx(1 - 0.95**33)
-        assert str(screening) == "33 arms could still be returned; a top-5 % arm is among them with probability 82 %"
+        assert str(screening) == "33 arms are in the race: one of the best 5 % is among them with probability 82 %"
 
     def test_withdrawn_arms_are_not_counted(self):
         session = Session(100, "b3", seed=2)

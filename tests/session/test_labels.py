@@ -26,7 +26,7 @@ def next_label(labels):
 
 
 def next_number(labels):
-    return len(labels._numbered)
+    return len(labels.numbered)
 
 
 @settings(max_examples=200, derandomize=True, deadline=None)

@@ -4,7 +4,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from boxthirding._text import counted, in_one_line, visible, writer
+from boxthirding._text import counted, in_one_line, sentence, visible, writer
 from boxthirding.cli.output import format_error, label_shortener
 from boxthirding.cli.study_options import format_columns
 from boxthirding.errors import EvaluationFailed
@@ -96,10 +96,10 @@ class Answer:
             order = order_in_words(ranked, found.session.view().direction)
             lines += [order, ""] if order else [""]
         spent, *others = found.account(repeat="--repeat")
-        lines += [f"{sentence[0].upper()}{sentence[1:]}." for sentence in (spent, *others)]
+        lines += map(sentence, (spent, *others))
         screening = found.session.screening(_GOOD)
         if found.recommendation is not None and screening is not None:
-            lines.append(f"{screening}.")
+            lines.append(sentence(screening))
         if self.confirmed is not None:
             lines += ["", *self._again(self.confirmed)]
         elif found.recommendation is not None:

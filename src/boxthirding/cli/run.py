@@ -204,7 +204,7 @@ def run(  # noqa: PLR0913  # an argument for each option
         text = answer.written(as_json=as_json)
     _print(text, answer.problem)
     if answer.interrupted:
-        if study is not None:
+        if study is not None and (answer.found.stopped == "interrupted" or confirm is not None):
             say("The same command resumes from here.", err=True)
         ctx.exit(TERMINATED if terminated else INTERRUPTED)
     if answer.problem is not None or answer.found.recommendation is None:

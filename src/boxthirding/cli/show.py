@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from boxthirding._checks import whole
-from boxthirding._text import counted, writer
+from boxthirding._text import counted, sentence, writer
 from boxthirding.cli.output import dots, grid, label_shortener, one_line, plain_console
 from boxthirding.cli.study_options import json_option, open_anywhere, study_argument
 
@@ -74,7 +74,7 @@ def _print(view: "View", boxes: "Sequence[Box]", ladder: "Sequence[Rung]") -> No
     _print_top(view, console)
     if view.screening is not None:
         console.print()
-        console.print(f"{view.screening}.")
+        console.print(sentence(view.screening))
 
 
 def _format_progress(view: "View", width: int) -> str:

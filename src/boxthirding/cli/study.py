@@ -212,7 +212,7 @@ def delete(*, url: str, name: str | None, yes: bool) -> None:
 
     It asks first. End runs that work on the study before. `study export` writes its results to a file.
     """
-    from boxthirding.service.forgetting import forget
+    from boxthirding.service.rater_stats import forget
     from boxthirding.storage import list_studies, open_study
     from boxthirding.storage.opening import delete_study, shelf, without_password
 

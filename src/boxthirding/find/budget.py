@@ -130,6 +130,11 @@ class BudgetTracker:
         """Whether all that is left of a budget of pulls, if anything, runs in other processes."""
         return self.budget.pulls is not None and self.pulls + self.elsewhere < self.budget.pulls
 
+    @property
+    def is_spent(self) -> bool:
+        """Whether nothing is left of a budget of pulls or cost."""
+        return self.room(0) <= 0 and not self.rest_is_out
+
     def result(self, cost: float) -> None:
         """Count an evaluation that gave a result."""
         self.pulls += 1

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import wraps
-from typing import Any, Final, ParamSpec, TypeVar
+from functools import partial, wraps
+from inspect import signature
+from typing import Any, Final, NamedTuple, ParamSpec, TypeVar
 
 from boxthirding._checks import is_number
 from boxthirding._text import counted, written
@@ -38,22 +39,7 @@ _OTHER_NAMES: Final[dict[str, Callable[[Any], str]]] = {
 _SHORT: Final = 2.0  # seconds to wait for a file that is locked: a search waits longer, and heeds deadlines and Ctrl-C
 
 
-def _with_advice(function: Callable[P, T]) -> Callable[P, T]:
-    """Say which parameter is meant by one that other tools have."""
-
-    @wraps(function)
-    def called(*args: P.args, **options: P.kwargs) -> T:
-        for name in _OTHER_NAMES.keys() & options.keys():
-            raise TypeError(
-                f"{function.__name__}() has no parameter {name!r}: write {_OTHER_NAMES[name](options[name])}"
-            )
-        return function(*args, **options)
-
-    return called
-
-
-@_with_advice
-def find_best(  # noqa: PLR0913  # two that are needed, and an option for each way to use them
+def _arguments(  # noqa: PLR0913  # two that are needed, and an option for each way to use them
     arms: Arms | None,
     evaluate: Callable[..., Any],
     *,
@@ -73,7 +59,53 @@ def find_best(  # noqa: PLR0913  # two that are needed, and an option for each w
     study: Place | AskTell | None = None,
     progress: bool | Callable[[Progress], None] = True,
     callbacks: Iterable[Callback] = (),
-) -> Found:
+) -> "_Arguments":
+    """Check the arguments of `find_best`, which explains them."""
+    if budget is None and cost is None and seconds is None:
+        raise InvalidInput("there is no budget: give budget= pulls, cost= in your own unit, or seconds=")
+    total, functions = Budget(budget, cost, seconds), checked(callbacks)
+    if examples is not None and not isinstance(examples, Examples):
+        examples = Examples(examples, seed)
+    engine = Engine.checked(Evaluation(evaluate, examples, retry), workers, executor, on_error, catch)
+    chosen = None if policy is None else as_policy(policy, budget=total.pulls)
+    settings = RunSettings(arms, chosen, seed, direction, known, examples)
+    return _Arguments(engine, study, settings, total, progress, functions)
+
+
+class _Arguments(NamedTuple):
+    """What `find_best` was called with, checked."""
+
+    engine: Engine
+    study: Place | AskTell | None
+    settings: RunSettings
+    budget: Budget
+    progress: bool | Callable[[Progress], None]
+    callbacks: tuple[Callback, ...]
+
+
+def _with_parameters_of(
+    check: Callable[P, _Arguments],
+) -> Callable[[Callable[[Callable[[], _Arguments]], T]], Callable[P, T]]:
+    """Give a function the parameters of another one, which checks them when the function asks for its arguments."""
+
+    def decorate(function: Callable[[Callable[[], _Arguments]], T]) -> Callable[P, T]:
+        @wraps(function)
+        def called(*args: P.args, **options: P.kwargs) -> T:
+            for name in _OTHER_NAMES.keys() & options.keys():
+                raise TypeError(
+                    f"{function.__name__}() has no parameter {name!r}: write {_OTHER_NAMES[name](options[name])}"
+                )
+            return function(partial(check, *args, **options))
+
+        called.__annotations__ = {**check.__annotations__, "return": Found}
+        called.__signature__ = signature(check).replace(return_annotation=Found)  # type: ignore[attr-defined]
+        return called
+
+    return decorate
+
+
+@_with_parameters_of(_arguments)
+def find_best(arguments: Callable[[], _Arguments]) -> Found:  # noqa: D417  # its parameters are those of _arguments
     """Find the best arm by evaluating arms within a budget; Ctrl-C or a deadline returns the best so far.
 
     Parameters
@@ -151,79 +183,30 @@ def find_best(  # noqa: PLR0913  # two that are needed, and an option for each w
     'bob'
 
     """
-    total, functions = _budget(budget, cost, seconds), checked(callbacks)
-    engine = Engine.checked(_evaluation(evaluate, examples, seed, retry), workers, executor, on_error, catch)
-    engine.refuse_running_loop("find_best_async(…)")
-    chosen = None if policy is None else as_policy(policy, budget=total.pulls)
-    settings = RunSettings(arms, chosen, seed, direction, known, engine.evaluation.examples)
+    checked_ones = arguments()
+    checked_ones.engine.refuse_running_loop("find_best_async(…)")
     with ExitStack() as stack:
-        run = _Run(stack, study, settings, engine, total, progress, functions)
+        run = _Run(stack, checked_ones)
         return run.engine.run(run.search, run.conclude)
 
 
-@_with_advice
-async def find_best_async(  # noqa: PLR0913  # the same
-    arms: Arms | None,
-    evaluate: Callable[..., Any],
-    *,
-    budget: int | None = None,
-    seconds: float | None = None,
-    cost: float | None = None,
-    examples: Sequence[Any] | Examples | None = None,
-    known: Known | None = None,
-    workers: int | None = None,
-    executor: Executor | Any = None,
-    policy: Policy | str | None = None,
-    seed: int | None = None,
-    direction: str | None = None,
-    on_error: str = "raise",
-    catch: Errors = (),
-    retry: Retry | None = None,
-    study: Place | AskTell | None = None,
-    progress: bool | Callable[[Progress], None] = True,
-    callbacks: Iterable[Callback] = (),
-) -> Found:
+@_with_parameters_of(_arguments)
+async def find_best_async(arguments: Callable[[], _Arguments]) -> Found:
     """Do what `find_best` does from a running event loop; a plain function runs in threads, so the loop goes on.
 
     The parameters are those of `find_best`. Cancelling it cancels the evaluations and raises CancelledError, as always.
     Ctrl-C, or interrupting the cell of a notebook, does what it does there.
     """
-    total, functions = _budget(budget, cost, seconds), checked(callbacks)
-    engine = Engine.checked(_evaluation(evaluate, examples, seed, retry), workers, executor, on_error, catch)
-    chosen = None if policy is None else as_policy(policy, budget=total.pulls)
-    settings = RunSettings(arms, chosen, seed, direction, known, engine.evaluation.examples)
     with ExitStack() as stack:
-        run = _Run(stack, study, settings, engine, total, progress, functions)
+        run = _Run(stack, arguments())
         return await run.engine.run_async(run.search, run.conclude)
-
-
-def _budget(budget: int | None, cost: float | None, seconds: float | None) -> Budget:
-    if budget is None and cost is None and seconds is None:
-        raise InvalidInput("there is no budget: give budget= pulls, cost= in your own unit, or seconds=")
-    return Budget(budget, cost, seconds)
-
-
-def _evaluation(
-    evaluate: Callable[..., Any], examples: Sequence[Any] | Examples | None, seed: int | None, retry: Retry | None
-) -> Evaluation:
-    if examples is None or isinstance(examples, Examples):
-        return Evaluation(evaluate, examples, retry)
-    return Evaluation(evaluate, Examples(examples, seed), retry)
 
 
 class _Run:
     """A search of a study, and what is told of its results: the display, callbacks, the scores of each arm."""
 
-    def __init__(
-        self,
-        stack: ExitStack,
-        study: Place | AskTell | None,
-        settings: RunSettings,
-        engine: Engine,
-        budget: Budget,
-        progress: bool | Callable[[Progress], None],  # noqa: FBT001  # as in find_best
-        callbacks: tuple[Callback, ...],
-    ) -> None:
+    def __init__(self, stack: ExitStack, arguments: _Arguments) -> None:
+        engine, study, settings, budget, progress, callbacks = arguments
         self._opened = opened = open_for_run(stack, study, settings, _SHORT)
         self.engine = replace(engine, evaluation=replace(engine.evaluation, examples=opened.examples))
         self._stack, self._callbacks = stack, callbacks

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from html import escape
 from typing import Final
 
-from boxthirding._text import counted, writer
+from boxthirding._text import counted, sentence, writer
 from boxthirding.figures.live import Point
 from boxthirding.figures.svg import answer_curve
 from boxthirding.find.summary import Summary
@@ -112,4 +112,4 @@ def _told(step: Step, write: Callable[[float], str]) -> str:
 
 
 def _notes(lines: Sequence[str]) -> str:
-    return "".join(f'<div class="b3-soft">{escape(line[:1].upper() + line[1:])}.</div>' for line in lines if line)
+    return "".join(f'<div class="b3-soft">{escape(sentence(line))}</div>' for line in lines if line)

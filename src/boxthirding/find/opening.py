@@ -161,7 +161,12 @@ def open_or_make(
                 if check is not None:
                     check(there)
                 known = settings.known_by_pull(there)
-    study = open_place(url, name, timeout=timeout, **settings.for_study(known))
+    try:
+        study = open_place(url, name, timeout=timeout, **settings.for_study(known))
+    except StudyDiffers:
+        with open_place(url, name, timeout=timeout) as there:
+            _check_number_of_examples(there, settings.examples)
+        raise
     if settings.force:
         paired(study, settings.examples, force=True)
     return study
@@ -238,6 +243,8 @@ def _check_number_of_examples(study: AskTell, examples: Examples | None) -> None
     """Refuse examples that are not as many as a study has: its pulls would be of other pairs of arm and example."""
     most = None if examples is None else examples.most
     if most != study.examples:
+        if most is not None and study.examples is not None:
+            paired(study, examples)  # it names the first example that is missing or too many
         has = "no examples" if study.examples is None else f"{counted(study.examples, 'example')} that run out"
         given = "none" if examples is None else f"{len(examples):,}{' that may be repeated' if most is None else ''}"
         raise StudyDiffers(

@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, Self
+from typing import IO, Any, Final, Self
 
 from boxthirding._checks import is_number, parse_number
 from boxthirding._text import cut, visible
@@ -18,13 +18,44 @@ from boxthirding.errors import CommandFailed, InvalidInput, StudyDiffers
 from boxthirding.find import Examples
 from boxthirding.find.commands import Command
 from boxthirding.find.inputs import Row
-from boxthirding.find.output_tail import KEPT, Tail
 from boxthirding.types import Label
 
 _PAIR = 2  # a number and its cost
 _COMMAND, _LINE = 200, 80  # characters that an error repeats
 _LOOK = 0.05  # seconds after which to look whether a process that has not closed its pipes is still there
 _MOMENT = 1.0  # seconds to wait for a pipe whose process has ended: something that it started may have it
+_KEPT: Final = 65_536  # bytes of an output that are kept, and that are read at once
+
+
+class Tail(threading.Thread):
+    """Reads a pipe in a thread of its own until it ends, and keeps the end of it.
+
+    So a program never waits for us, and we need not wait for what it has started and left with its pipe.
+    """
+
+    def __init__(self, pipe: IO[bytes]) -> None:
+        super().__init__(daemon=True)
+        self._pipe = pipe
+        self._end = b""
+        self.start()
+
+    def run(self) -> None:
+        """Read to the end."""
+        with self._pipe, suppress(OSError):
+            while block := self._pipe.read(_KEPT):
+                self._end = (self._end + block)[-_KEPT - 1 :]  # one more tells whether there were more
+
+    def text(self) -> str:
+        """Return what is there: whole lines, without the rest of one whose beginning is gone."""
+        end = self._end
+        if len(end) > _KEPT:
+            end = end.partition(b"\n")[2]
+        return end.decode("utf-8", "replace")
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether there was more than is kept."""
+        return len(self._end) > _KEPT
 
 
 class Program:
@@ -156,7 +187,7 @@ def _number(shown: str, output: Tail) -> tuple[float, float] | float:
     """Read the number, and the cost, in the last line of an output."""
     text = output.text()
     if not text.strip():
-        what = f"no whole line in its last {KEPT:,} bytes" if output.is_cut else "nothing"
+        what = f"no whole line in its last {_KEPT:,} bytes" if output.is_cut else "nothing"
         raise CommandFailed(f"{shown} printed {what}, but must print a number")
     whole = _last_line(text)
     line = cut(whole, _LINE)
@@ -178,7 +209,7 @@ def _last_words(errors: Tail) -> str:
     text = errors.text()
     if text.strip():
         return f"the last line of its stderr is {cut(_last_line(text), _LINE)!r}"
-    return f"its stderr has no whole line in its last {KEPT:,} bytes" if errors.is_cut else "its stderr is empty"
+    return f"its stderr has no whole line in its last {_KEPT:,} bytes" if errors.is_cut else "its stderr is empty"
 
 
 def _last_line(text: str) -> str:

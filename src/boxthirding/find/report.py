@@ -9,11 +9,11 @@ from importlib import resources
 from importlib.metadata import version
 from typing import Any, Final, NamedTuple
 
-from boxthirding._text import apart, counted, cut, visible
+from boxthirding._text import apart, counted, cut, sentence, visible
 from boxthirding.figures.svg import answer_curve, bars, line, whisker
 from boxthirding.find.intervals import ScoreNoise
 from boxthirding.find.notebook import climb
-from boxthirding.find.summary import Certainty, certainty, in_the_race, may_be_as_good, order_in_words
+from boxthirding.find.summary import Certainty, certainty, may_be_as_good, order_in_words
 from boxthirding.session import Moment, Recommendation, View
 from boxthirding.session.protocol import points
 from boxthirding.study import Entry, Study
@@ -377,11 +377,10 @@ def _believed(view: View, noise: ScoreNoise, told: Certainty) -> list[str]:
         )
     if noise.is_known and not noise.is_none:
         lines.append("The intervals say how far noise may have moved each mean; they know nothing of that selection.")
-    race = in_the_race(view.screening)
-    if race:
-        lines.append(f"{race[:1].upper()}{race[1:]}.")
-    elif view.screening is None:
+    if view.screening is None:
         lines.append("Known results put some arms first, so the chance that a good arm was tried is not exact.")
+    else:
+        lines.append(sentence(view.screening))
     if view.excluded:
         lines.append(f"Results of {counted(len(view.excluded), 'rater')} were left out by hand.")
     if view.status != "finished":

@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from boxthirding._checks import whole
-from boxthirding._text import counted
+from boxthirding._text import counted, sentence
 from boxthirding.errors import EvaluationFailed, InvalidInput
 from boxthirding.find.budget import Budget, BudgetTracker, Spending
 from boxthirding.find.confirm import Confirmation, FreshPulls
@@ -86,6 +86,10 @@ class Found:
         `stop()`), `error`; of a study also `study finished`, and `waiting`: others have what is left of the budget, and
         only they know when it comes.
         """
+        self.interrupted: bool = self.stopped == INTERRUPTED
+        """Whether Ctrl-C ended the search, if only after the last of the budget: `stopped` is `budget` then."""
+        if self.interrupted and search.tracker.is_spent:
+            self.stopped = BUDGET
         if self.stopped == FINISHED and self.recommendation is None:
             self.stopped = NO_ARMS
         self.spending: Spending = search.tracker.spending(search.abandoned)
@@ -118,11 +122,6 @@ class Found:
     def label(self) -> Label | None:
         """The label of the best arm, or None if there is no result."""
         return None if self.recommendation is None else self.recommendation.label
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether Ctrl-C ended the search."""
-        return self.stopped == INTERRUPTED
 
     def arm(self, label: Label) -> Any:
         """Return the arm of a label as it was given."""
@@ -194,8 +193,8 @@ class Found:
             width = max((len(name) for name, _, _ in others), default=0)
             lines += [f"    {name:{width}}  {measured(mean, pulls)}" for name, mean, pulls in others]
             lines += [f"  {told.order}"] if told.order else []
-            lines += [f"  {_sentence(told.screening)}"] if told.screening else []
-        return "\n".join([*lines, *(f"  {_sentence(line)}" for line in self.account(view=view))])
+            lines += [f"  {sentence(told.screening)}"] if told.screening else []
+        return "\n".join([*lines, *(f"  {sentence(line)}" for line in self.account(view=view))])
 
     def _repr_html_(self) -> str:
         from boxthirding.find.notebook import nothing, page  # noqa: PLC0415  # only notebooks show it
@@ -285,10 +284,6 @@ class Found:
             return confirmation
 
         return search, conclude
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."
 
 
 def raise_error(search: Search, found: Found, confirmation: Confirmation | None = None) -> None:

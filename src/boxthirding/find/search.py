@@ -379,7 +379,7 @@ class Search:
             return STUDY_FINISHED
         if has_room:
             return KNOWN if self._source.is_known() else FINISHED
-        return WAITING if self.tracker.rest_is_out else BUDGET
+        return BUDGET if self.tracker.is_spent else WAITING
 
     def _ask(self, room: int) -> list[Ticket]:
         try:

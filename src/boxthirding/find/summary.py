@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from boxthirding._text import apart, counted, cut, visible, writer
 from boxthirding.errors import MissingExtra
 from boxthirding.find.intervals import ScoreNoise
-from boxthirding.session import ArmSummary, AskTell, Recommendation, Screening, View
-from boxthirding.session.values import percent
+from boxthirding.session import ArmSummary, AskTell, Recommendation, View
 from boxthirding.types import Label
 
 if TYPE_CHECKING:
@@ -193,7 +192,7 @@ def summary(study: AskTell, view: View, best: Recommendation, noise: ScoreNoise)
         *_trust(best, others, in_a_sentence(given), noise, 1 if view.direction == "maximize" else -1),
         tuple((name, write(arm.mean), arm.pulls) for name, arm in zip(arms, (best, *others), strict=True)),
         order_in_words((best, *others), view.direction),
-        in_the_race(study.screening(_GOOD)),
+        str(study.screening(_GOOD) or ""),
     )
 
 
@@ -254,20 +253,6 @@ def _confirm(arms: int, them: str) -> str:
 
 def _enumerated(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def in_the_race(screening: Screening | None) -> str:
-    """Return how likely it is that a good arm was tried; empty, if that is not known."""
-    if screening is None:
-        return ""
-    arms, candidates = screening.arms, screening.candidates
-    if arms == candidates:
-        return f"all {counted(candidates, 'arm')} are in the race" if candidates > 1 else ""
-    of = counted(candidates, "arm") if arms is None else f"{candidates:,} of {arms:,} arms"
-    is_one = arms is not None and arms < 2 / _GOOD  # the best hundredth of so few
-    good = "the best of all" if is_one else f"one of the best {100 * _GOOD:g} %"
-    race = f"{of} is in the race: it is {good}" if candidates == 1 else f"{of} are in the race: {good} is among them"
-    return f"{race} with probability {percent(screening.probability)}"
 
 
 class Certainty(NamedTuple):

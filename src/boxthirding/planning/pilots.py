@@ -12,7 +12,7 @@ from boxthirding._checks import LARGEST_REWARD
 from boxthirding._csv import read_sheet
 from boxthirding.errors import InvalidInput, UnreadableData
 from boxthirding.planning.shapes import ONE_IN_TEN
-from boxthirding.policies.outliers import ENOUGH, SHARE, is_wild
+from boxthirding.policies.noise import ENOUGH, SHARE, is_wild
 from boxthirding.session.amendments import listed
 from boxthirding.session.labels import rows_of, unlabelled
 from boxthirding.types import Floats, Ints

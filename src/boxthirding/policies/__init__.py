@@ -6,12 +6,10 @@ from boxthirding.policies.rivals.ash import AnytimeSequentialHalving
 from boxthirding.policies.rivals.asha import Asha
 from boxthirding.policies.rivals.bsh import BracketingSequentialHalving
 from boxthirding.policies.rivals.bucb import BracketingUCB
-from boxthirding.policies.rivals.doubling import DoublingSequentialHalving
 from boxthirding.policies.rivals.ebtc import EBTC
-from boxthirding.policies.rivals.klucb import KLUCB
-from boxthirding.policies.rivals.lilucb import LilUCB
+from boxthirding.policies.rivals.indices import KLUCB, LilUCB
 from boxthirding.policies.rivals.prose import Prose
-from boxthirding.policies.rivals.sequential_halving import SequentialHalving
+from boxthirding.policies.rivals.sequential_halving import DoublingSequentialHalving, SequentialHalving
 from boxthirding.policies.rivals.successive_rejects import SuccessiveRejects
 from boxthirding.policies.rivals.ucbe import UCBE
 from boxthirding.policies.rivals.uniform import Uniform

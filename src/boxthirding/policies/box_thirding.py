@@ -15,7 +15,6 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from boxthirding._checks import whole
 from boxthirding._compile import kernel
 from boxthirding.errors import InvalidInput
 from boxthirding.policies.boxes import (
@@ -31,18 +30,17 @@ from boxthirding.policies.boxes import (
     PILE,
     READY,
     REUSE,
+    SCALARS,
     SEEN,
     SWEEP,
     TOP,
     WAITING,
     WIDTH,
     WITHDRAWN,
-    State,
+    BoxesState,
     above,
     begin_record,
-    empty,
     enter,
-    grown,
     leave,
     mean,
     note,
@@ -54,8 +52,9 @@ from boxthirding.policies.boxes import (
     take,
 )
 from boxthirding.policies.lineage import BoxRecord
+from boxthirding.policies.policy import BasePolicy, zeros
 from boxthirding.policies.structures.ranking import in_order
-from boxthirding.rng import TIES, below, shuffle, spawn
+from boxthirding.rng import below, shuffle
 from boxthirding.schedules import Schedule
 from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Rule
 
@@ -66,7 +65,7 @@ REUSES: Final = {"none": FRESH, "pool": POOL, "topup": TOPUP}
 
 
 @kernel
-def ask(state: State) -> tuple[int, int, int]:
+def ask(state: BoxesState) -> tuple[int, int, int]:
     """Go on with the sweep, then introduce an arm, then raise the base: the first of these that needs pulls."""
     scalars = state.scalars
     while True:
@@ -97,7 +96,7 @@ def ask(state: State) -> tuple[int, int, int]:
 
 
 @kernel
-def tell(state: State, job: int, times: int, total: float, squares: float) -> None:  # noqa: ARG001  # the contract's
+def tell(state: BoxesState, job: int, times: int, total: float, squares: float) -> None:  # noqa: ARG001  # the contract's
     """Collect the pulls of a LIFT apart from the arm's mean until the last one is in (S8)."""
     state.due[job] -= times
     state.new_pulls[job] += times
@@ -107,7 +106,7 @@ def tell(state: State, job: int, times: int, total: float, squares: float) -> No
 
 
 @kernel
-def drop(state: State, arm: int) -> None:
+def drop(state: BoxesState, arm: int) -> None:
     """Withdraw an arm from wherever it stands (S16)."""
     if state.place[arm] == WITHDRAWN:
         return
@@ -134,7 +133,7 @@ def drop(state: State, arm: int) -> None:
 
 
 @kernel
-def recommend(state: State) -> int:
+def recommend(state: BoxesState) -> int:
     """Return the largest mean in Box(L, 0), the earliest entry among equals (S12).
 
     If the results of all arms there were taken out, the next Box(·, 0) below has the answer.
@@ -152,7 +151,7 @@ def recommend(state: State) -> int:
 
 
 @kernel
-def amend(state: State, arm: int, times: int, total: float, squares: float) -> int:  # noqa: ARG001  # the contract's
+def amend(state: BoxesState, arm: int, times: int, total: float, squares: float) -> int:  # noqa: ARG001  # the contract's
     """Add sums to the mean that an arm competes with; where it stands, and what its LIFT waits for, stays as it is."""
     if arm == NONE:
         return 0
@@ -166,7 +165,7 @@ def amend(state: State, arm: int, times: int, total: float, squares: float) -> i
 
 
 @kernel
-def add_to_record(state: State, arm: int, times: int, total: float) -> None:
+def add_to_record(state: BoxesState, arm: int, times: int, total: float) -> None:
     """Add to an arm's sums, which are exactly 0 when its last result has been taken out.
 
     What is taken out beyond that came from the LIFT under way, and is taken out of its sums.
@@ -182,7 +181,7 @@ def add_to_record(state: State, arm: int, times: int, total: float) -> None:
 
 
 @kernel
-def best_in(state: State, box: int) -> int:
+def best_in(state: BoxesState, box: int) -> int:
     """Return the arm of a box with the largest mean, or NONE if none has a result."""
     best = NONE
     largest = -math.inf
@@ -196,7 +195,7 @@ def best_in(state: State, box: int) -> int:
 
 
 @kernel
-def next_ready(state: State) -> int:
+def next_ready(state: BoxesState) -> int:
     """Return the next box to arrange, or NONE when the sweep is over.
 
     With no job open, the sweep goes down from where it was and passes by a box whose neighbours are full (S5). With
@@ -225,7 +224,7 @@ def next_ready(state: State) -> int:
 
 
 @kernel
-def arrange(state: State, box: int) -> int:
+def arrange(state: BoxesState, box: int) -> int:
     """ARRANGE (S6): take the first three of a box and start the LIFT of their best."""
     best = take(state, box)
     middle = take(state, box)
@@ -258,7 +257,7 @@ def arrange(state: State, box: int) -> int:
 
 
 @kernel
-def introduce(state: State) -> int:
+def introduce(state: BoxesState) -> int:
     """Start the LIFT of the next arm of W to the base level (S7).
 
     W is the waiting arms in their order, and the unseen ones at random places among them (S16).
@@ -288,7 +287,7 @@ def introduce(state: State) -> int:
 
 
 @kernel
-def raise_base(state: State) -> None:
+def raise_base(state: BoxesState) -> None:
     """Base update (S9): what is left at the base level, and what was discarded there, waits to be introduced again."""
     scalars = state.scalars
     base = scalars[BASE] * WIDTH
@@ -316,7 +315,7 @@ def raise_base(state: State) -> None:
 
 
 @kernel
-def sort_by_mean(state: State, stop: int) -> None:
+def sort_by_mean(state: BoxesState, stop: int) -> None:
     """Sort waiting[:stop], best mean first; stable, and short: two arms a box at the most, but for open jobs."""
     for i in range(1, stop):
         arm = state.waiting[i]
@@ -328,7 +327,7 @@ def sort_by_mean(state: State, stop: int) -> None:
 
 
 @kernel
-def open_lift(state: State, arm: int, target: int, lowest: int) -> None:
+def open_lift(state: BoxesState, arm: int, target: int, lowest: int) -> None:
     """LIFT: note how many pulls the level of arrival costs (S2), less those that the arm has when they count.
 
     They count when it is topped up; results that were known of an arm before it was introduced always do.
@@ -346,7 +345,7 @@ def open_lift(state: State, arm: int, target: int, lowest: int) -> None:
 
 
 @kernel
-def close(state: State, arm: int) -> None:
+def close(state: BoxesState, arm: int) -> None:
     """End the job of a LIFT."""
     target = state.target[arm]
     state.scalars[OPEN] -= 1
@@ -356,7 +355,7 @@ def close(state: State, arm: int) -> None:
 
 
 @kernel
-def commit(state: State, arm: int) -> None:
+def commit(state: BoxesState, arm: int) -> None:
     """The last pull of a LIFT is in: the three change places, the mean is renewed (S3, S8)."""
     close(state, arm)
     settle_others(state, arm)
@@ -378,7 +377,7 @@ def commit(state: State, arm: int) -> None:
 
 
 @kernel
-def settle_others(state: State, arm: int) -> None:
+def settle_others(state: BoxesState, arm: int) -> None:
     """SHIFT the middle arm of an ARRANGE and DISCARD the worst, as far as they are still there."""
     middle = state.middle[arm]
     worst = state.worst[arm]
@@ -395,7 +394,7 @@ def settle_others(state: State, arm: int) -> None:
 
 
 @dataclass(frozen=True)
-class BoxThirding:
+class BoxThirding(BasePolicy):
     """Box Thirding: anytime, told neither the budget nor the noise, nothing to tune.
 
     `reuse` is what an arm's mean is made of after a LIFT: its new pulls only ("none", the paper), all its pulls
@@ -415,10 +414,6 @@ class BoxThirding:
 
     name: ClassVar[str] = "b3"
     rule: ClassVar[Rule] = Rule(reset, ask, tell, drop, recommend, amend)
-    told: ClassVar[frozenset[str]] = frozenset()
-    squares: ClassVar[bool] = False
-    open_ended: ClassVar[bool] = True
-    version: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         self.costs()
@@ -429,29 +424,32 @@ class BoxThirding:
         """Return what each level costs."""
         return Schedule(self.schedule, self.growth, self.effort)
 
-    def new(self, n_arms: int, seed: int, capacity: int) -> State:
-        """Return a state in which nothing has happened yet."""
-        whole("the number of arms", n_arms, least=1)
-        state = empty(self.costs(), arms=max(1, min(capacity, n_arms)), levels=24)
-        state.scalars[N_ARMS] = n_arms
+    def empty(self, room: int, levels: int = 24) -> BoxesState:
+        """Return a state with room for so many arms and levels."""
+        by_box = dict.fromkeys(("first", "last", "size", "free", "first_free"), levels * WIDTH)
+        by_level = dict.fromkeys(("costs", "ready", "lifting"), levels)
+        meetings = 16 * room + 256  # far more than one ask writes
+        state = zeros(BoxesState, room, **by_box, **by_level, scalars=SCALARS, met=(meetings, 4))
+        state.costs[:] = self.costs().costs(levels)
         state.scalars[REUSE] = REUSES[self.reuse]
-        state.ties[:] = spawn(seed, 0, 1)[0, TIES]
         return state
 
-    def grow(self, state: State) -> State:
-        """Return the same state with twice the room for what has run short."""
-        return grown(state, self.costs())
+    def grow(self, state: BoxesState) -> BoxesState:
+        """Return the same state with room for twice as many arms or levels, whichever has run short."""
+        arms, levels = len(state.place), len(state.costs)
+        arms = 2 * arms if state.scalars[KNOWN] == arms else arms
+        return self.grown(state, self.empty(arms, 2 * levels if short_of_levels(state) else levels))
 
     @property
     def forgets(self) -> bool:
         """Whether a LIFT begins the arm's mean anew."""
         return self.reuse == "none"
 
-    def record_pulls(self, state: State, arm: int) -> int:
+    def record_pulls(self, state: BoxesState, arm: int) -> int:
         """Return how many results the mean is of that an arm competes with."""
         return int(state.pulls[arm])
 
-    def ranking(self, state: State, k: int | None = None) -> list[int]:
+    def ranking(self, state: BoxesState, k: int | None = None) -> list[int]:
         """Return the arms by level, those in boxes before the pile, then by mean; last those in no box."""
         known = int(state.scalars[KNOWN])
         place, pulls = state.place[:known], state.pulls[:known]

@@ -8,8 +8,6 @@ import math
 from typing import Final, NamedTuple, Protocol
 
 from boxthirding._compile import kernel
-from boxthirding.policies.arrays import copied, zeros
-from boxthirding.schedules import Schedule
 from boxthirding.types import N_ARMS, NONE, Floats, Ints
 
 SEEN: Final = 1  # numbers 0 … SEEN - 1 have been introduced
@@ -42,7 +40,7 @@ NEW: Final = -3
 """The place of an arm that was never in a box."""
 
 
-class State(NamedTuple):
+class BoxesState(NamedTuple):
     """K arms of room, M levels of room; a box's index is level * WIDTH + j."""
 
     scalars: Ints
@@ -72,8 +70,8 @@ class State(NamedTuple):
     lifting: Ints  # [M] open jobs by the lowest level they touch
 
 
-class Arms(Protocol):
-    """The state of any rule that has these fields of a `State`."""
+class ArmRecords(Protocol):
+    """The state of any rule that has these fields of a `BoxesState`."""
 
     @property
     def scalars(self) -> Ints:
@@ -92,27 +90,8 @@ class Arms(Protocol):
         """[K] The box the arm stands in, NONE, WITHDRAWN or NEW."""
 
 
-def empty(schedule: Schedule, arms: int, levels: int) -> State:
-    """Return a state with this much room and no arm in it."""
-    by_box = dict.fromkeys(("first", "last", "size", "free", "first_free"), levels * WIDTH)
-    by_level = dict.fromkeys(("costs", "ready", "lifting"), levels)
-    meetings = 16 * arms + 256  # far more than one ask writes
-    state = zeros(State, arms, **by_box, **by_level, scalars=SCALARS, met=(meetings, 4))
-    state.costs[:] = schedule.costs(levels)
-    reset(state)
-    return state
-
-
-def grown(state: State, schedule: Schedule) -> State:
-    """Return the same state with room for twice as many arms or levels, whichever has run short."""
-    arms, levels = len(state.place), len(state.costs)
-    arms = 2 * arms if state.scalars[KNOWN] == arms else arms
-    levels = 2 * levels if short_of_levels(state) else levels
-    return copied(state, empty(schedule, arms, levels), but=("costs",))
-
-
 @kernel
-def reset(state: State) -> None:
+def reset(state: BoxesState) -> None:
     """Empty every box; arms are set up when they are introduced."""
     for i in range(1, REUSE):
         state.scalars[i] = 0
@@ -127,25 +106,25 @@ def reset(state: State) -> None:
 
 
 @kernel
-def short_of_levels(state: State) -> bool:
+def short_of_levels(state: BoxesState) -> bool:
     """Tell whether the next ARRANGE or base update might need a level that there is no room for."""
     return max(state.scalars[TOP], state.scalars[BASE]) + 2 >= len(state.costs)
 
 
 @kernel
-def short_of_arms(state: Arms) -> bool:
+def short_of_arms(state: ArmRecords) -> bool:
     """Tell whether there is no room for the next unseen arm."""
     return state.scalars[SEEN] == len(state.place) and state.scalars[SEEN] < state.scalars[N_ARMS]
 
 
 @kernel
-def mean(state: Arms, arm: int) -> float:
+def mean(state: ArmRecords, arm: int) -> float:
     """Return the mean an arm competes with; -∞, if all its results were taken out."""
     return state.total[arm] / state.pulls[arm] if state.pulls[arm] > 0 else -math.inf
 
 
 @kernel
-def begin_record(state: State) -> None:
+def begin_record(state: BoxesState) -> None:
     """Give the next number that has none an empty record."""
     arm = state.scalars[KNOWN]
     state.scalars[KNOWN] = arm + 1
@@ -157,7 +136,7 @@ def begin_record(state: State) -> None:
 
 
 @kernel
-def pass_over_withdrawn(state: State) -> None:
+def pass_over_withdrawn(state: BoxesState) -> None:
     """Let the next arm to be introduced be one that is still there."""
     scalars = state.scalars
     while scalars[SEEN] < scalars[KNOWN] and state.place[scalars[SEEN]] == WITHDRAWN:
@@ -165,7 +144,7 @@ def pass_over_withdrawn(state: State) -> None:
 
 
 @kernel
-def enter(state: State, arm: int, box: int) -> None:
+def enter(state: BoxesState, arm: int, box: int) -> None:
     """Put an arm at the end of a box."""
     last = state.last[box]
     state.place[arm] = box
@@ -186,7 +165,7 @@ def enter(state: State, arm: int, box: int) -> None:
 
 
 @kernel
-def leave(state: State, arm: int) -> None:
+def leave(state: BoxesState, arm: int) -> None:
     """Take an arm out of its box."""
     box = state.place[arm]
     before = state.before[arm]
@@ -209,7 +188,7 @@ def leave(state: State, arm: int) -> None:
 
 
 @kernel
-def take(state: State, box: int) -> int:
+def take(state: BoxesState, box: int) -> int:
     """Return the earliest free arm of a box; from now on it is not free."""
     arm = state.first_free[box]
     state.first_free[box] = state.after[arm]
@@ -217,7 +196,7 @@ def take(state: State, box: int) -> int:
 
 
 @kernel
-def refresh_ready(state: State, box: int) -> None:
+def refresh_ready(state: BoxesState, box: int) -> None:
     """Keep the bit that says whether a box holds three free arms, and the count of such boxes."""
     level, j = box // WIDTH, box % WIDTH
     if j == PILE:
@@ -230,7 +209,7 @@ def refresh_ready(state: State, box: int) -> None:
 
 
 @kernel
-def highest(state: State) -> int:
+def highest(state: BoxesState) -> int:
     """Return Box(L, 0), the highest Box(·, 0) that is not empty, or NONE."""
     for level in range(state.scalars[TOP], -1, -1):
         if state.size[level * WIDTH] > 0:
@@ -239,7 +218,7 @@ def highest(state: State) -> int:
 
 
 @kernel
-def above(state: State, arm: int, other: int) -> bool:
+def above(state: BoxesState, arm: int, other: int) -> bool:
     """Tell whether more pulls speak for an arm than for another, or as many with a larger mean.
 
     Levels would not do: a base update takes arms out of the pile though no job has ended.
@@ -249,7 +228,7 @@ def above(state: State, arm: int, other: int) -> bool:
 
 
 @kernel
-def note(state: State, box: int, best: int, middle: int, worst: int) -> None:
+def note(state: BoxesState, box: int, best: int, middle: int, worst: int) -> None:
     """Write down an ARRANGE, or an introduction, so that the story of an arm can be told."""
     row = state.scalars[MET] % len(state.met)
     state.met[row, 0] = box

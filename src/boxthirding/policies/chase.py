@@ -37,14 +37,12 @@ A pull that an arm has in the chase, or its first one, is of the job 2 · arm; i
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Final, NamedTuple
+from typing import ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boxthirding._checks import whole
 from boxthirding._compile import kernel
-from boxthirding.policies.arrays import copied, zeros
 from boxthirding.policies.boxes import KNOWN, SEEN, WITHDRAWN, mean, short_of_arms
 from boxthirding.policies.final import (
     ALL_MET,
@@ -62,6 +60,7 @@ from boxthirding.policies.final import (
     SIGMA,
     TOLD,
     TYPICAL_RATIO,
+    ChaseState,
     count_sent,
     fit_is_due,
     from_origin,
@@ -75,13 +74,13 @@ from boxthirding.policies.final import (
     take_in,
     upper_bound,
 )
-from boxthirding.policies.lineage import PlainRecord
 from boxthirding.policies.noise import too_few_repeats
+from boxthirding.policies.policy import BasePolicy, zeros
 from boxthirding.policies.structures.ranking import in_order
 from boxthirding.policies.structures.tournament import play_all, play_first, player, replay, runner_up
 from boxthirding.policies.structures.treap import build, first
-from boxthirding.rng import TIES, advance, spawn
-from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Floats, Ints, Rule
+from boxthirding.rng import advance
+from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Rule
 
 LEAD: Final = 0.3  # standard errors above the leader that an arm must be to keep up
 EARNED: Final = 2  # by a pull of the chase
@@ -91,48 +90,8 @@ CAUTION: Final = 2.0  # standard errors below the shrunk mean
 FARTHER: Final = 1.8  # the best arms are farther out than ρ says, which is of all arms
 
 
-class State(NamedTuple):
-    """K arms of room; root to luck are a treap of all arms by lower bound."""
-
-    scalars: Ints
-    ties: Ints
-    pulls: Ints  # [K]
-    total: Floats  # [K]
-    place: Ints  # [K] WITHDRAWN, or 0
-    due: Ints  # [K] pulls of its job in the chase that are still to come
-    new_pulls: Ints  # [K] those that are in: they count when the last one is
-    new_total: Floats  # [K]
-    new_squares: Floats  # [K]
-    out: Ints  # [K] its pulls in the final in flight
-    base: Floats  # [K] base to reach: what noise.py keeps
-    apart: Floats  # [K]
-    around: Floats  # [K]
-    reach: Floats  # [K]
-    first_mean: Floats  # [K] its first result
-    amended: Ints  # [K] results known without a job, less those taken out
-    amended_total: Floats  # [K] their sum
-    aside: Ints  # [K] how many of its results were set aside, ever
-    stray: Floats  # [K] the latest of them
-    facts: Floats  # [N_FACTS] what is known of all arms
-    finalist: Ints  # [K] 1 while the arm is in the final, which all are that have a result
-    root: Ints  # [1]
-    left: Ints  # [K]
-    right: Ints  # [K]
-    parent: Ints  # [K]
-    weight: Ints  # [K]
-    champion: Ints  # [K]
-    lower: Floats  # [K]
-    upper: Floats  # [K] a pull in flight counts in n, not in the mean
-    sent: Ints  # [1] whose upper bound does not count its last pull in flight yet, or NONE
-    luck: Ints  # [K] drawn once for each arm: the larger one wins a tie
-    score: Floats  # [K] what the leader has most of
-    leader: Ints  # [K] a tournament by score
-    merit: Floats  # [K] what must be at least the leader's mean to keep up
-    chaser: Ints  # [K] a tournament by merit
-
-
 @kernel
-def reset(state: State) -> None:
+def reset(state: ChaseState) -> None:
     """Forget every arm."""
     for i in range(1, N_SCALARS):
         state.scalars[i] = 0
@@ -146,7 +105,7 @@ def reset(state: State) -> None:
 
 
 @kernel
-def ask(state: State) -> tuple[int, int, int]:
+def ask(state: ChaseState) -> tuple[int, int, int]:
     """Pull a finalist whose turn it is, or an arm that keeps up with the leader, or a new one."""
     scalars = state.scalars
     pass_over_known(state)
@@ -174,7 +133,7 @@ def ask(state: State) -> tuple[int, int, int]:
 
 
 @kernel
-def tell(state: State, job: int, times: int, total: float, squares: float) -> None:
+def tell(state: ChaseState, job: int, times: int, total: float, squares: float) -> None:
     """Count rewards from the first one; those of the chase are kept apart until the last one of their job is in."""
     scalars = state.scalars
     total, squares = from_origin(state, times, total, squares)
@@ -204,7 +163,7 @@ def tell(state: State, job: int, times: int, total: float, squares: float) -> No
 
 
 @kernel
-def drop(state: State, arm: int) -> None:
+def drop(state: ChaseState, arm: int) -> None:
     """Withdraw an arm from the chase, from the final and from the answer."""
     if state.place[arm] == WITHDRAWN:
         return
@@ -217,14 +176,14 @@ def drop(state: State, arm: int) -> None:
 
 
 @kernel
-def recommend(state: State) -> int:
+def recommend(state: ChaseState) -> int:
     """Return the leader (rule 9)."""
     arm = player(state.leader, 0, len(state.score), 1)
     return arm if state.score[arm] > -math.inf else NONE
 
 
 @kernel
-def amend(state: State, arm: int, times: int, total: float, squares: float) -> int:
+def amend(state: ChaseState, arm: int, times: int, total: float, squares: float) -> int:
     """Add sums to an arm's record and rate it anew; σ, m and ρ follow at the end of a batch, if it was large."""
     scalars = state.scalars
     if arm == NONE:
@@ -252,7 +211,7 @@ def amend(state: State, arm: int, times: int, total: float, squares: float) -> i
 
 
 @kernel
-def next_finalist(state: State) -> int:
+def next_finalist(state: ChaseState) -> int:
     """Return whom the final pulls now, or NONE if the chase goes on."""
     scalars = state.scalars
     best = recommend(state)
@@ -272,14 +231,14 @@ def next_finalist(state: State) -> int:
 
 
 @kernel
-def is_clear(state: State) -> bool:
+def is_clear(state: ChaseState) -> bool:
     """Tell whether no arm is worth a pull of the final (rule 7)."""
     boldest = state.champion[state.root[0]]
     return state.upper[boldest] <= state.lower[first(state, 0)] + CLEAR * state.facts[SIGMA]
 
 
 @kernel
-def next_chaser(state: State) -> int:
+def next_chaser(state: ChaseState) -> int:
     """Return the arm that is furthest ahead of the leader by its merit, or NONE if none keeps up (rule 2)."""
     arms = len(state.merit)
     best = recommend(state)
@@ -292,7 +251,7 @@ def next_chaser(state: State) -> int:
 
 
 @kernel
-def send(state: State, arm: int) -> int:
+def send(state: ChaseState, arm: int) -> int:
     """Hand out one pull in the final."""
     state.scalars[CREDIT] = max(0, state.scalars[CREDIT] - PRICE)
     state.scalars[OUT] += 1
@@ -302,7 +261,7 @@ def send(state: State, arm: int) -> int:
 
 
 @kernel
-def pass_over_known(state: State) -> None:
+def pass_over_known(state: ChaseState) -> None:
     """Leave out those of the next numbers that need no first pull: something was known of them before."""
     scalars = state.scalars
     while scalars[SEEN] < scalars[KNOWN]:
@@ -313,7 +272,7 @@ def pass_over_known(state: State) -> None:
 
 
 @kernel
-def meet(state: State) -> int:
+def meet(state: ChaseState) -> int:
     """Let the next arm in."""
     arm = state.scalars[SEEN]
     if arm == state.scalars[KNOWN]:
@@ -323,7 +282,7 @@ def meet(state: State) -> int:
 
 
 @kernel
-def begin_record(state: State) -> None:
+def begin_record(state: ChaseState) -> None:
     """Give the next number that has none an empty record."""
     arm = state.scalars[KNOWN]
     state.scalars[KNOWN] = arm + 1
@@ -342,7 +301,7 @@ def begin_record(state: State) -> None:
 
 
 @kernel
-def forget_job(state: State, arm: int) -> None:
+def forget_job(state: ChaseState, arm: int) -> None:
     """Clear what a job of the chase has brought."""
     state.new_pulls[arm] = 0
     state.new_total[arm] = 0.0
@@ -350,7 +309,7 @@ def forget_job(state: State, arm: int) -> None:
 
 
 @kernel
-def rate(state: State, arm: int) -> None:
+def rate(state: ChaseState, arm: int) -> None:
     """Work out an arm's bounds, score and merit, and give it its place in the final, if it has one."""
     seat(state, arm, has_result(state, arm))
     set_score(state, arm)
@@ -359,7 +318,7 @@ def rate(state: State, arm: int) -> None:
 
 
 @kernel
-def set_score(state: State, arm: int) -> None:
+def set_score(state: ChaseState, arm: int) -> None:
     """Work out the lower bound of an arm's shrunk mean (rule 9)."""
     facts = state.facts
     score = -math.inf
@@ -374,21 +333,21 @@ def set_score(state: State, arm: int) -> None:
 
 
 @kernel
-def prior_pulls(state: State) -> float:
+def prior_pulls(state: ChaseState) -> float:
     """Return how many pulls m is worth beside those of an arm (rule 9)."""
     ratio = state.facts[RATIO] / FARTHER
     return ratio * ratio
 
 
 @kernel
-def set_merit(state: State, arm: int) -> None:
+def set_merit(state: ChaseState, arm: int) -> None:
     """Work out what an arm has to keep up with the leader, or that it is out of the chase."""
     state.merit[arm] = merit_of(state, arm)
     replay(state.chaser, 0, len(state.merit), arm, state.merit, state.luck)
 
 
 @kernel
-def merit_of(state: State, arm: int) -> float:
+def merit_of(state: ChaseState, arm: int) -> float:
     """Return an arm's merit (rule 2); one whose results were all taken out is pulled before all others."""
     if state.place[arm] == WITHDRAWN or state.due[arm] > 0:
         return -math.inf
@@ -402,14 +361,14 @@ def merit_of(state: State, arm: int) -> float:
 
 
 @kernel
-def fit(state: State) -> None:
+def fit(state: ChaseState) -> None:
     """Work out σ, m and ρ anew, and with them every bound, score and merit (rule 10)."""
     learn_anew(state)
     draw_up(state)
 
 
 @kernel
-def draw_up(state: State) -> None:
+def draw_up(state: ChaseState) -> None:
     """Seat all arms, and rate them anew."""
     known = state.scalars[KNOWN]
     chain = NONE
@@ -428,14 +387,14 @@ def draw_up(state: State) -> None:
 
 
 @kernel
-def play_both(state: State) -> None:
+def play_both(state: ChaseState) -> None:
     """Find the leader, and who is furthest ahead by merit."""
     play_all(state.leader, 0, len(state.score), state.score, state.luck)
     play_all(state.chaser, 0, len(state.merit), state.merit, state.luck)
 
 
 @dataclass(frozen=True)
-class Chase:
+class Chase(BasePolicy):
     """Chase: anytime, told neither the budget nor the noise, nothing to tune.
 
     >>> policy = Chase()
@@ -447,41 +406,33 @@ class Chase:
 
     name: ClassVar[str] = "chase"
     rule: ClassVar[Rule] = Rule(reset, ask, tell, drop, recommend, amend)
-    told: ClassVar[frozenset[str]] = frozenset()
     squares: ClassVar[bool] = True
-    open_ended: ClassVar[bool] = True
-    version: ClassVar[int] = 1
-    forgets: ClassVar[bool] = False
 
-    def new(self, n_arms: int, seed: int, capacity: int) -> State:
-        """Return a state in which nothing has happened yet."""
-        whole("the number of arms", n_arms, least=1)
-        state = _empty(max(1, min(capacity, n_arms)))
-        state.scalars[N_ARMS] = n_arms
-        state.ties[:] = spawn(seed, 0, 1)[0, TIES]
-        return state
+    def empty(self, room: int) -> ChaseState:
+        """Return a state with room for so many arms."""
+        return zeros(ChaseState, room, scalars=N_SCALARS, facts=N_FACTS, root=1, sent=1)
 
-    def grow(self, state: State) -> State:
-        """Return the same state with room for twice as many arms."""
-        larger = copied(state, _empty(2 * len(state.place)), but=("leader", "chaser"))
+    def grown(self, state: ChaseState, larger: ChaseState) -> ChaseState:
+        """Copy a state into one with more room, where both tournaments are other ones."""
+        super().grown(state, larger)
         play_both(larger)
         return larger
 
-    def ranking(self, state: State, k: int | None = None) -> list[int]:
+    def ranking(self, state: ChaseState, k: int | None = None) -> list[int]:
         """Return the arms by score."""
         arms = np.flatnonzero(state.score > -math.inf)
         return in_order(arms, state.score[arms], state.luck[arms], k=k)
 
-    def set_aside(self, state: State) -> int:
+    def set_aside(self, state: ChaseState) -> int:
         """Return how many results the rule has set aside, ever (rule 11)."""
         return int(state.scalars[ASIDE])
 
-    def strays(self, state: State) -> dict[int, tuple[int, float]]:
+    def strays(self, state: ChaseState) -> dict[int, tuple[int, float]]:
         """Return, by arm, how many of its results were set aside, and the latest of them."""
         rewards = state.stray + state.facts[ORIGIN]
         return {int(arm): (int(state.aside[arm]), float(rewards[arm])) for arm in np.flatnonzero(state.aside)}
 
-    def keeps_up(self, state: State) -> NDArray[np.bool_]:
+    def keeps_up(self, state: ChaseState) -> NDArray[np.bool_]:
         """Return, by arm, whether it keeps up with the leader (rule 2); the leader itself does not."""
         best = recommend(state)
         deviation = float(state.facts[SIGMA])
@@ -492,13 +443,3 @@ class Chase:
         merit = state.total / n - LEAD * deviation / np.sqrt(n)
         kept: NDArray[np.bool_] = has_results & (merit >= mean(state, best))
         return kept
-
-    def record(self) -> PlainRecord:
-        """Return an empty record: there are no boxes to write down."""
-        return PlainRecord()
-
-
-def _empty(arms: int) -> State:
-    state = zeros(State, arms, scalars=N_SCALARS, facts=N_FACTS, root=1, sent=1)
-    reset(state)
-    return state

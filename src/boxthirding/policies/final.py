@@ -4,13 +4,23 @@ Rules are cited by their number in chase.py.
 """
 
 import math
-from typing import Final, Protocol
+from typing import Final, NamedTuple
 
 from boxthirding._compile import kernel
-from boxthirding.policies.boxes import KNOWN, SCALARS, WITHDRAWN, Arms, mean
-from boxthirding.policies.noise import learn, more_repeats, sigma, spread, squares_of
-from boxthirding.policies.outliers import FAR, Judged, is_wild, may_be_wild, stray, usual_variance
-from boxthirding.policies.structures.treap import Treap, champion_among, insert, keeps_place, refresh_path, remove
+from boxthirding.policies.boxes import KNOWN, SCALARS, WITHDRAWN, mean
+from boxthirding.policies.noise import (
+    FAR,
+    SHARE,
+    is_wild,
+    learn,
+    more_repeats,
+    sigma,
+    spread,
+    squares_of,
+    stray,
+    usual_variance,
+)
+from boxthirding.policies.structures.treap import champion_among, insert, keeps_place, refresh_path, remove
 from boxthirding.types import NONE, Floats, Ints
 
 TOLD: Final = SCALARS  # results so far
@@ -41,47 +51,51 @@ LEAST_RATIO: Final = 2.0  # a few arms far below all others must not pass for a 
 AMENDED_SHARE: Final = 8  # a batch that amends one result in eight causes a fit
 
 
-class Contest(Arms, Judged, Treap, Protocol):
-    """What a rule with a final has learned of its arms: a `State`, or that of another rule with these fields."""
+class ChaseState(NamedTuple):
+    """K arms of room; root to luck are a treap of all arms by lower bound."""
 
-    @property
-    def out(self) -> Ints:
-        """[K] Its pulls in the final in flight."""
-
-    @property
-    def first_mean(self) -> Floats:
-        """[K] The mean of the arm's first job."""
-
-    @property
-    def amended(self) -> Ints:
-        """[K] Results known without a job, less those taken out."""
-
-    @property
-    def amended_total(self) -> Floats:
-        """[K] Their sum."""
-
-    @property
-    def stray(self) -> Floats:
-        """[K] The latest result that was set aside."""
-
-    @property
-    def facts(self) -> Floats:
-        """[N_FACTS] What is known of all arms."""
-
-    @property
-    def finalist(self) -> Ints:
-        """[K] 1 while the arm is in the final."""
-
-    @property
-    def sent(self) -> Ints:
-        """[1] Whose upper bound does not count its last pull in flight yet, or NONE."""
+    scalars: Ints
+    ties: Ints
+    pulls: Ints  # [K]
+    total: Floats  # [K]
+    place: Ints  # [K] WITHDRAWN, or 0
+    due: Ints  # [K] pulls of its job in the chase that are still to come
+    new_pulls: Ints  # [K] those that are in: they count when the last one is
+    new_total: Floats  # [K]
+    new_squares: Floats  # [K]
+    out: Ints  # [K] its pulls in the final in flight
+    base: Floats  # [K] base to reach: what noise.py keeps
+    apart: Floats  # [K]
+    around: Floats  # [K]
+    reach: Floats  # [K]
+    first_mean: Floats  # [K] its first result
+    amended: Ints  # [K] results known without a job, less those taken out
+    amended_total: Floats  # [K] their sum
+    aside: Ints  # [K] how many of its results were set aside, ever
+    stray: Floats  # [K] the latest of them
+    facts: Floats  # [N_FACTS] what is known of all arms
+    finalist: Ints  # [K] 1 while the arm is in the final, which all are that have a result
+    root: Ints  # [1]
+    left: Ints  # [K]
+    right: Ints  # [K]
+    parent: Ints  # [K]
+    weight: Ints  # [K]
+    champion: Ints  # [K]
+    lower: Floats  # [K]
+    upper: Floats  # [K] a pull in flight counts in n, not in the mean
+    sent: Ints  # [1] whose upper bound does not count its last pull in flight yet, or NONE
+    luck: Ints  # [K] drawn once for each arm: the larger one wins a tie
+    score: Floats  # [K] what the leader has most of
+    leader: Ints  # [K] a tournament by score
+    merit: Floats  # [K] what must be at least the leader's mean to keep up
+    chaser: Ints  # [K] a tournament by merit
 
 
 # The sums of an arm
 
 
 @kernel
-def from_origin(state: Contest, times: int, total: float, squares: float) -> tuple[float, float]:
+def from_origin(state: ChaseState, times: int, total: float, squares: float) -> tuple[float, float]:
     """Return sums as they are when rewards are counted from the first one, which these may be."""
     if state.scalars[TOLD] == 0 and times > 0:
         state.facts[ORIGIN] = total / times
@@ -91,7 +105,7 @@ def from_origin(state: Contest, times: int, total: float, squares: float) -> tup
 
 
 @kernel
-def count(state: Contest, arm: int, times: int, total: float, squares: float) -> None:
+def count(state: ChaseState, arm: int, times: int, total: float, squares: float) -> None:
     """Learn from results that an arm is about to get."""
     if state.pulls[arm] == 0:
         state.first_mean[arm] = total / times
@@ -101,7 +115,7 @@ def count(state: Contest, arm: int, times: int, total: float, squares: float) ->
 
 
 @kernel
-def take_in(state: Contest, arm: int, times: int, total: float, squares: float) -> None:
+def take_in(state: ChaseState, arm: int, times: int, total: float, squares: float) -> None:
     """Add results to an arm's record, and judge them."""
     known, expected = spread_of(state, arm), expectation(state, arm)
     count(state, arm, times, total, squares)
@@ -111,7 +125,7 @@ def take_in(state: Contest, arm: int, times: int, total: float, squares: float) 
 
 
 @kernel
-def learn_amended(state: Contest, arm: int, times: int, total: float, squares: float) -> tuple[float, float]:
+def learn_amended(state: ChaseState, arm: int, times: int, total: float, squares: float) -> tuple[float, float]:
     """Learn from sums that are about to be added to an arm's record without a job, or taken out.
 
     Returns what is added to its total, and the squares of all its results, both counted from the first reward.
@@ -135,7 +149,7 @@ def learn_amended(state: Contest, arm: int, times: int, total: float, squares: f
 
 
 @kernel
-def fit_is_due(state: Contest) -> bool:
+def fit_is_due(state: ChaseState) -> bool:
     """Tell whether a batch of amendments that has ended changes so much that all is worked out anew (rule 10)."""
     scalars = state.scalars
     few = AMENDED_SHARE * scalars[AMENDED] < scalars[TOLD]
@@ -143,19 +157,19 @@ def fit_is_due(state: Contest) -> bool:
 
 
 @kernel
-def spread_of(state: Contest, arm: int) -> float:
+def spread_of(state: ChaseState, arm: int) -> float:
     """Return the squared distances of an arm's results from their mean, summed."""
     return spread(state, arm, state.pulls[arm]) if state.pulls[arm] > 1 else 0.0
 
 
 @kernel
-def expectation(state: Contest, arm: int) -> float:
+def expectation(state: ChaseState, arm: int) -> float:
     """Return what results of an arm should be like: its mean, once two of them agree, and before that m."""
     return mean(state, arm) if state.pulls[arm] > 1 else state.facts[CENTRE]
 
 
 @kernel
-def has_result(state: Contest, arm: int) -> bool:
+def has_result(state: ChaseState, arm: int) -> bool:
     """Tell whether an arm has been pulled and is still there."""
     return state.pulls[arm] > 0 and state.place[arm] != WITHDRAWN
 
@@ -164,7 +178,7 @@ def has_result(state: Contest, arm: int) -> bool:
 
 
 @kernel
-def judge(state: Contest, arm: int, times: int, known: float, expected: float) -> None:
+def judge(state: ChaseState, arm: int, times: int, known: float, expected: float) -> None:
     """Set the result aside that an arm has got among its last ones, if it is wild and those before are not.
 
     `known` was their spread, and `expected` what the arm was like.
@@ -178,7 +192,13 @@ def judge(state: Contest, arm: int, times: int, known: float, expected: float) -
 
 
 @kernel
-def is_unbelievable(state: Contest, arm: int) -> bool:
+def may_be_wild(state: ChaseState, arm: int) -> bool:
+    """Tell whether one more result of an arm may be set aside."""
+    return state.pulls[arm] > max(1, SHARE * state.aside[arm])
+
+
+@kernel
+def is_unbelievable(state: ChaseState, arm: int) -> bool:
     """Tell whether an arm's only result is so high that another one must agree, and none is under way."""
     facts = state.facts
     if state.pulls[arm] != 1 or state.out[arm] > 0 or facts[VARIANCE] == 0.0:
@@ -188,7 +208,7 @@ def is_unbelievable(state: Contest, arm: int) -> bool:
 
 
 @kernel
-def set_aside(state: Contest, arm: int, reward: float) -> None:
+def set_aside(state: ChaseState, arm: int, reward: float) -> None:
     """Take a result out of an arm's record, as if it had never been there."""
     scalars = state.scalars
     scalars[ASIDE] += 1
@@ -204,7 +224,7 @@ def set_aside(state: Contest, arm: int, reward: float) -> None:
 
 
 @kernel
-def clear_of_wild(state: Contest, usual: float) -> None:
+def clear_of_wild(state: ChaseState, usual: float) -> None:
     """Set aside, of every arm, the result that is wild beside the usual variance, if there is one (rule 11)."""
     for arm in range(state.scalars[KNOWN]):
         n = state.pulls[arm]
@@ -218,7 +238,7 @@ def clear_of_wild(state: Contest, usual: float) -> None:
 
 
 @kernel
-def next_in_turn(state: Contest) -> int:
+def next_in_turn(state: ChaseState) -> int:
     """Return whom the final pulls: the boldest of the 1, 2, 4, ... finalists with the largest lower bounds."""
     scalars = state.scalars
     finalists = state.weight[state.root[0]]
@@ -228,7 +248,7 @@ def next_in_turn(state: Contest) -> int:
 
 
 @kernel
-def count_sent(state: Contest) -> None:
+def count_sent(state: ChaseState) -> None:
     """Count the last pull in flight in its arm's upper bound: before the next pull, as its result may come first."""
     arm = state.sent[0]
     if arm > NONE and state.finalist[arm] == 1:
@@ -238,7 +258,7 @@ def count_sent(state: Contest) -> None:
 
 
 @kernel
-def seat(state: Contest, arm: int, is_in: bool) -> None:  # kernels have no keywords
+def seat(state: ChaseState, arm: int, is_in: bool) -> None:  # kernels have no keywords
     """Give an arm its place in the final with its bounds as they are now, or none."""
     if state.sent[0] == arm:
         state.sent[0] = NONE
@@ -257,14 +277,14 @@ def seat(state: Contest, arm: int, is_in: bool) -> None:  # kernels have no keyw
 
 
 @kernel
-def lower_bound(state: Contest, arm: int) -> float:
+def lower_bound(state: ChaseState, arm: int) -> float:
     """Return a finalist's lower bound (rule 6)."""
     n = state.pulls[arm]
     return state.total[arm] / n - LOWER * state.facts[SIGMA] / math.sqrt(n) if n > 0 else -math.inf
 
 
 @kernel
-def upper_bound(state: Contest, arm: int) -> float:
+def upper_bound(state: ChaseState, arm: int) -> float:
     """Return a finalist's upper bound (rules 6 and 8)."""
     n, out = state.pulls[arm], state.out[arm]
     if n == 0:
@@ -277,7 +297,7 @@ def upper_bound(state: Contest, arm: int) -> float:
 
 
 @kernel
-def learn_anew(state: Contest) -> None:
+def learn_anew(state: ChaseState) -> None:
     """Work out σ, m and ρ anew, clear of wild results (rule 10)."""
     scalars, facts = state.scalars, state.facts
     scalars[NEXT_FIT] = scalars[TOLD] + max(1, scalars[OWN])
@@ -295,7 +315,7 @@ def learn_anew(state: Contest) -> None:
 
 
 @kernel
-def centre(state: Contest) -> float:
+def centre(state: ChaseState) -> float:
     """Return m, the mean over arms of their first job's mean; an amended arm has the mean of all its results."""
     total = 0.0
     arms = 0
@@ -308,7 +328,7 @@ def centre(state: Contest) -> float:
 
 
 @kernel
-def set_ratio(state: Contest) -> None:
+def set_ratio(state: ChaseState) -> None:
     """Move ρ in steps to where the likelihood no longer rises (rule 4)."""
     ratio = state.facts[RATIO]
     half = math.sqrt(RATIO_STEP)
@@ -320,7 +340,7 @@ def set_ratio(state: Contest) -> None:
 
 
 @kernel
-def slope(state: Contest, ratio: float) -> float:
+def slope(state: ChaseState, ratio: float) -> float:
     """Return the derivative of the log-likelihood by ln ρ, in units in which σ is 1."""
     facts = state.facts
     variance = 1.0 / (ratio * ratio)  # τ²

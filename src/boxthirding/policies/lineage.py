@@ -3,13 +3,13 @@
 from array import array
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
-from typing import Any, ClassVar, Final, NamedTuple, Protocol
+from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boxthirding._text import counted
-from boxthirding.policies.boxes import BASE, KNOWN, LIVE, MET, NEW, PILE, SEEN, WIDTH, WITHDRAWN, State, highest
+from boxthirding.policies.boxes import BASE, KNOWN, LIVE, MET, NEW, PILE, SEEN, WIDTH, WITHDRAWN, BoxesState, highest
 from boxthirding.types import NONE, Policy
 
 
@@ -40,89 +40,52 @@ class Size(NamedTuple):
     arms: int
 
 
-class Record(Protocol):
-    """What a session writes down of a rule's decisions."""
+class Record:
+    """What a session writes down of a rule's decisions; this one is of a rule without boxes, and writes nothing."""
+
+    spent: ClassVar[frozenset[str]] = frozenset()
+    """Names of the state's arrays that hold nothing any more once `note` has read them."""
 
     def note(self, state: Any, pulls: int) -> None:
         """Take down what the last `ask` decided; the state is as the rule sees it, element by element."""
 
-    def meetings(self, number: int) -> list[Meeting]:
+    def meetings(self, number: int) -> list[Meeting]:  # noqa: ARG002  # here and below: of a rule with boxes
         """Return the meetings of an arm, earliest first."""
+        return []
 
-    def place(self, state: Any, number: int) -> str:
-        """Say where an arm stands now."""
+    def place(self, state: Any, number: int) -> str:  # noqa: ARG002
+        """Say where an arm stands now; nothing, if there are no boxes."""
+        return ""
 
-    def level(self, state: Any, number: int) -> int | None:
+    def level(self, state: Any, number: int) -> int | None:  # noqa: ARG002
         """Return the level of an arm, where the rule has levels."""
+        return None
 
-    def candidates(self, state: Any) -> int | None:
+    def candidates(self, state: Any) -> int | None:  # noqa: ARG002
         """Return how many arms could still be returned, whatever the rewards had been; None: all that have a result."""
+        return None
 
-    def candidate_set(self, state: Any) -> set[int] | None:
+    def candidate_set(self, state: Any) -> set[int] | None:  # noqa: ARG002
         """Return these arms themselves."""
+        return None
 
-    def sizes(self, state: Any) -> list[Size]:
+    def sizes(self, state: Any) -> list[Size]:  # noqa: ARG002
         """Return the boxes and piles that hold an arm, from the lowest level up."""
+        return []
 
-    def contents(self, state: Any, level: int, deferment: int | None, first: int, count: int) -> list[Arm]:
+    def contents(self, state: Any, level: int, deferment: int | None, first: int, count: int) -> list[Arm]:  # noqa: ARG002
         """Return `count` arms of a box, or of what else `sizes` names, from the one at place `first` on."""
+        return []
 
     def save(self) -> dict[str, NDArray[Any]]:
         """Return what has been written down as arrays."""
+        return {}
 
     def load(self, saved: Mapping[str, NDArray[Any]]) -> None:
         """Go on from what was saved."""
 
-    @property
-    def spent(self) -> frozenset[str]:
-        """Names of the state's arrays that hold nothing any more once `note` has read them."""
 
-
-class PlainRecord:
-    """The record of a rule without boxes: every arm with a result could be returned."""
-
-    spent: ClassVar[frozenset[str]] = frozenset()
-
-    def note(self, state: Any, pulls: int) -> None:
-        """Write nothing."""
-
-    def meetings(self, number: int) -> list[Meeting]:  # noqa: ARG002  # the contract's
-        """Return nothing."""
-        return []
-
-    def place(self, state: Any, number: int) -> str:  # noqa: ARG002
-        """Say nothing: there are no boxes."""
-        return ""
-
-    def level(self, state: Any, number: int) -> int | None:  # noqa: ARG002
-        """Return nothing."""
-        return None
-
-    def candidates(self, state: Any) -> int | None:  # noqa: ARG002
-        """Return nothing: all arms with a result."""
-        return None
-
-    def candidate_set(self, state: Any) -> set[int] | None:  # noqa: ARG002
-        """Return nothing, for the same reason."""
-        return None
-
-    def sizes(self, state: Any) -> list[Size]:  # noqa: ARG002
-        """Return nothing."""
-        return []
-
-    def contents(self, state: Any, level: int, deferment: int | None, first: int, count: int) -> list[Arm]:  # noqa: ARG002
-        """Return nothing."""
-        return []
-
-    def save(self) -> dict[str, NDArray[Any]]:
-        """Return nothing."""
-        return {}
-
-    def load(self, saved: Mapping[str, NDArray[Any]]) -> None:
-        """Read nothing."""
-
-
-class BoxRecord:
+class BoxRecord(Record):
     """The record of Box Thirding: its meetings, and the candidate set of section 4.1 that follows from them.
 
     Kept in columns: a meeting takes a hundred bytes, and a record of a hundred thousand is saved and loaded in no time.
@@ -154,7 +117,7 @@ class BoxRecord:
         self._latest = array("q")  # by arm: the latest union it is in, or NONE
         self._box = array("q")  # by arm: where its latest meeting sends it
 
-    def note(self, state: State, pulls: int) -> None:
+    def note(self, state: BoxesState, pulls: int) -> None:
         """Take down the rows that the rule has written since the last time."""
         written: int = state.scalars[MET]
         if written == self._read:
@@ -182,7 +145,7 @@ class BoxRecord:
             index = next(self._earlier[seat] for seat in seats if self._who[seat] == number)
         return found[::-1]
 
-    def place(self, state: State, number: int) -> str:
+    def place(self, state: BoxesState, number: int) -> str:
         """Say where an arm stands now."""
         if number >= state.scalars[KNOWN]:
             return "not tried yet"
@@ -201,12 +164,12 @@ class BoxRecord:
         waited = "new here" if deferment == 0 else f"waited {counted(deferment, 'time')}"
         return f"at level {level}, {waited}" + ("; its box is being arranged" if lifter != NONE else "")
 
-    def level(self, state: State, number: int) -> int | None:
+    def level(self, state: BoxesState, number: int) -> int | None:
         """Return the level of the box or pile an arm stands in."""
         is_in_box = number < state.scalars[KNOWN] and state.place[number] >= 0
         return int(state.place[number]) // WIDTH if is_in_box else None
 
-    def candidates(self, state: State) -> int | None:
+    def candidates(self, state: BoxesState) -> int | None:
         """Return the size of the candidate set, counted anew only when Box(L, 0) or the withdrawn arms have changed."""
         if highest(state) == NONE:
             return None
@@ -216,7 +179,7 @@ class BoxRecord:
             self._counted = (counted_for, len(self.candidate_set(state) or ()))
         return self._counted[1]
 
-    def candidate_set(self, state: State) -> set[int] | None:
+    def candidate_set(self, state: BoxesState) -> set[int] | None:
         """Return the union of the candidate sets of Box(L, 0); None, if there is no such box: all that have a result.
 
         A new slot holds its arm; an ARRANGE gives the union of the three sets to all three outcomes, and a base update
@@ -236,7 +199,7 @@ class BoxRecord:
                 to_visit += self._union(index)
         return {number for number in arms if state.place[number] != WITHDRAWN}
 
-    def sizes(self, state: State) -> list[Size]:
+    def sizes(self, state: BoxesState) -> list[Size]:
         """Return the boxes and piles that hold an arm."""
         found = []
         for box in map(int, state.size.nonzero()[0]):
@@ -244,7 +207,7 @@ class BoxRecord:
             found.append(Size(level, None if deferment == PILE else deferment, int(state.size[box])))
         return found
 
-    def contents(self, state: State, level: int, deferment: int | None, first: int, count: int) -> list[Arm]:
+    def contents(self, state: BoxesState, level: int, deferment: int | None, first: int, count: int) -> list[Arm]:
         """Follow a box's list of arms, earliest entry first."""
         if level * WIDTH >= len(state.first):
             return []
@@ -264,7 +227,7 @@ class BoxRecord:
             column.frombytes(saved[name].astype(column.typecode).tobytes())
             setattr(self, f"_{name}", column)
 
-    def _returned(self, state: State) -> list[tuple[int, int]]:
+    def _returned(self, state: BoxesState) -> list[tuple[int, int]]:
         """Return the arms of Box(L, 0), each with its latest union that counts."""
         return [(number, self._settled(state, number)) for number in _standing_in(state, int(highest(state)))]
 
@@ -273,14 +236,14 @@ class BoxRecord:
         members = slice(self._members[index], self._members[index + 1])
         return zip(self._member[members], self._before[members], strict=True)
 
-    def _settled(self, state: State, number: int) -> int:
+    def _settled(self, state: BoxesState, number: int) -> int:
         """Return the latest union of an arm that has been carried out: an ARRANGE under way leaves it where it was."""
         index = self._latest[number] if number < len(self._latest) else NONE
         if index != NONE and self._union_box[index] == state.place[number] >= 0:
             return dict(self._union(index))[number]
         return index
 
-    def _sit(self, state: State, number: int, origin: float) -> None:
+    def _sit(self, state: BoxesState, number: int, origin: float) -> None:
         """Write an arm's part of the meeting that is being taken down."""
         while len(self._met) <= number:
             self._met.append(NONE)
@@ -320,16 +283,16 @@ class BoxRecord:
         self._union_box.append(box)
         self._members.append(len(self._member))
 
-    def _arm(self, state: State, number: int) -> Arm:
+    def _arm(self, state: BoxesState, number: int) -> Arm:
         pulls = int(state.pulls[number])
         return Arm(number, float(state.total[number]) / pulls + self._origin(state) if pulls else 0.0, pulls)
 
-    def _origin(self, state: State) -> float:  # noqa: ARG002  # a state may have one
+    def _origin(self, state: BoxesState) -> float:  # noqa: ARG002  # a state may have one
         """Return what the totals of a state are counted from."""
         return 0.0
 
 
-def _standing_in(state: State, box: int) -> Iterator[int]:
+def _standing_in(state: BoxesState, box: int) -> Iterator[int]:
     """Return the arms of a box, earliest entry first."""
     number = int(state.first[box])
     while number != NONE:
@@ -338,6 +301,6 @@ def _standing_in(state: State, box: int) -> Iterator[int]:
 
 
 def record_for(policy: Policy) -> Record:
-    """Return an empty record that suits a policy: a plain one, if it has no other."""
-    make: Callable[[], Record] = getattr(policy, "record", PlainRecord)
+    """Return an empty record that suits a policy."""
+    make: Callable[[], Record] = getattr(policy, "record", Record)
     return make()

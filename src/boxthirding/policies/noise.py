@@ -2,6 +2,11 @@
 
 Every arm has its own sums, counted from its first reward, so that a result can be taken out again and arms that are far
 apart do not drown a small noise.
+
+Results that are wildly off are found by these sums: one of them explains nearly all squares of its arm. Sums cannot
+tell two such results apart, so an arm is looked at whenever results come in. What noise is usual is learned from most
+arms, each with the same weight: an arm with wild results is pulled often. Rewards that are rare and honest, such as one
+success in a thousand tries, must count, so nothing is judged where most arms show no noise at all.
 """
 
 import math
@@ -10,9 +15,14 @@ from typing import Final, Protocol
 from boxthirding._compile import kernel
 from boxthirding.types import Floats, Ints
 
-_ENOUGH: Final = 60  # repeats, and there will never be too few
+_REPEATS: Final = 60  # there will never be too few
 _ROUNDING: Final = 2.0**-52  # of a sum, for each of its terms
 _SPLIT: Final = 2.0**41 + 1.0  # leaves 12 bits of a float, so that squares of what is counted from it stay exact
+
+FAR: Final = 20.0  # standard deviations of a pull that are never noise
+UNLIKE: Final = 10.0  # an arm's variance may be so many times that of all arms
+ENOUGH: Final = 8  # arms with repeats that tell what noise is
+SHARE: Final = 8  # at most one arm in so many is wild, and one result in so many of an arm, or its first
 
 
 class Noise(Protocol):
@@ -108,4 +118,50 @@ def shortened(value: float) -> float:
 def too_few_repeats(repeats: int, told: int, in_flight: int) -> bool:
     """Tell whether `told` pulls ask for one more repeat: one by 4 pulls, two by 8, three by 16, and so on."""
     repeats += in_flight
-    return repeats < _ENOUGH and told >> (repeats + 2) > 0
+    return repeats < _REPEATS and told >> (repeats + 2) > 0
+
+
+@kernel
+def is_wild(squares: float, times: int, variance: float) -> bool:
+    """Tell whether the squares that `times` results have added cannot be noise of this variance."""
+    return squares > (FAR * FAR + UNLIKE * times) * variance
+
+
+@kernel
+def usual_variance(state: Noise, arms: int) -> float:
+    """Return a variance that the results of seven arms in eight do not exceed, to a factor of 2.
+
+    0, while few arms have been pulled twice, and where results of most of them never differ.
+    """
+    low = math.inf
+    high = 0.0
+    repeated = 0
+    noisy = 0
+    for arm in range(arms):
+        if state.pulls[arm] > 1:
+            repeated += 1
+            its = spread(state, arm, state.pulls[arm]) / (state.pulls[arm] - 1)
+            if its > 0.0:
+                noisy += 1
+                low = min(low, its)
+                high = max(high, its)
+    if repeated < ENOUGH or 2 * noisy <= repeated:
+        return 0.0
+    while high > 2.0 * low:
+        between = math.sqrt(low) * math.sqrt(high)
+        above = 0
+        for arm in range(arms):
+            if state.pulls[arm] > 1 and spread(state, arm, state.pulls[arm]) > between * (state.pulls[arm] - 1):
+                above += 1
+        if SHARE * above <= repeated:
+            high = between
+        else:
+            low = between
+    return high
+
+
+@kernel
+def stray(mean: float, pulls: int, squares: float, expected: float) -> float:
+    """Return the one result that adds so many squares to an arm, on the side of its mean where none is expected."""
+    apart = math.sqrt(squares * (pulls - 1) / pulls)  # from the mean with it; squares are d² (n - 1) / n
+    return mean + apart if mean > expected else mean - apart

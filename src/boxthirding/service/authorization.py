@@ -9,12 +9,12 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from boxthirding import errors
-from boxthirding.service.idempotency import Reply, name_of
+from boxthirding.errors import BoxThirdingError
+from boxthirding.service.idempotency import KeptReply, name_of
 from boxthirding.service.keys import OPERATOR, READER, Key
 from boxthirding.service.limits import SMALL, limited, too_large
 from boxthirding.service.links import Link, Rater
-from boxthirding.service.problems import Refusal, on_library_error, on_refusal
+from boxthirding.service.problems import Refusal, refused
 from boxthirding.service.service import Service
 
 ALL: Final = "all"
@@ -140,7 +140,7 @@ async def _once(request: "_Careful", key: str, study: str | None, handle: Handle
     replies, held = service_of(request).replies, key_of(request)
     asked = request.url.query.encode() + b"\n" + await request.body()
 
-    def begin() -> tuple[str, Reply | None]:
+    def begin() -> tuple[str, KeptReply | None]:
         origin = service_of(request).studies.origin(study)
         name = name_of(held.id, request.method, request.url.path + origin, key)
         return name, replies.begin(name, asked)
@@ -148,24 +148,17 @@ async def _once(request: "_Careful", key: str, study: str | None, handle: Handle
     name, before = await run_in_threadpool(begin)
     if before is not None:
         return Response(before.body, before.status, {"Idempotency-Replayed": "true"}, media_type=before.type)
-    reply: Reply | None = None
+    reply: KeptReply | None = None
     try:
-        response = await _answered(request, handle)
+        try:
+            response = await handle(request)
+        except (BoxThirdingError, Refusal) as error:
+            response = refused(error, request.scope)
         if response.status_code < 500 and response.status_code != 429:  # noqa: PLR2004  # else it may be tried again
-            reply = Reply(response.status_code, response.media_type or "application/json", bytes(response.body))
+            reply = KeptReply(response.status_code, response.media_type or "application/json", bytes(response.body))
         return response
     finally:
         await run_in_threadpool(replies.end, name, asked, reply)
-
-
-async def _answered(request: Request, handle: Handle) -> Response:
-    """Return the answer to a request, a refusal too."""
-    try:
-        return await handle(request)
-    except errors.BoxThirdingError as error:
-        return await on_library_error(request, error)
-    except Refusal as error:
-        return await on_refusal(request, error)
 
 
 class _Careful(Request):

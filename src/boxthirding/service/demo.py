@@ -11,11 +11,11 @@ from boxthirding.errors import BoxThirdingError
 from boxthirding.lab import captions
 from boxthirding.service.rating import Rated, Rating
 from boxthirding.service.service import Service
-from boxthirding.service.studies import About, Answer
+from boxthirding.service.studies import About, Choice
 
 NAME: Final = "demo"
 _ARMS = 300
-_SCALE = (Answer("not funny", 0.0), Answer("funny", 1.0))
+_SCALE = (Choice("not funny", 0.0), Choice("funny", 1.0))
 _RATERS = 4  # at a time
 _PAUSE = 0.4  # seconds between two ratings of one rater, on average
 _SITTING = 40

@@ -16,7 +16,7 @@ _LONGEST: Final = 200  # characters of a key
 _TIDY: Final = 3600.0  # seconds between looks for what is older than a day
 
 
-class Reply(NamedTuple):
+class KeptReply(NamedTuple):
     """A reply that was given before."""
 
     status: int
@@ -33,7 +33,7 @@ class Replies:
         self._lock = threading.Lock()  # of the names under way
         self._tidied = 0.0
 
-    def begin(self, name: str, asked: bytes) -> Reply | None:
+    def begin(self, name: str, asked: bytes) -> KeptReply | None:
         """Return the reply that a request had before; None for the first one, which must `end`."""
         with self._lock:
             if name in self._under_way:
@@ -56,7 +56,7 @@ class Replies:
             if not is_first:
                 self._under_way.discard(name)
 
-    def _before(self, name: str, asked: bytes) -> Reply | None:
+    def _before(self, name: str, asked: bytes) -> KeptReply | None:
         """Return the reply that was kept; None, if none is."""
         record = self._records.get(KIND, name)
         if record is None or record.at < self._clock() - DAY:
@@ -77,9 +77,9 @@ class Replies:
                 "look at the study, then repeat what is missing under a new key",
                 unsure=True,
             )
-        return Reply(facts["status"], facts["type"], kept)
+        return KeptReply(facts["status"], facts["type"], kept)
 
-    def end(self, name: str, asked: bytes, reply: Reply | None) -> None:
+    def end(self, name: str, asked: bytes, reply: KeptReply | None) -> None:
         """Keep the reply of a request; None, if it had none that counts."""
         try:
             if reply is None:

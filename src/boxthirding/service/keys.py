@@ -76,15 +76,13 @@ class Secrets(Generic[Thing]):
             self._found[digest] = thing
         return secret, thing
 
-    def known(self, digest: str) -> Thing | None:
-        """Return a thing that was found before, if it has not expired."""
-        thing = self._found.get(digest)
-        return thing if thing is not None and self._is_valid(thing) else None
+    def find(self, digest: str, *, at_hand: bool = False) -> Thing | None:
+        """Return the thing of a secret's hash, if it was not revoked and has not expired.
 
-    def find(self, digest: str) -> Thing | None:
-        """Return the thing of a secret's hash, if it was not revoked and has not expired."""
+        At hand are those that were found before, which the database is not asked for.
+        """
         thing = self._found.get(digest)
-        if thing is None and digest not in self._gone:
+        if thing is None and digest not in self._gone and not at_hand:
             record = self._records.get(self._kind, digest)
             if record is None:
                 return None
@@ -93,7 +91,7 @@ class Secrets(Generic[Thing]):
                 if digest in self._gone:
                     return None
                 self._found[digest] = thing
-        return thing if thing is not None and self._is_valid(thing) else None
+        return thing if thing is not None and (thing.expires is None or self._clock() < thing.expires) else None
 
     def take(self, digest: str) -> Thing | None:
         """Return a thing that can be used once, and use it."""
@@ -117,16 +115,14 @@ class Secrets(Generic[Thing]):
             self._found.pop(digest, None)
         return self._records.delete(self._kind, digest)
 
-    def _is_valid(self, thing: Thing) -> bool:
-        return thing.expires is None or self._clock() < thing.expires
-
 
 class Access:
     """The keys of a server, and what stands for them in a browser."""
 
     def __init__(self, records: Records, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
-        self._keys = Secrets(records, "key", Key, clock)
+        self.keys = Secrets(records, "key", Key, clock)
+        """One that is revoked lets in no sessions that were made with it either."""
         self._codes = Secrets(records, "code", Pass, clock)
         self._sessions = Secrets(records, "session", Pass, clock)
 
@@ -137,15 +133,7 @@ class Access:
         if scope not in SCOPES:
             raise InvalidInput(f"the scope is {scope!r}, but must be one of {', '.join(SCOPES)}")
         expires = None if seconds is None else self._clock() + seconds
-        return self._keys.new(scope=scope, study=study, name=name, expires=expires)
-
-    def all_keys(self) -> list[Key]:
-        """Return all keys, the earliest first."""
-        return self._keys.all()
-
-    def revoke(self, key: str) -> bool:
-        """Let a key, and the sessions made with it, be of no more use; return whether there was one."""
-        return self._keys.revoke(key)
+        return self.keys.new(scope=scope, study=study, name=name, expires=expires)
 
     def new_code(self, secret: str) -> str:
         """Return a code that can be exchanged once, within an hour, for a session of a key."""
@@ -157,7 +145,7 @@ class Access:
         code = self._codes.take(digest)
         if code is not None:
             digest = code.key
-        key = self._keys.find(digest)
+        key = self.keys.find(digest)
         if key is None:
             return None
         expires = min(self._clock() + SESSION_SECONDS, key.expires or float("inf"))
@@ -167,21 +155,15 @@ class Access:
         """End a session."""
         self._sessions.take(hashed(secret))
 
-    def at_hand(self, secret: str, *, is_session: bool) -> Key | None:
-        """Return the key of a secret, if it is known without asking the database."""
-        digest: str | None = hashed(secret)
-        if is_session:
-            session = self._sessions.known(str(digest))
-            digest = None if session is None else session.key
-        return None if digest is None else self._keys.known(digest)
-
-    def find(self, secret: str, *, is_session: bool) -> Key | None:
+    def find(self, secret: str, *, is_session: bool, at_hand: bool = False) -> Key | None:
         """Return the key that a secret is of, or that a session was made with; None, if it lets no one in."""
-        digest: str | None = hashed(secret)
+        digest = hashed(secret)
         if is_session:
-            session = self._sessions.find(str(digest))
-            digest = None if session is None else session.key
-        return None if digest is None else self._keys.find(digest)
+            session = self._sessions.find(digest, at_hand=at_hand)
+            if session is None:
+                return None
+            digest = session.key
+        return self.keys.find(digest, at_hand=at_hand)
 
 
 def hashed(secret: str) -> str:

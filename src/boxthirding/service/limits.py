@@ -1,9 +1,11 @@
 """How often and how much: buckets of requests, and bodies that end."""
 
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
+
+from starlette.types import Message, Receive
 
 from boxthirding.service.problems import Refusal, TooMany
 
@@ -20,8 +22,6 @@ HEADERS: Final = 32_768
 """Bytes of a request's headers."""
 
 _MOST: Final = 50_000  # buckets: full ones are thrown away beyond that
-
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def limited(receive: Receive, most: int) -> Receive:
     """Return a receiver that refuses a body beyond so many bytes, whatever its length was said to be."""
     got = 0
 
-    async def receive_some() -> MutableMapping[str, Any]:
+    async def receive_some() -> Message:
         nonlocal got
         message = await receive()
         got += len(message.get("body", b""))

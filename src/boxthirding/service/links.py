@@ -73,13 +73,9 @@ class Links:
         expires = None if seconds is None else self._clock() + seconds
         return self._links.new(study=study, expires=expires, **fields)
 
-    def at_hand(self, secret: str) -> Link | None:
-        """Return a link, if it is known without asking the database."""
-        return self._links.known(hashed(secret))
-
-    def find(self, secret: str) -> Link | None:
+    def find(self, secret: str, *, at_hand: bool = False) -> Link | None:
         """Return the link of a secret; None, if it lets no one in."""
-        return self._links.find(hashed(secret))
+        return self._links.find(hashed(secret), at_hand=at_hand)
 
     def all(self, study: str) -> list[Link]:
         """Return the links of a study, the earliest first."""
@@ -102,22 +98,15 @@ class Links:
         role = "guest" if rater.is_guest else "own"
         return f"{rater.id}.{role}.{self._signed(role, rater.link, rater.id)}"
 
-    def rater_at_hand(self, link: Link, cookie: str) -> Rater | None:
-        """Return the rater of a cookie, if it is known without asking the database."""
-        return self._of_cookie(link, cookie, self._raters.get)
-
-    def rater(self, link: Link, cookie: str) -> Rater | None:
+    def rater(self, link: Link, cookie: str, *, at_hand: bool = False) -> Rater | None:
         """Return the rater of a cookie that was signed here for this link."""
-        return self._of_cookie(link, cookie, lambda name: self._kept(*name))
-
-    def _of_cookie(self, link: Link, cookie: str, find: Callable[[tuple[str, str]], Rater | None]) -> Rater | None:
         parts = cookie.split(".")
         if len(parts) != 3 or not cookie.isascii():  # noqa: PLR2004  # id, role, signature
             return None
         rater_id, role, signature = parts
         if role not in ("own", "guest") or not hmac.compare_digest(signature, self._signed(role, link.id, rater_id)):
             return None
-        rater = find((link.id, rater_id))
+        rater = self._find(link.id, rater_id, at_hand=at_hand)
         return rater if rater is None or role == "own" else replace(rater, is_guest=True)
 
     def has_begun(self, rater: Rater) -> bool:
@@ -148,7 +137,7 @@ class Links:
         if name is None:
             return self._new(link, secrets.token_hex(_DIGITS // 2), claims)
         rater_id = self.rater_id(link, name)
-        known = self._raters.get((link.id, rater_id)) or self._kept(link.id, rater_id)
+        known = self._find(link.id, rater_id)
         if known is not None:
             return replace(known, is_guest=not link.signed)
         return self._new(link, rater_id, claims)
@@ -179,13 +168,12 @@ class Links:
             few = "it is for one rater" if link.raters == 1 else f"it is for {link.raters:,} raters"
             raise Refusal(403, f"this link is used up: {few}", "ask for another link", reason="full")
 
-    def _kept(self, link: str, rater_id: str) -> Rater | None:
-        record = self._records.get(_kind(link), rater_id) or self._records.get(_visitors(link), rater_id)
-        if record is None:
-            return None
-        rater = Rater(**json.loads(record.data))
-        self._raters[link, rater_id] = rater
-        return rater
+    def _find(self, link: str, rater_id: str, *, at_hand: bool = False) -> Rater | None:
+        if (link, rater_id) not in self._raters and not at_hand:
+            record = self._records.get(_kind(link), rater_id) or self._records.get(_visitors(link), rater_id)
+            if record is not None:
+                self._raters[link, rater_id] = Rater(**json.loads(record.data))
+        return self._raters.get((link, rater_id))
 
     def _signed(self, *parts: str) -> str:
         text = "\0".join(parts).encode("utf-8", "surrogatepass")

@@ -2,29 +2,22 @@
 
 import ipaddress
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
-from http.cookies import CookieError, SimpleCookie
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.requests import cookie_parser
 from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from boxthirding import errors
+from boxthirding.errors import BoxThirdingError
 from boxthirding.service.keys import Key
 from boxthirding.service.limits import HEADERS, Buckets
 from boxthirding.service.links import Link
-from boxthirding.service.problems import Refusal, problem_of, problem_reply
+from boxthirding.service.problems import Refusal, refused
 from boxthirding.service.service import Service
-from boxthirding.service.templates import refusal
-
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 SESSION: Final = "boxthirding"
 """The cookie of an operator's session."""
@@ -57,7 +50,7 @@ _NO_KEY: Final = "send Authorization: Bearer KEY, or open the link that `boxthir
 class Shield:
     """An ASGI application around another."""
 
-    def __init__(self, app: App, service: Service) -> None:
+    def __init__(self, app: ASGIApp, service: Service) -> None:
         self._app, self._service = app, service
         limits = service.options.limits
         self._keys = Buckets(limits.key, "a key")
@@ -112,10 +105,8 @@ class Shield:
             if scope["method"] == "OPTIONS" and headers.get("origin") in self._service.options.origins:
                 return Response(status_code=204)
             await self._identify(scope, headers, address)
-        except HTTPException as problem:
-            return refusal(problem, scope["path"], headers.get("accept", ""))
-        except errors.BoxThirdingError as error:  # the database is needed to know a key
-            return problem_reply(problem_of(error))
+        except (HTTPException, BoxThirdingError) as error:  # the database is needed to know a key
+            return refused(error, scope)
         return None
 
     async def _identify(self, scope: Scope, headers: Headers, address: str) -> None:
@@ -145,13 +136,13 @@ class Shield:
         kind, _, secret = headers.get("authorization", "").partition(" ")
         is_session = not kind
         if is_session:
-            secret = _cookie(headers, SESSION)
+            secret = cookie_parser(headers.get("cookie", "")).get(SESSION, "")
         elif kind.casefold() != "bearer":
             return None
         secret = secret.strip()
         if not secret:
             return None
-        key = access.at_hand(secret, is_session=is_session)
+        key = access.find(secret, is_session=is_session, at_hand=True)
         if key is None:
             key = await run_in_threadpool(access.find, secret, is_session=is_session)
         if key is not None and is_session:
@@ -161,7 +152,7 @@ class Shield:
 
     async def _identify_rater(self, scope: Scope, headers: Headers, address: str, secret: str) -> None:
         links = self._service.links
-        link = links.at_hand(secret) or await run_in_threadpool(links.find, secret)
+        link = links.find(secret, at_hand=True) or await run_in_threadpool(links.find, secret)
         scope["boxthirding.who"] = link
         if link is None:
             self._strangers.take(address)
@@ -171,8 +162,9 @@ class Shield:
                 "ask the person who sent it for a new one",
                 reason="link",
             )
-        cookie = _cookie(headers, rater_cookie(link, headers.get(RATER, "").rpartition("-")[2]))
-        rater = links.rater_at_hand(link, cookie)
+        name = rater_cookie(link, headers.get(RATER, "").rpartition("-")[2])
+        cookie = cookie_parser(headers.get("cookie", "")).get(name, "")
+        rater = links.rater(link, cookie, at_hand=True)
         if rater is None and cookie:
             rater = await run_in_threadpool(links.rater, link, cookie)
         scope["boxthirding.rater"] = rater
@@ -259,17 +251,6 @@ def _add(headers: MutableHeaders, cors: dict[str, str]) -> None:
     for name, value in {**_HEADERS, **cors}.items():
         headers.setdefault(name, value)
     headers.setdefault("Cache-Control", "no-store")
-
-
-def _cookie(headers: Headers, name: str) -> str:
-    text = headers.get("cookie", "")
-    if name not in text:
-        return ""
-    try:
-        found = SimpleCookie(text).get(name)
-    except CookieError:
-        return ""
-    return "" if found is None else found.value
 
 
 def _is_number(host: str) -> bool:

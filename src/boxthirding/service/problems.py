@@ -1,49 +1,48 @@
-"""Errors as RFC 9457 problems: what is wrong, and what to do about it."""
+"""Replies: JSON, pages from templates, and errors as RFC 9457 problems: what is wrong, and what to do about it."""
 
 import json
 from collections.abc import Mapping
+from functools import cache
+from http import HTTPStatus
 from typing import Any, Final
 
 from fastapi.exceptions import RequestValidationError
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
+from starlette.types import Scope
 
 from boxthirding import errors
-from boxthirding.service.advice import advice_on
 from boxthirding.service.validation_errors import misfits
 
-_STATUS: Final[tuple[tuple[type[errors.BoxThirdingError], int], ...]] = (
-    (errors.UnknownStudy, 404),
-    (errors.UnknownLabel, 404),
-    (errors.UnknownTicket, 404),
-    (errors.TicketRefused, 409),
-    (errors.CannotAmend, 409),
-    (errors.StudyFinished, 409),
-    (errors.StudyDiffers, 409),
-    (errors.InvalidInput, 422),
-    (errors.StudyUnavailable, 503),
-    (errors.ArmsUnavailable, 409),
-)
+_STATUS: Final[dict[type[errors.BoxThirdingError], int]] = {
+    errors.UnknownStudy: 404,
+    errors.UnknownLabel: 404,
+    errors.UnknownTicket: 404,
+    errors.TicketRefused: 409,
+    errors.CannotAmend: 409,
+    errors.StudyFinished: 409,
+    errors.StudyDiffers: 409,
+    errors.InvalidInput: 422,
+    errors.StudyUnavailable: 503,
+    errors.ArmsUnavailable: 409,
+}
 """The first that fits: what a client can mend is 4xx, what only the server's operator can is 5xx."""
 
-_TITLES: Final = {
-    400: "The request cannot be read",
-    401: "A key is needed",
-    403: "This may not be done with this key",
-    404: "There is no such thing here",
-    405: "This cannot be done here",
-    409: "This does not fit what is there",
-    410: "This is over",
-    413: "The body is too large",
-    415: "The body is of another kind than expected",
-    421: "This server does not go by that name",
-    422: "A value breaks a rule",
-    429: "Too many requests",
-    431: "The headers are too large",
-    500: "The server failed",
-    503: "The database cannot be reached",
+_STUDY: Final = "/api/v1/studies/{name}"
+
+_ADVICE: Final[dict[type[errors.BoxThirdingError], str]] = {
+    errors.AlreadyTold: f"to change it, correct it: POST {_STUDY}/corrections",
+    errors.CannotAmend: f"choose a policy that can, such as chase; a study takes another one by POST {_STUDY}/policy",
+    errors.NoHeader: "add them as its first line",
+    errors.PolicyMissing: f"continue with another policy, which starts from the results: POST {_STUDY}/policy",
+    errors.StudyChanged: "give what it was made with, choose another name, or send force: true to take the new one",
+    errors.StudyDiffers: f"leave out what the study knows, add new arms by POST {_STUDY}/arms, or choose another name",
+    errors.UnknownTicket: f"give the id of a ticket that POST {_STUDY}/tickets has handed out",
 }
+"""What a client of the API can do about an error that has advice for programs that call the library."""
 
 _OF_FRAMEWORK: Final = {
     404: ("nothing is at this path", "/openapi.json lists the paths"),
@@ -69,63 +68,68 @@ class TooMany(Refusal):
         self.headers = {"Retry-After": str(wait)}
 
 
-def problem(status: int, detail: str, advice: str = "", **more: Any) -> dict[str, Any]:
-    """Return a problem as JSON has it."""
-    said = {"type": "about:blank", "title": _TITLES.get(status, "The request failed"), "status": status}
-    return {**said, "detail": detail, **({"advice": advice} if advice else {}), **more}
-
-
-def problem_of(error: errors.BoxThirdingError) -> dict[str, Any]:
-    """Return an error of the library as a problem; `error` names its class, and `python` advises those who call it."""
-    status = next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
-    advice = advice_on(error)
-    more = {} if advice == error.advice else {"python": error.advice}
-    return problem(status, error.problem, advice, error=type(error).__name__, transient=error.transient, **more)
-
-
 def reply(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """Return a value as JSON in plain ASCII: whatever text an arm has, it can be sent."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
     return Response(text, status, headers, media_type="application/json")
 
 
-def problem_reply(said: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Response:
-    """Return a problem as a response."""
+def page(template: str, status: int = 200, headers: Mapping[str, str] | None = None, **values: object) -> Response:
+    """Return a page. A page holds no data of a study: its script asks the public API."""
+    text = _templates().get_template(template).render(values)
+    return HTMLResponse(text, status, headers={"Cache-Control": "no-cache", **(headers or {})})
+
+
+async def on_error(request: Request, error: Exception) -> Response:
+    """Answer a request that has failed."""
+    return refused(error, request.scope)
+
+
+def refused(error: Exception, scope: Scope) -> Response:
+    """Return an error as a response: a page where a browser asked for one, else a problem."""
+    headers: Mapping[str, str] = {}
+    match error:
+        case HTTPException(status_code=status, detail=detail):
+            advice, more = (error.advice, error.more) if isinstance(error, Refusal) else ("", {})
+            headers = error.headers or {}
+            if not scope["path"].startswith("/api/") and "text/html" in Headers(scope=scope).get("accept", ""):
+                template = "refused.html" if scope["path"].startswith("/rate/") else "locked.html"
+                return page(template, status, headers, code=status, detail=detail, advice=advice)
+            if not isinstance(error, Refusal) and status in _OF_FRAMEWORK:
+                detail, advice = _OF_FRAMEWORK[status]
+            said = _problem(status, detail, advice, **more)
+        case RequestValidationError(body=bytes()):
+            said = _problem(
+                422, "the body did not come as JSON", "send it with the header Content-Type: application/json"
+            )
+        case RequestValidationError():
+            rows = misfits(error.errors(), error.body)
+            first = f"{rows[0]['where']} {rows[0]['what']}" if rows else "the request does not fit its description"
+            said = _problem(422, first, "/openapi.json describes what is expected", errors=rows)
+        case errors.BoxThirdingError():
+            said = problem_of(error)
+            headers = {"Retry-After": "1"} if error.transient else {}
+        case _:
+            said = _problem(500, "the server failed; nothing that was acknowledged is lost", "tell its operator")
     text = json.dumps(said, separators=(",", ":"))
     return Response(text, said["status"], headers, media_type="application/problem+json")
 
 
-def refused(error: HTTPException) -> Response:
-    """Return a refusal as a response."""
-    if isinstance(error, Refusal):
-        return problem_reply(problem(error.status_code, error.detail, error.advice, **error.more), error.headers)
-    detail = _OF_FRAMEWORK.get(error.status_code)
-    said = problem(error.status_code, error.detail) if detail is None else problem(error.status_code, *detail)
-    return problem_reply(said, error.headers)
+def problem_of(error: errors.BoxThirdingError) -> dict[str, Any]:
+    """Return an error of the library as a problem; `error` names its class, and `python` advises those who call it."""
+    status = next((status for kind, status in _STATUS.items() if isinstance(error, kind)), 500)
+    advice = error.advice_from(_ADVICE)
+    more = {} if advice == error.advice else {"python": error.advice}
+    return _problem(status, error.problem, advice, error=type(error).__name__, transient=error.transient, **more)
 
 
-async def on_refusal(_: Request, error: Exception) -> Response:
-    """Answer a refusal, ours or the framework's."""
-    if not isinstance(error, HTTPException):
-        raise error
-    return refused(error)
+def _problem(status: int, detail: str, advice: str, **more: Any) -> dict[str, Any]:
+    said = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": detail}
+    return {**said, **({"advice": advice} if advice else {}), **more}
 
 
-async def on_invalid(_: Request, error: Exception) -> Response:
-    """Answer a body or a parameter that does not fit its description: each place, and what is wrong there."""
-    if not isinstance(error, RequestValidationError):
-        raise error
-    if isinstance(error.body, bytes):
-        detail = "the body did not come as JSON"
-        return problem_reply(problem(422, detail, "send it with the header Content-Type: application/json"))
-    rows = misfits(error.errors(), error.body)
-    first = f"{rows[0]['where']} {rows[0]['what']}" if rows else "the request does not fit its description"
-    return problem_reply(problem(422, first, "/openapi.json describes what is expected", errors=rows))
-
-
-async def on_library_error(_: Request, error: Exception) -> Response:
-    """Answer an error of the library."""
-    if not isinstance(error, errors.BoxThirdingError):
-        raise error
-    said = problem_of(error)
-    return problem_reply(said, {"Retry-After": "1"} if error.transient else None)
+@cache
+def _templates() -> Environment:
+    """Return the templates: text is escaped, whatever it holds."""
+    loader = PackageLoader("boxthirding.service", "templates")
+    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)

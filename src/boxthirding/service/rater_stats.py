@@ -1,12 +1,22 @@
-"""What the events of a study say about its holders: ratings, seconds, answers, skips, and since when they hold what."""
+"""What the events of a study say about its holders: ratings, seconds, answers, skips, and since when they hold what.
 
+Reading a long journal takes seconds, so what was added up is kept as a record, from which the next server goes on.
+"""
+
+import hashlib
+import json
 import statistics
 import threading
+import time
+import zlib
 from collections import Counter, deque
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
+from boxthirding.errors import BoxThirdingError
+from boxthirding.storage.records import Records, StoredRecord
 from boxthirding.study import Entry, Event, Study
 from boxthirding.study.events import Asked, Created, Failed, Finished, Given, Redefined, Released, Told, Withdrawn
 from boxthirding.study.pace import Pace
@@ -16,7 +26,13 @@ SKIPPED: Final = "skipped"
 LATE: Final = "late"
 """Why a rater's ticket was released, in the journal."""
 
+KIND: Final = "tally"
+"""Of the records that are tallies."""
+
+_VERSION: Final = 2
 _SECONDS: Final = 200  # response times kept of a holder
+_LEAST: Final = 2_000  # events after which a tally is kept again; reading them takes a tenth of a second
+_SHARE: Final = 8  # or this part of all events, where that is more
 
 
 @dataclass
@@ -52,13 +68,14 @@ class Held(NamedTuple):
 
 
 class Tally:
-    """Kept up to date by listening to a study; what was before is read from its journal. Thread-safe."""
+    """Kept up to date by listening to a study; what was before is read from its record and its journal. Thread-safe."""
 
-    def __init__(self, study: Study) -> None:
-        self._study = study
+    def __init__(self, study: Study, records: Records | None = None) -> None:
+        self._study, self._records = study, records
         self._heard: deque[tuple[int, Event]] = deque()
         self._lock = threading.Lock()
         self._seq = 0
+        self._kept = 0  # the last event of what was kept
         self._labels: dict[int, Label] = {}  # of open tickets
         self._held: dict[int, Held] = {}  # those given longest ago first
         self._by_holder: dict[str, dict[int, None]] = {}  # the same, in the order in which they were given
@@ -74,8 +91,10 @@ class Tally:
         self._heard.append((seq, event))
 
     def update(self) -> None:
-        """Add up what has happened."""
+        """Add up what has happened, and keep it now and then."""
         with self._lock:
+            if self._seq == 0:
+                self._load()
             while self._heard:
                 seq, event = self._heard.popleft()
                 if seq > self._seq + 1:
@@ -84,6 +103,53 @@ class Tally:
                     self._add(event)
             if self._seq == 0:
                 self._read_up_to(None)
+        if self._seq - self._kept >= max(_LEAST, self._seq // _SHARE):
+            self.keep()
+
+    def keep(self) -> None:
+        """Keep what was added up; where that cannot be written, the journal has everything."""
+        with self._lock, suppress(BoxThirdingError):
+            if self._records is None or self._seq - self._kept < _LEAST:
+                return
+            self._kept = self._seq
+            row = {
+                "version": _VERSION,
+                "check": self._study.check(self._seq),
+                "seq": self._seq,
+                "labels": list(self._labels.items()),
+                "held": list(self._held.values()),
+                "details": self.details,
+                "holders": {name: {**vars(told), "seconds": list(told.seconds)} for name, told in self.holders.items()},
+                "skips": [(label, sorted(holders)) for label, holders in self.skips.items()],
+                "pace": self.pace.save(),
+            }
+            data = zlib.compress(json.dumps(row, separators=(",", ":")).encode(), 1)
+            self._records.put(KIND, StoredRecord(key_of(self._study.name), time.time(), data))
+
+    def _load(self) -> None:
+        """Begin with what was kept, if the journal has gone on from there."""
+        found = None if self._records is None else self._records.get(KIND, key_of(self._study.name))
+        if found is None:
+            return
+        with suppress(ValueError, KeyError, TypeError, zlib.error):
+            row = json.loads(zlib.decompress(found.data))
+            if row["version"] == _VERSION and row["check"] and row["check"] == self._study.check(row["seq"]):
+                self._restore(row)
+                self._kept = self._seq
+                self._read_up_to(None)
+
+    def _restore(self, row: dict[str, Any]) -> None:
+        holders = {}
+        for name, told in row["holders"].items():
+            lists = {"answers": Counter(told["answers"]), "seconds": deque(told["seconds"], _SECONDS)}
+            holders[name] = HolderTally(**{**told, **lists})
+        skips = {label: set(names) for label, names in row["skips"]}
+        labels, held = dict(row["labels"]), [Held(*one) for one in row["held"]]
+        self.pace.load(row["pace"])
+        self.holders, self.skips, self._labels, self.details = holders, skips, labels, row["details"]
+        for one in held:
+            self._hold(one)
+        self._seq = row["seq"]
 
     def details_at_hand(self) -> dict[str, Any] | None:
         """Return the study's details; None, while nothing has been added up."""
@@ -225,3 +291,17 @@ def unusual(told: HolderTally, typical: float | None) -> Iterator[str]:
         yield "nearly always the same answer"
     if typical and told.median is not None and told.median < typical / 3:
         yield "much faster than the others"
+
+
+def forget(records: Records, study: str) -> None:
+    """Delete the keys, the rating links and the tally of a study: another of its name is another study."""
+    for kind in ("key", "link"):
+        for record in records.all(kind):
+            if json.loads(record.data).get("study") == study:
+                records.delete(kind, record.id)
+    records.delete(KIND, key_of(study))
+
+
+def key_of(name: str | None) -> str:
+    """Return the id of the record of a study's tally."""
+    return hashlib.sha256(str(name).encode(errors="backslashreplace")).hexdigest()[:32]

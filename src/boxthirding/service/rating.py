@@ -1,8 +1,9 @@
 """What a rater does: start, get the next arm, rate it, skip it, correct the last rating. No web in here."""
 
 import re
+import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -14,7 +15,7 @@ from boxthirding.service.rater_stats import LATE, SKIPPED
 from boxthirding.service.studies import Served
 from boxthirding.session import Ticket
 from boxthirding.storage.records import Records
-from boxthirding.study import Turn
+from boxthirding.study import Turn, TurnResult
 from boxthirding.types import Label
 
 LEASE: Final = 600.0
@@ -82,43 +83,30 @@ class Rating:
 
         A rating is stored, again (it was there already) or refused. All is one commit.
         """
-        (came,) = rate_all([Wish(self, ratings, count)])
-        if isinstance(came, Exception):
-            raise came
-        return came
-
-    def release_late(self) -> None:
-        """Take tickets back that raters have had for longer than their lease."""
-        release_late(self._served, self._clock())
-
-    def begin(self, ratings: Iterable[Rated], count: int) -> "_Begun":
-        """Return what is to happen in the study."""
-        about, holder = self._served.about, self._rater.holder
-        rows = [(rated, self._reward(rated)) for rated in ratings]
-        fit = [(rated.ticket, reward, self._details(rated)) for rated, reward in rows if isinstance(reward, float)]
-        before = self._served.tally.held_by(holder)
-        told = {ticket for ticket, _, _ in fit}
-        held = [ticket for ticket in before if ticket not in told]
-        shown_here = [ticket for ticket in held if not self._is_elsewhere(ticket)]
-        mine = [] if self._rater.is_guest else self._arms(shown_here)  # a guest reads nothing
-        room = min(count, AHEAD) - len(mine)
-        if self._rater.is_guest:
-            room = min(room, _GUESTS - len(held))
-        elif about.sitting is not None:
-            room = min(room, about.sitting - self._told() - len(before))
-        return _Begun(rows, mine, count, Turn(fit, max(0, room), holder, unseen=not about.repeats))
-
-    def end(self, begun: "_Begun", problems: list[InvalidInput | None], new: list[Ticket]) -> Came:
-        """Return what a rater is told when it has happened."""
-        mine = [*begun.mine, *map(self._shown, new)]
-        answered = iter(problems)
-        outcomes = [
-            self._outcome(rated.ticket, reward, next(answered))
-            if isinstance(reward, float)
-            else {"ticket": rated.ticket, "outcome": "refused", "why": str(reward)}
-            for rated, reward in begun.rows
-        ]
-        return outcomes, self._next(mine, begun.want)
+        about, holder = self._served.about, self.holder
+        with self._served.locks.setdefault(holder, threading.Lock()):  # the next request depends on what came of this
+            release_late(self._served, self._clock())
+            rows = [(rated, self._reward(rated)) for rated in ratings]
+            fit = [(rated.ticket, reward, self._details(rated)) for rated, reward in rows if isinstance(reward, float)]
+            before = self._served.tally.held_by(holder)
+            answered = {ticket for ticket, _, _ in fit}
+            held = [ticket for ticket in before if ticket not in answered]
+            shown_here = [ticket for ticket in held if not self._is_elsewhere(ticket)]
+            mine = [] if self._rater.is_guest else self._arms(shown_here)  # a guest reads nothing
+            room = min(count, AHEAD) - len(mine)
+            if self._rater.is_guest:
+                room = min(room, _GUESTS - len(held))
+            elif about.sitting is not None:
+                room = min(room, about.sitting - self._told() - len(before))
+            came: TurnResult | Exception = TurnResult([], [])
+            if fit or room > 0:
+                (came,) = self.study.exchange([Turn(fit, max(0, room), holder, unseen=not about.repeats)])
+            if isinstance(came, Exception):
+                raise came
+            mine += map(self._shown, came.tickets)
+            problems = iter(came.problems)
+            outcomes = [self._outcome(rated.ticket, reward, problems) for rated, reward in rows]
+            return outcomes, self._next(mine, count)
 
     def _next(self, mine: list[dict[str, Any]], count: int) -> dict[str, Any]:
         progress = self.progress()
@@ -162,9 +150,13 @@ class Rating:
         """Tell whether another browser under the id was given a ticket; a server that was started since cannot know."""
         return ticket in self._served.arms and (ticket in self._served.guests) != self._rater.is_guest
 
-    def _outcome(self, ticket: int, reward: float, problem: InvalidInput | None) -> dict[str, Any]:
-        """Say what became of a rating."""
-        match problem:
+    def _outcome(
+        self, ticket: int, reward: float | InvalidInput, problems: Iterator[InvalidInput | None]
+    ) -> dict[str, Any]:
+        """Say what became of a rating: of one with a reward, by the next of the problems."""
+        if not isinstance(reward, float):
+            return {"ticket": ticket, "outcome": "refused", "why": str(reward)}
+        match next(problems):
             case None:
                 self._served.arms.pop(ticket, None)
                 self._served.guests.discard(ticket)
@@ -180,7 +172,7 @@ class Rating:
                 why = "the arm was taken out of the race"
             case TicketRefused():
                 why = "it was not given to you"
-            case _:
+            case problem:
                 raise problem
         return {"ticket": ticket, "outcome": "refused", "why": why}
 
@@ -213,53 +205,12 @@ class Rating:
         return known[ticket.id]
 
 
-class Wish(NamedTuple):
-    """What a rater sends: ratings, and how many arms it wants to have."""
-
-    rating: Rating
-    ratings: Iterable[Rated]
-    want: int
-
-
-class _Begun(NamedTuple):
-    """What is to happen, and what of it is known already."""
-
-    rows: list[tuple[Rated, float | InvalidInput]]
-    mine: list[dict[str, Any]]
-    want: int
-    turn: Turn
-
-
 def release_late(served: Served, now: float) -> None:
     """Take tickets back that raters have had for longer than their lease."""
     for ticket, holder, _ in served.tally.held_since(now - LEASE):
         if is_rater(holder):
             with suppress(TicketRefused, StudyFinished):
                 served.study.release(ticket, why=LATE)
-
-
-def rate_all(wishes: Sequence[Wish]) -> list[Came | Exception]:
-    """Do what different raters of one study want, in one commit; an error stands in the place of its wish."""
-    came: list[Any] = [None] * len(wishes)
-    begun: dict[int, _Begun] = {}
-    for place, wish in enumerate(wishes):
-        try:
-            if place == 0:
-                wish.rating.release_late()
-            begun[place] = wish.rating.begin(wish.ratings, wish.want)
-        except Exception as error:  # noqa: BLE001  # for the one whose wish it is
-            came[place] = error
-    busy = {place: one for place, one in begun.items() if one.turn.results or one.turn.n}
-    turned: dict[int, Any] = dict.fromkeys(begun, ([], []))
-    if busy:
-        study = wishes[0].rating.study
-        turned |= zip(busy, study.exchange([one.turn for one in busy.values()]), strict=True)
-    for place, what in turned.items():
-        try:
-            came[place] = what if isinstance(what, Exception) else wishes[place].rating.end(begun[place], *what)
-        except Exception as error:  # noqa: BLE001
-            came[place] = error
-    return came
 
 
 def shown(ticket: Ticket) -> dict[str, Any]:

@@ -2,39 +2,43 @@
 
 import base64
 import binascii
-from typing import Annotated, Any, Literal
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field
 
 from boxthirding.errors import InvalidInput, UnreadableData
 from boxthirding.service import pictures, sheets
 from boxthirding.service.rating import Rated
-from boxthirding.service.studies import About, Answer, arms_from
+from boxthirding.service.studies import About, Choice, arms_from
 from boxthirding.study.payloads import is_json
 from boxthirding.types import Label as PlainLabel
 
 _EXACT = 2**53
 
-Text = Annotated[str, StringConstraints(strict=True)]
-Name = Annotated[str, StringConstraints(strict=True, min_length=1, max_length=200, pattern=r"^[^/\x00-\x1f\x7f]+$")]
-Whole = Annotated[int, Field(strict=True, ge=0, le=_EXACT)]
+Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^/\x00-\x1f\x7f]+$")]
+Holder = Annotated[str, Field(min_length=1, max_length=200)]
+Policy = Annotated[str, Field(max_length=500)]
+Whole = Annotated[int, Field(ge=0, le=_EXACT)]
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Reward = Annotated[float, Field(allow_inf_nan=False, gt=-1e150, lt=1e150)]
-LabelText = Annotated[str, StringConstraints(strict=True, max_length=20_000)]
-Label = LabelText | Annotated[int, Field(strict=True, ge=-_EXACT, le=_EXACT)]
-WorkerName = Annotated[str, StringConstraints(strict=True, pattern=r"^find_best-[0-9]{1,20}$")]
-PictureId = Annotated[str, StringConstraints(strict=True, pattern=pictures.ID)]
+LabelText = Annotated[str, Field(max_length=20_000)]
+LabelNumber = Annotated[int, Field(ge=-_EXACT, le=_EXACT)]
+Label = LabelText | LabelNumber
+WorkerName = Annotated[str, Field(pattern=r"^find_best-[0-9]{1,20}$")]
+PictureId = Annotated[str, Field(pattern=pictures.ID)]
 Seconds = Annotated[float, Field(gt=0, le=100 * 366 * 86_400, allow_inf_nan=False)]
 
 
 class Wire(BaseModel):
-    """A body whose fields are all known."""
+    """A body whose fields are all known, and of the types that they are described with."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
 
 
-def _like(example: dict[str, Any]) -> ConfigDict:
-    return ConfigDict(extra="forbid", json_schema_extra={"examples": [example]})
+def _like(**example: Any) -> ConfigDict:
+    return ConfigDict(json_schema_extra={"examples": [example]})
 
 
 # A study
@@ -43,48 +47,46 @@ def _like(example: dict[str, Any]) -> ConfigDict:
 class AnswerIn(Wire):
     """A button of the rating page, and the reward that it stands for."""
 
-    label: Annotated[str, StringConstraints(strict=True, min_length=1, max_length=100)]
+    label: str = Field(min_length=1, max_length=100)
     reward: Reward
+
+
+_ABOUT: Final = {
+    "question": "How funny is this caption?",
+    "scale": [{"label": "unfunny", "reward": 0}, {"label": "funny", "reward": 1}],
+    "sitting": 25,
+}
 
 
 class AboutIn(Wire):
     """What raters are shown; what is left out stays as it is, or is empty."""
 
-    model_config = _like(
-        {
-            "question": "How funny is this caption?",
-            "scale": [{"label": "unfunny", "reward": 0}, {"label": "funny", "reward": 1}],
-            "sitting": 25,
-        }
-    )
-    question: Annotated[str, StringConstraints(strict=True, max_length=500)] | None = None
-    description: Annotated[str, StringConstraints(strict=True, max_length=3000)] | None = None
+    model_config = _like(**_ABOUT)
+    question: str | None = Field(default=None, max_length=500)
+    description: str | None = Field(default=None, max_length=3000)
     picture: PictureId | Literal[""] | None = Field(default=None, description="The id of an upload; empty for none.")
     scale: list[AnswerIn] | None = Field(
-        default=None,
-        description="2 to 11 answers, the lowest first, each with a reward that no other stands for.",
-        max_length=11,
+        default=None, max_length=11, description="2 to 11 answers, the lowest first, each with a reward of its own."
     )
-    instructions: Annotated[str, StringConstraints(strict=True, max_length=3000)] | None = None
-    consent: Annotated[str, StringConstraints(strict=True, max_length=3000)] | None = None
-    thanks: Annotated[str, StringConstraints(strict=True, max_length=1000)] | None = None
-    completion: Annotated[str, StringConstraints(strict=True, max_length=500, pattern=r"^(https://\S+)?$")] | None = (
-        Field(default=None, description="Where a rater goes in the end: an https link; empty for none.")
+    instructions: str | None = Field(default=None, max_length=3000)
+    consent: str | None = Field(default=None, max_length=3000)
+    thanks: str | None = Field(default=None, max_length=1000)
+    completion: Annotated[str, Field(max_length=500, pattern=r"^(https://\S+)?$")] | None = Field(
+        default=None, description="Where a rater goes in the end: an https link; empty for none."
     )
-    sitting: Annotated[int, Field(strict=True, ge=0, le=100_000)] | None = Field(
+    sitting: Annotated[int, Field(ge=0, le=100_000)] | None = Field(
         default=None, description="Ratings of one rater at most; 0 for no limit."
     )
     repeats: bool | None = Field(default=None, description="Whether a rater may be given an arm more than once.")
 
     def over(self, before: About) -> About:
         """Return what raters are shown, with what is said here in the place of what was."""
-        said = {name: value for name, value in self.model_dump().items() if value is not None}
+        said = self.model_dump(exclude_none=True)
         if self.scale is not None:
-            said["scale"] = tuple(Answer(answer.label, answer.reward) for answer in self.scale)
-        for name in ("picture", "completion", "sitting"):
-            if name in said:
-                said[name] = said[name] or None
-        return About(**{**{name: getattr(before, name) for name in About.__dataclass_fields__}, **said})
+            said["scale"] = tuple(Choice(answer.label, answer.reward) for answer in self.scale)
+        for name in {"picture", "completion", "sitting"} & said.keys():
+            said[name] = said[name] or None
+        return replace(before, **said)
 
 
 class ArmIn(Wire):
@@ -107,10 +109,10 @@ class ArmIn(Wire):
 class SheetIn(Wire):
     """A CSV file with a header, as text or as base64."""
 
-    text: Text | None = None
-    base64: Text | None = None
-    label: Text | None = Field(default=None, description="The column of labels; the others are kept as payload.")
-    known: Text | None = Field(default=None, description="The column of known results, which may have empty cells.")
+    text: str | None = None
+    base64: str | None = None
+    label: str | None = Field(default=None, description="The column of labels; the others are kept as payload.")
+    known: str | None = Field(default=None, description="The column of known results, which may have empty cells.")
 
     def arms(self) -> tuple[Any, list[tuple[PlainLabel, float]]]:
         """Return the arms, and their known results."""
@@ -135,90 +137,73 @@ class KnownIn(Wire):
     pull: Whole | None = None
 
 
-Arms = (
-    list[LabelText | ArmIn | Annotated[int, Field(strict=True, ge=-_EXACT, le=_EXACT)]]
-    | Annotated[int, Field(strict=True, ge=1, le=100_000_000, description="A number of arms: their labels are 0, 1, …")]
-)
+ArmList = list[LabelText | ArmIn | LabelNumber]
+Arms = ArmList | Annotated[int, Field(ge=1, le=100_000_000, description="A number of arms: their labels are 0, 1, …")]
 
 
-class StudyIn(Wire):
-    """A new study."""
+class SettingsIn(Wire):
+    """What a study is made with; its policy is chase and it maximizes, unless it is said."""
 
-    model_config = _like(
-        {
-            "name": "captions",
-            "arms": ["Wrong floor.", "Your table is ready."],
-            "about": {
-                "question": "How funny is this caption?",
-                "scale": [{"label": "unfunny", "reward": 0}, {"label": "funny", "reward": 1}],
-            },
-        }
-    )
-    name: Name
     arms: Arms | None = None
-    sheet: SheetIn | None = None
-    policy: Annotated[str, StringConstraints(strict=True, max_length=500)] = "chase"
-    seed: Whole = 0
-    direction: Literal["maximize", "minimize"] = "maximize"
+    policy: Policy | None = None
+    seed: Whole | None = None
+    direction: Literal["maximize", "minimize"] | None = None
     lease: Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False)] | None = Field(
-        default=None,
-        description="Seconds after which a ticket goes to the next holder; raters' do after 600 in any case.",
+        default=None, description="Seconds after which a ticket goes to the next holder; raters' do after 600 anyway."
     )
-    patience: Annotated[int, Field(strict=True, ge=1, le=1_000_000)] = 3
-    examples: Annotated[int, Field(strict=True, ge=1, le=1_000_000_000)] | None = None
-    known: list[KnownIn] = []
-    about: AboutIn = AboutIn()
+    patience: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    examples: Annotated[int, Field(ge=1, le=1_000_000_000)] | None = None
+    known: list[KnownIn] = Field(default=[], max_length=100_000, description="Known results.")
 
     def settings(self) -> dict[str, Any]:
-        """Return what the study is made with, but for its arms."""
-        return {name: getattr(self, name) for name in ("policy", "seed", "direction", "lease", "patience", "examples")}
+        """Return what is said, as the library takes it, but for the arms and the known results."""
+        return self.model_dump(include={"policy", "seed", "direction", "lease", "patience", "examples"})
+
+
+class StudyIn(SettingsIn):
+    """A new study."""
+
+    model_config = _like(name="captions", arms=["Wrong floor.", "Your table is ready."], about=_ABOUT)
+    name: Name
+    sheet: SheetIn | None = None
+    about: AboutIn = AboutIn()
 
     def contents(self) -> tuple[Any, Any]:
         """Return the arms and the known results."""
-        if (self.arms is None) == (self.sheet is None):
+        pairs: list[tuple[PlainLabel, float]] = []
+        if self.arms is not None and self.sheet is None:
+            arms = _arms(self.arms)
+        elif self.arms is None and self.sheet is not None:
+            arms, pairs = self.sheet.arms()
+        else:
             raise InvalidInput("a study has arms or a sheet with arms, and must have one of the two")
-        arms, pairs = (_arms(self.arms), []) if self.sheet is None else self.sheet.arms()
-        known: dict[PlainLabel, Any] = {}
-        for label, reward in pairs:
-            known.setdefault(label, []).append(reward)
         for row in self.known:
             if row.label not in arms:
                 raise InvalidInput(f"a known result is of {row.label!r}, which is none of the arms")
-            add_known(known, row)
-        return arms, known or None
+        return arms, known_of(self.known, pairs)
 
 
-class OpenIn(Wire):
-    """What a study is made with, or if it is there must have been made with; what is left out is not compared."""
+class OpenIn(SettingsIn):
+    """What a study is made with, or if it is there must have been made with; what is left out is not compared.
 
-    model_config = _like({"arms": ["Wrong floor.", "Your table is ready."], "policy": "chase"})
-    arms: Arms | None = None
-    policy: Annotated[str, StringConstraints(strict=True, max_length=500)] | None = None
-    seed: Whole | None = None
-    direction: Literal["maximize", "minimize"] | None = None
-    lease: Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False)] | None = None
-    patience: Annotated[int, Field(strict=True, ge=1, le=1_000_000)] | None = None
-    examples: Annotated[int, Field(strict=True, ge=1, le=1_000_000_000)] | None = None
-    known: list[KnownIn] = Field(
-        default=[], max_length=100_000, description="Those that are there are not taken twice."
-    )
+    Known results that are there are not taken twice.
+    """
+
+    model_config = _like(arms=["Wrong floor.", "Your table is ready."], policy="chase")
     details: dict[str, Any] | None = Field(default=None, description="What must stay the same beside the arms.")
     force: bool = Field(default=False, description="Let other payloads and details be those of the study from now on.")
 
     def settings(self) -> dict[str, Any]:
-        """Return what it is made with, as the library takes it."""
-        known: dict[PlainLabel, Any] = {}
-        for row in self.known:
-            add_known(known, row)
-        plain = {name: getattr(self, name) for name in ("policy", "seed", "direction", "lease", "patience", "examples")}
-        return {**plain, "arms": None if self.arms is None else _arms(self.arms), "known": known or None}
+        """Return all that is said, as the library takes it."""
+        arms = None if self.arms is None else _arms(self.arms)
+        return {**super().settings(), "arms": arms, "known": known_of(self.known)}
 
 
 class ArmsIn(Wire):
     """Arms to add, all or none of them."""
 
-    model_config = _like({"arms": ["He is more of a cat person."]})
-    arms: list[LabelText | ArmIn | Annotated[int, Field(strict=True, ge=-_EXACT, le=_EXACT)]] = Field(min_length=1)
+    model_config = _like(arms=["He is more of a cat person."])
+    arms: ArmList = Field(min_length=1)
 
     def contents(self) -> Any:
         """Return the arms."""
@@ -228,7 +213,7 @@ class ArmsIn(Wire):
 class ExamplesIn(Wire):
     """What the examples of a study are, and in which order pulls see them."""
 
-    model_config = _like({"examples": [{"json": "What is 2 + 2?"}, {"digest": "5f2d9e0c1b7a4e36"}], "order": [1, 0]})
+    model_config = _like(examples=[{"json": "What is 2 + 2?"}, {"digest": "5f2d9e0c1b7a4e36"}], order=[1, 0])
     examples: list[dict[str, Any]] = Field(
         max_length=1_000_000, description="Each under `json`, or under `digest` what stands for it where it is no JSON."
     )
@@ -249,28 +234,30 @@ class ExamplesIn(Wire):
 class PolicyIn(Wire):
     """The policy to go on with."""
 
-    model_config = _like({"policy": "b3:reuse=topup"})
-    policy: Annotated[str, StringConstraints(strict=True, max_length=500)]
+    model_config = _like(policy="b3:reuse=topup")
+    policy: Policy
 
 
 class PlanIn(Wire):
     """What is known before a study is made: how many arms there are, and two guesses or none."""
 
-    model_config = _like({"arms": 300, "noise": 0.25, "spread": 0.1, "budgets": [300, 1_000]})
-    arms: Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
+    model_config = _like(arms=300, noise=0.25, spread=0.1, budgets=[300, 1_000])
+    arms: Annotated[int, Field(ge=1, le=1_000_000)]
     noise: Number | None = Field(
         default=None, description="The standard deviation of repeated ratings of one arm; with `spread`, or not at all."
     )
     spread: Number | None = Field(
         default=None, description="How far a good arm, one of the best in ten, is above an ordinary one."
     )
-    budgets: list[Annotated[int, Field(strict=True, ge=1, le=1_000_000)]] | None = Field(
+    budgets: list[Annotated[int, Field(ge=1, le=1_000_000)]] | None = Field(
         default=None,
         max_length=20,
         description="Ratings. If left out: from a tenth of the number of arms, or 10, to ten times it, or 1,000.",
     )
-    want: Annotated[str, StringConstraints(strict=True, max_length=100)] | None = Field(
-        default=None, description='A wish, such as "top 1 % in 9 of 10 runs": the smallest budget for it is found.'
+    want: str | None = Field(
+        default=None,
+        max_length=100,
+        description='A wish, such as "top 1 % in 9 of 10 runs": the smallest budget for it is found.',
     )
 
     def asked(self) -> dict[str, Any]:
@@ -284,11 +271,9 @@ class PlanIn(Wire):
 class AskIn(Wire):
     """What is asked for."""
 
-    model_config = _like({"n": 1, "holder": "machine-7"})
-    n: Annotated[int, Field(strict=True, ge=1, le=10_000)] = 1
-    holder: Annotated[str, StringConstraints(strict=True, min_length=1, max_length=200)] | None = Field(
-        default=None, description="Who asks; the key's own name if left out."
-    )
+    model_config = _like(n=1, holder="machine-7")
+    n: Annotated[int, Field(ge=1, le=10_000)] = 1
+    holder: Holder | None = Field(default=None, description="Who asks; the key's own name if left out.")
     unseen: bool = False
     limit: Whole | None = None
 
@@ -298,22 +283,24 @@ class ResultIn(Wire):
 
     ticket: Whole
     reward: Reward
-    holder: Annotated[str, StringConstraints(strict=True, min_length=1, max_length=200)] | None = None
+    holder: Holder | None = None
     details: dict[str, Any] | None = None
 
 
 class OfTickets(Wire):
     """A body that names tickets."""
 
-    origin: Annotated[str, StringConstraints(strict=True, max_length=100)] | None = Field(
-        default=None, description="As the tickets have it: those of a study that was deleted are refused."
+    origin: str | None = Field(
+        default=None,
+        max_length=100,
+        description="As the tickets have it: those of a study that was deleted are refused.",
     )
 
 
 class ResultsIn(OfTickets):
     """Results of tickets."""
 
-    model_config = _like({"results": [{"ticket": 0, "reward": 0.5}]})
+    model_config = _like(results=[{"ticket": 0, "reward": 0.5}])
     results: list[ResultIn] = Field(min_length=1, max_length=10_000)
     together: bool = Field(default=False, description="All or none of them; without holders and details.")
 
@@ -321,22 +308,22 @@ class ResultsIn(OfTickets):
 class TicketIn(OfTickets):
     """A ticket."""
 
-    model_config = _like({"ticket": 0})
+    model_config = _like(ticket=0)
     ticket: Whole
 
 
 class ReleaseIn(OfTickets):
     """Tickets, or the holder of tickets."""
 
-    model_config = _like({"tickets": [0]})
+    model_config = _like(tickets=[0])
     tickets: list[Whole] = Field(default=[], max_length=10_000)
-    holder: Annotated[str, StringConstraints(strict=True, max_length=200)] | None = None
+    holder: str | None = Field(default=None, max_length=200)
 
 
 class WorkersIn(Wire):
     """Programs that work by themselves: those that live, and those that have ended."""
 
-    model_config = _like({"alive": ["find_best-271828"]})
+    model_config = _like(alive=["find_best-271828"])
     alive: list[WorkerName] = Field(default=[], max_length=1000)
     ended: list[WorkerName] = Field(default=[], max_length=1000)
 
@@ -344,7 +331,7 @@ class WorkersIn(Wire):
 class ObservationsIn(Wire):
     """Known results, all or none of them."""
 
-    model_config = _like({"results": [{"label": "Wrong floor.", "reward": 0.5}]})
+    model_config = _like(results=[{"label": "Wrong floor.", "reward": 0.5}])
     results: list[KnownIn] = Field(min_length=1, max_length=100_000)
     only_new: bool = Field(
         default=False, description="Take of each arm what goes beyond the known results that it has."
@@ -352,16 +339,13 @@ class ObservationsIn(Wire):
 
     def known(self) -> Any:
         """Return them as the library takes them."""
-        known: dict[PlainLabel, Any] = {}
-        for row in self.results:
-            add_known(known, row)
-        return known
+        return known_of(self.results)
 
 
 class CorrectionIn(OfTickets):
     """Another reward for a ticket that was told."""
 
-    model_config = _like({"ticket": 0, "reward": 0.25})
+    model_config = _like(ticket=0, reward=0.25)
     ticket: Whole
     reward: Reward
 
@@ -369,8 +353,8 @@ class CorrectionIn(OfTickets):
 class HolderIn(Wire):
     """A holder."""
 
-    model_config = _like({"holder": "rater-4f74-d45003"})
-    holder: Annotated[str, StringConstraints(strict=True, min_length=1, max_length=200)]
+    model_config = _like(holder="rater-4f74-d45003")
+    holder: Holder
 
 
 # Access
@@ -379,27 +363,27 @@ class HolderIn(Wire):
 class SessionIn(Wire):
     """A one-time code or a key, to be exchanged for a cookie."""
 
-    model_config = _like({"secret": "code_of_the_link"})
-    secret: Annotated[str, StringConstraints(strict=True, min_length=1, max_length=200)]
+    model_config = _like(secret="code_of_the_link")  # noqa: S106  # an example
+    secret: Holder
 
 
 class KeyIn(Wire):
     """A new key."""
 
-    model_config = _like({"scope": "worker", "study": "captions", "name": "the cluster"})
+    model_config = _like(scope="worker", study="captions", name="the cluster")
     scope: Literal["reader", "worker", "operator"]
     study: Name | None = None
-    name: Annotated[str, StringConstraints(strict=True, max_length=200)] = ""
+    name: str = Field(default="", max_length=200)
     seconds: Seconds | None = Field(default=None, description="How long it is valid; for ever if left out.")
 
 
 class LinkIn(Wire):
     """A new rating link."""
 
-    model_config = _like({"name": "mailing list", "raters": 200})
-    name: Annotated[str, StringConstraints(strict=True, max_length=200)] = ""
+    model_config = _like(name="mailing list", raters=200)
+    name: str = Field(default="", max_length=200)
     seconds: Seconds | None = None
-    raters: Annotated[int, Field(strict=True, ge=1, le=10_000_000)] = Field(
+    raters: Annotated[int, Field(ge=1, le=10_000_000)] = Field(
         default=10_000, description="How many raters may start with it; 1 for a link that can be used once."
     )
     signed: bool = Field(default=False, description="Whether raters must come with an id that was signed here.")
@@ -408,25 +392,23 @@ class LinkIn(Wire):
 class IdsIn(Wire):
     """Ids to be signed."""
 
-    model_config = _like({"ids": ["ann", "bob"]})
-    ids: list[Annotated[str, StringConstraints(strict=True, min_length=1, max_length=100)]] = Field(
-        min_length=1, max_length=10_000
-    )
+    model_config = _like(ids=["ann", "bob"])
+    ids: list[Annotated[str, Field(min_length=1, max_length=100)]] = Field(min_length=1, max_length=10_000)
 
 
 # Rating
 
-_Claim = Annotated[str, StringConstraints(strict=True, min_length=1, max_length=100)]
+_Claim = Annotated[str, Field(min_length=1, max_length=100)]
 
 
 class SittingIn(Wire):
     """A rater who comes by a link; the ids are what Prolific and the like put into its address."""
 
-    model_config = _like({})
+    model_config = _like()
     id: _Claim | None = Field(default=None, description="PROLIFIC_PID, or an id that was signed.")
     study_id: _Claim | None = None
     session_id: _Claim | None = None
-    signature: Annotated[str, StringConstraints(strict=True, max_length=100)] | None = None
+    signature: str | None = Field(default=None, max_length=100)
 
     def claims(self) -> dict[str, str]:
         """Return what the rater says it is."""
@@ -437,22 +419,22 @@ class SittingIn(Wire):
 class NextIn(Wire):
     """How many arms the page wants to have: the one whose rating it holds, the one that it shows, and the next."""
 
-    model_config = _like({"want": 2})
-    want: Annotated[int, Field(strict=True, ge=0, le=3)] = 1
+    model_config = _like(want=2)
+    want: Annotated[int, Field(ge=0, le=3)] = 1
 
 
 class RatingIn(Wire):
     """The rating of an arm."""
 
     ticket: Whole
-    answer: Annotated[str, StringConstraints(strict=True, max_length=100)]
+    answer: str = Field(max_length=100)
     seconds: Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)] | None = None
 
 
 class RatingsIn(NextIn):
     """Ratings, those first that were given first; and how many arms the page wants to have then."""
 
-    model_config = _like({"ratings": [{"ticket": 0, "answer": "funny", "seconds": 2.5}], "want": 2})
+    model_config = _like(ratings=[{"ticket": 0, "answer": "funny", "seconds": 2.5}], want=2)
     ratings: list[RatingIn] = Field(min_length=1, max_length=1000)
 
     def plain(self) -> list[Rated]:
@@ -463,35 +445,39 @@ class RatingsIn(NextIn):
 class SkipIn(NextIn):
     """An arm that is skipped."""
 
-    model_config = _like({"ticket": 0, "want": 2})
+    model_config = _like(ticket=0, want=2)
     ticket: Whole
 
 
 class RerateIn(Wire):
     """Another answer in the place of the last one."""
 
-    model_config = _like({"ticket": 0, "answer": "unfunny"})
+    model_config = _like(ticket=0, answer="unfunny")
     ticket: Whole
-    answer: Annotated[str, StringConstraints(strict=True, max_length=100)]
+    answer: str = Field(max_length=100)
 
 
-def add_known(known: dict[PlainLabel, Any], row: KnownIn) -> None:
-    """Add a known result to those of its arm."""
-    if row.pull is None:
-        rewards = known.setdefault(row.label, [])
-        if isinstance(rewards, dict):
+def known_of(rows: Iterable[KnownIn], pairs: Iterable[tuple[PlainLabel, float]] = ()) -> dict[PlainLabel, Any] | None:
+    """Return known results by arm: a list of rewards, or rewards by pull; None without any."""
+    known: dict[PlainLabel, Any] = {}
+    for label, reward in pairs:
+        known.setdefault(label, []).append(reward)
+    for row in rows:
+        results = known.setdefault(row.label, [] if row.pull is None else {})
+        if isinstance(results, list) and row.pull is None:
+            results.append(row.reward)
+        elif row.pull is None:
             raise InvalidInput(f"known results of {row.label!r} name a pull here and none there: name all or none")
-        rewards.append(row.reward)
-        return
-    pulls = known.setdefault(row.label, {})
-    if not isinstance(pulls, dict) or row.pull in pulls:
-        raise InvalidInput(f"pull {row.pull} of {row.label!r} is there twice, or others of it name no pull")
-    pulls[row.pull] = row.reward
+        elif isinstance(results, list) or row.pull in results:
+            raise InvalidInput(f"pull {row.pull} of {row.label!r} is there twice, or others of it name no pull")
+        else:
+            results[row.pull] = row.reward
+    return known or None
 
 
-def _arms(arms: "Arms | None") -> Any:
+def _arms(arms: Arms) -> Any:
     """Return arms as the library takes them."""
-    return range(arms) if isinstance(arms, int) else arms_from(map(_pair, arms or ()))
+    return range(arms) if isinstance(arms, int) else arms_from(map(_pair, arms))
 
 
 def _pair(arm: PlainLabel | ArmIn) -> tuple[PlainLabel, Any]:

@@ -1,22 +1,72 @@
-"""Bind an address, say how to get in, and serve until told to stop."""
+"""The web application over a service; bind an address, say how to get in, and serve until told to stop."""
 
 import errno
 import ipaddress
 import shlex
 import socket
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any, Final
 
 import uvicorn
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 
-from boxthirding.errors import InvalidInput
-from boxthirding.service.app import create_app
+from boxthirding.errors import BoxThirdingError, InvalidInput
 from boxthirding.service.demo import Demo
 from boxthirding.service.keys import OPERATOR
 from boxthirding.service.limits import HEADERS
+from boxthirding.service.middleware import API, Shield
+from boxthirding.service.problems import on_error
+from boxthirding.service.response_models import Problem
+from boxthirding.service.routes import arms, keys, live, pages, plans, rating, reading, studies, tickets
 from boxthirding.service.service import Options, Service
+
+ROUTERS: Final = (
+    *[(API, part.router) for part in (rating, tickets, studies, live, arms, reading, keys, plans)],
+    ("", pages.router),
+)
+"""All endpoints: what their paths begin with, and the rest; what is called most first, as they are tried in order."""
+
+_ABOUT: Final = (
+    "Find the best of many noisy options: workers come with a key, raters with a link. Errors are RFC 9457 problems. "
+    "`x-who` says which credential an operation needs."
+)
+_PROBLEM: Final[dict[str, Any]] = {
+    "description": "A problem",
+    "content": {"application/problem+json": {"schema": Problem.model_json_schema()}},
+}
 
 _BACKLOG = 1024
 _STOP = 3  # seconds that requests have to end when the server stops
+
+
+def create_app(service: Service) -> FastAPI:
+    """Return the application; it closes the service when it ends."""
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        service.close()
+
+    app = FastAPI(
+        title="boxthirding",
+        version="1",
+        description=_ABOUT,
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+        middleware=[Middleware(Shield, service)],
+        exception_handlers=dict.fromkeys(
+            (HTTPException, RequestValidationError, BoxThirdingError, Exception), on_error
+        ),
+    )
+    app.state.service = service
+    for prefix, router in ROUTERS:
+        app.include_router(router, prefix=prefix, responses={"default": _PROBLEM})
+    return app
 
 
 def bind(host: str, port: int) -> socket.socket:

@@ -85,7 +85,7 @@ class Service:
 
     def first_key(self) -> str | None:
         """Make the operator's key, if there is none of all studies; return its secret, or None."""
-        if any(key.scope == OPERATOR and key.study is None for key in self.access.all_keys()):
+        if any(key.scope == OPERATOR and key.study is None for key in self.access.keys.all()):
             return None
         return self.access.new_key(OPERATOR, name="first")[0]
 
@@ -94,9 +94,9 @@ class Service:
         self.studies.delete(name)
         for link in self.links.all(name):
             self.links.revoke(name, link.id)
-        for key in self.access.all_keys():
+        for key in self.access.keys.all():
             if key.study == name:
-                self.access.revoke(key.id)
+                self.access.keys.revoke(key.id)
 
     def close(self) -> None:
         """Let go of the place."""

@@ -1,8 +1,7 @@
 """Replies that stay small: a page of rows ends where it is full, and long texts are cut until a reply fits."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from boxthirding._text import cut
@@ -12,7 +11,6 @@ LARGEST: Final = 250_000
 
 _TEXTS: Final = (300, 80, 20)  # letters of an arm's text, the next where a reply is too large
 
-Cut = Callable[[str], str]
 Row = dict[str, Any]
 
 
@@ -21,14 +19,24 @@ def fits(value: object) -> bool:
     return _size(value) <= LARGEST
 
 
-def fitted(make: Callable[[Cut], Row]) -> Row:
-    """Return what is made with texts as long as they can be."""
-    made: Row = {}
+def fitted(reply: Row) -> Row:
+    """Cut the texts of the arms in a reply, no shorter than it needs to be small enough; return it."""
+    cards = [(card, card["text"]) for card in with_text(reply)]
     for longest in _TEXTS:
-        made = make(partial(cut, longest=longest))
-        if fits(made):
+        for card, text in cards:
+            card["text"] = cut(text, longest)
+        if fits(reply):
             break
-    return made
+    return reply
+
+
+def with_text(part: Any) -> Iterator[Row]:
+    """Yield the objects in a reply that have a text: its arms."""
+    if isinstance(part, dict) and "text" in part:
+        yield part
+    elif isinstance(part, dict | list):
+        for one in part.values() if isinstance(part, dict) else part:
+            yield from with_text(one)
 
 
 def leading(rows: Iterable[Row], beside: object = None) -> list[Row]:

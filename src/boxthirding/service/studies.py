@@ -9,9 +9,8 @@ from typing import Any, Final
 from boxthirding._text import counted
 from boxthirding.errors import BoxThirdingError, InvalidInput, UnknownStudy
 from boxthirding.policies.spec import needs_import
-from boxthirding.service.batches import Batches
+from boxthirding.service.rater_stats import KIND, Tally, key_of
 from boxthirding.service.streams import Announcer
-from boxthirding.service.tallies import KIND, KeptTally, key_of
 from boxthirding.service.workers import RemoteWorkers
 from boxthirding.storage import list_studies, open_study
 from boxthirding.storage.opening import delete_study
@@ -26,7 +25,7 @@ _FEWEST, _MOST = 2, 11  # answers on a scale
 
 
 @dataclass(frozen=True)
-class Answer:
+class Choice:
     """A button, and the reward that it stands for."""
 
     label: str
@@ -41,7 +40,7 @@ class About:
     description: str = ""
     picture: str | None = None
     """The id of an upload."""
-    scale: tuple[Answer, ...] = ()
+    scale: tuple[Choice, ...] = ()
     instructions: str = ""
     consent: str = ""
     thanks: str = ""
@@ -74,7 +73,7 @@ class About:
 def about_of(details: Mapping[str, Any]) -> About:
     """Return what a study's details say to raters."""
     said = dict(details.get(ABOUT) or {})
-    scale = tuple(Answer(**answer) for answer in said.pop("scale", ()))
+    scale = tuple(Choice(**answer) for answer in said.pop("scale", ()))
     return About(scale=scale, **{name: value for name, value in said.items() if name in About.__dataclass_fields__})
 
 
@@ -106,11 +105,11 @@ class Served:
     def __init__(self, study: Study, records: Records, clock: Callable[[], float] = time.time) -> None:
         self.study = study
         self._clock = clock
-        self.tally = KeptTally(study, records)
+        self.tally = Tally(study, records)
         self.announcer = Announcer(study)
         self.workers = RemoteWorkers(study)
-        self.batches: Batches[Any, Any] = Batches()
-        """Ratings on their way."""
+        self.locks: dict[str, threading.Lock] = {}
+        """By rater: one request of a rater at a time changes the study."""
         self.arms: dict[int, dict[str, Any]] = {}
         """What raters see of the arms of their open tickets, as far as it was looked up."""
         self.guests: set[int] = set()

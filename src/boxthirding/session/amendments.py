@@ -133,22 +133,17 @@ def missing_results(core: Core, rows: Iterable[KnownResult]) -> list[KnownResult
     missing = []
     for row in rows:
         arm = core.labels.find(row.label)
-        if arm is None:
-            missing.append(row)
-        elif row.pull is not None:
-            if not core.pulls.has(arm, row.pull):
-                missing.append(row)
-            elif there.get(arm, {}).get(row.pull, row.reward) != row.reward:
+        if arm is not None and row.pull is not None and core.pulls.has(arm, row.pull):
+            if there.get(arm, {}).get(row.pull, row.reward) != row.reward:
                 raise _other_known(row, there[arm][row.pull])
-        elif left[arm][row.reward] > 0:
+        elif arm is not None and row.pull is None and left[arm][row.reward] > 0:
             left[arm][row.reward] -= 1
         else:
             missing.append(row)
-    others = {arm: next(rewards.elements()) for arm, rewards in left.items() if rewards.total() > 0}
-    for row in missing if others else ():
+    for row in missing:
         arm = core.labels.find(row.label)
-        if row.pull is None and arm in others:
-            raise _other_known(row, others[arm])
+        if arm is not None and row.pull is None and left[arm].total() > 0:
+            raise _other_known(row, next(left[arm].elements()))
     return missing
 
 
@@ -177,11 +172,11 @@ def correct(core: Core, ticket: int | Ticket, reward: float) -> None:
 def exclude(core: Core, holder: str) -> int:
     """Let the results of a holder not count, now and later; return how many were told."""
     check_can_amend(core, "leave results out")
-    if not core.ledger.has_told(holder):
-        told = [name for name in core.ledger.holders if name][:5]
+    told = [name for name in core.ledger.holders if name]
+    if holder not in told:
         raise InvalidInput(
             f"holder {shortened(holder)} has told no result, so there is nothing to exclude: holders who have are "
-            f"{', '.join(map(repr, told)) or 'none'}"
+            f"{', '.join(map(repr, told[:5])) or 'none'}"
         )
     if holder in core.ledger.excluded:
         raise InvalidInput(f"holder {holder!r} is excluded already: include it to let its results count again")

@@ -126,20 +126,17 @@ class CoreReader(Plotted):
                 return []
             rows = ledger.rows_of_arm(arm)[::-1][first : first + count].tolist()
             counts = set(ledger.counting_of(arm).tolist())
-            found = [(ledger.result(row), row in counts) for row in rows]
             return [
-                ArmResult(None if one.ticket == NONE else one.ticket, one.holder, one.reward, is_counted)
-                for one, is_counted in found
+                ArmResult(None if one.ticket == NONE else one.ticket, one.holder, one.reward, row in counts)
+                for row, one in zip(rows, map(ledger.result, rows), strict=True)
             ]
 
     def boxes(self, level: int | None = None, first: int = 0, count: int = PAGE) -> list[Box]:
         _check_page(first, count)
+        if level is not None:
+            whole("level", level, least=0)
         with self._reading() as core:
-            if core.live is None:
-                return []
-            if level is not None:
-                level = whole("level", level, least=0)
-            state = core.live.arrays
+            state = core.arrays
             return [
                 Box(
                     here,
@@ -163,7 +160,24 @@ class CoreReader(Plotted):
 
     def why(self, label: Label) -> Lineage:
         with self._reading() as core:
-            return _why(core, label)
+            arm = core.labels.find(label)
+            if arm is None:
+                return Lineage(label, None, 0, (), "withdrawn" if core.labels.is_withdrawn(label) else "in the pool")
+            steps = []
+            for meeting in core.record.meetings(arm):
+                mine = [met.number for met in meeting.arms].index(arm)
+                rivals = tuple(
+                    Rival(core.labels.label(met.number), core.sign * met.mean, met.pulls)
+                    for met in meeting.arms
+                    if met.number != arm
+                )
+                outcome = _OUTCOMES[mine] if rivals else "introduced"
+                _, mean, pulls = meeting.arms[mine]
+                steps.append(
+                    Step(meeting.at, outcome, meeting.level, meeting.deferment, core.sign * mean, pulls, rivals)
+                )
+            mean_now = core.mean(arm) if core.ledger.counts[arm] else None
+            return Lineage(label, mean_now, core.ledger.counts[arm], tuple(steps), _place(core, arm))
 
     def history(self) -> list[Moment]:
         with self._reading() as core:
@@ -219,7 +233,7 @@ def screening(core: Core, share: float) -> Screening | None:
     """
     if not core.is_in_random_order or core.live is None:
         return None
-    candidates = core.record.candidates(core.live.arrays)
+    candidates = core.record.candidates(core.arrays)
     if candidates is None:
         candidates = _tried_in_race(core)
     if core.labels.open_ended:
@@ -243,7 +257,6 @@ def view(core: Core, *, name: str | None, status: str, per_minute: float | None)
     """Return all that can be read, at one moment."""
     ledger, labels = core.ledger, core.labels
     excluded = sorted(ledger.outliers)
-    sizes = [] if core.live is None else core.record.sizes(core.live.arrays)
     return View(
         name=name,
         status="known" if status == "open" and core.is_over else status,
@@ -264,7 +277,7 @@ def view(core: Core, *, name: str | None, status: str, per_minute: float | None)
         set_aside=tuple(outliers(core, excluded[-TOP:])),
         recommendation=recommend(core),
         top=tuple(top(core, TOP)),
-        boxes=tuple(BoxSize(*size) for size in sizes),
+        boxes=tuple(BoxSize(*size) for size in core.record.sizes(core.arrays)),
         screening=screening(core, GOOD),
         per_minute=per_minute,
     )
@@ -297,7 +310,7 @@ def _sorted(core: Core, order: str) -> list[int]:
     key: Callable[[int], Any] = {
         "mean": core.mean,
         "pulls": lambda arm: counts[arm],
-        "level": lambda arm: -1 if (level := _level(core, arm)) is None else level,
+        "level": lambda arm: -1 if (level := core.record.level(core.arrays, arm)) is None else level,
         "label": lambda arm: str(labels.label(arm)).casefold(),
     }[order.removeprefix("-")]
     return sorted(tried, key=key, reverse=order.startswith("-"))
@@ -317,12 +330,10 @@ def _as_given(core: Core, first: int, count: int, wanted: str) -> list[ArmSummar
 
 def _ladder(core: Core, pulls: int | None, first: int, count: int) -> list[Rung]:
     """Return the rungs from the lowest to the highest that holds an arm, or the one of some pulls."""
-    counts = np.array(core.ledger.counts, int)
-    counts[[arm for arm in core.labels.withdrawn if arm < len(counts)]] = 0
-    tried = np.flatnonzero(counts)
+    tried = np.fromiter(core.tried(), np.int64)
     if not len(tried):
         return []
-    counts = counts[tried]
+    counts = np.array(core.ledger.counts)[tried]
     means = np.array(core.ledger.totals)[tried] / counts
     best, kept = core.best(), _keeping_up(core)
     keeps_up = np.isin(tried, np.flatnonzero(kept if kept is not None else ()))
@@ -360,31 +371,11 @@ def _starts(most: int) -> list[int]:
     return starts
 
 
-def _why(core: Core, label: Label) -> Lineage:
-    """Return the story of an arm: the boxes it was in, its rivals there, and where it stands now."""
-    arm = core.labels.find(label)
-    if arm is None:
-        return Lineage(label, None, 0, (), "withdrawn" if core.labels.is_withdrawn(label) else "in the pool")
-    steps = []
-    for meeting in core.record.meetings(arm):
-        mine = [met.number for met in meeting.arms].index(arm)
-        rivals = tuple(
-            Rival(core.labels.label(met.number), core.sign * met.mean, met.pulls)
-            for met in meeting.arms
-            if met.number != arm
-        )
-        outcome = _OUTCOMES[mine] if rivals else "introduced"
-        _, mean, pulls = meeting.arms[mine]
-        steps.append(Step(meeting.at, outcome, meeting.level, meeting.deferment, core.sign * mean, pulls, rivals))
-    mean_now = core.mean(arm) if core.ledger.counts[arm] else None
-    return Lineage(label, mean_now, core.ledger.counts[arm], tuple(steps), _place(core, arm))
-
-
 def _place(core: Core, arm: int) -> str:
     """Say where an arm stands now: whether it is the answer or keeps up with it, and in which box it is."""
     if arm in core.labels.withdrawn:
         return "withdrawn"
-    box = "" if core.live is None else core.record.place(core.live.arrays, arm)
+    box = core.record.place(core.arrays, arm)
     if arm == core.best():
         joint = ", though " if box.startswith("discarded") else "; "  # those above it may be withdrawn or excluded
         return f"the answer{joint}{box}" if box else "the answer"
@@ -410,15 +401,15 @@ def _ranked(core: Core, k: int | None) -> list[int]:
     return [arm for arm in core.live.ranking(k) if core.ledger.counts[arm]]
 
 
-def _level(core: Core, arm: int) -> int | None:
-    return None if core.live is None else core.record.level(core.live.arrays, arm)
-
-
 def _recommendation(core: Core, arm: int) -> Recommendation:
-    return Recommendation(core.labels.label(arm), core.mean(arm), core.ledger.counts[arm], _level(core, arm))
+    return Recommendation(
+        core.labels.label(arm), core.mean(arm), core.ledger.counts[arm], core.record.level(core.arrays, arm)
+    )
 
 
 def _summary(core: Core, arm: int) -> ArmSummary:
     count = core.ledger.counts[arm]
     mean = core.mean(arm) if count else None
-    return ArmSummary(core.labels.label(arm), mean, count, _level(core, arm), arm in core.labels.withdrawn)
+    return ArmSummary(
+        core.labels.label(arm), mean, count, core.record.level(core.arrays, arm), arm in core.labels.withdrawn
+    )

@@ -12,7 +12,7 @@ import numpy as np
 
 from boxthirding._checks import whole
 from boxthirding.errors import AlreadyTold, CannotAmend, InvalidInput, TicketRefused
-from boxthirding.policies.lineage import PlainRecord, Record, record_for
+from boxthirding.policies.lineage import Record, record_for
 from boxthirding.policies.rule_runner import LiveState
 from boxthirding.rng import ORDER, spawn
 from boxthirding.session.examples import Examples
@@ -80,7 +80,7 @@ class Core:
         """Whether no known result has put an arm before others."""
         self.live: LiveState | None = None
         """None while no rule is run."""
-        self.record: Record = PlainRecord()
+        self.record = Record()
         self.amends = True
         """Whether the policy can be amended, or the last one could."""
         self._forgets = False  # whether the policy does
@@ -103,6 +103,11 @@ class Core:
             )
         return self.live
 
+    @property
+    def arrays(self) -> Any:
+        """The rule's state as a record reads it; None while no rule is run."""
+        return None if self.live is None else self.live.arrays
+
     # Which rule decides
 
     def start(self, policy: Policy, era: int = 0, prepared: LiveState | None = None) -> None:
@@ -120,7 +125,7 @@ class Core:
 
     def stop(self) -> None:
         """Let no policy decide: from now on only the ledger and the tickets are kept."""
-        self.live, self.record = None, PlainRecord()
+        self.live, self.record = None, Record()
         self._forget_jobs()
 
     def _forget_jobs(self) -> None:
@@ -160,17 +165,16 @@ class Core:
         n_arms = self.labels.available()
         if self.labels.count == 0:
             raise InvalidInput("the iterator gave no arm, but at least one is needed")
-        numbered, withdrawn = self.labels.numbered, self.labels.withdrawn
+        numbered, withdrawn = len(self.labels.numbered), self.labels.withdrawn
         live = LiveState(policy, max(1, n_arms), self.seed, capacity=max(_ROOM, numbered))
         live.n_arms = n_arms  # 0, if all were withdrawn before one had a number
         if policy.rule.amend is None:
             return live
         if numbered > 0:  # so that each of them has a record, and can be dropped
             live.amend(numbered - 1, 0, 0.0, 0.0)
-        sums = self.ledger.sums(self.ledger.counting(outliers=True))
-        for arm, *change in zip(*(column.tolist() for column in sums), strict=True):
+        for arm, times, total, squares in self.ledger.sums(self.ledger.counting(outliers=True)):
             if arm not in withdrawn:
-                live.amend(arm, *change)
+                live.amend(arm, times, total, squares)
         for arm in sorted(withdrawn):
             live.drop(arm)
         live.amend(NONE, 0, 0.0, 0.0)
@@ -181,28 +185,6 @@ class Core:
     def room(self, n: int, limit: int | None) -> int:
         """Return how many of n new tickets a limit on results and open tickets allows."""
         return n if limit is None else min(n, limit - self.ledger.spent - len(self.tickets.open))
-
-    def to_give(
-        self, n: int, holder: str, now: float, lease: float | None, limit: int | None, *, unseen: bool
-    ) -> list[int]:
-        """Return up to n open tickets for a holder: those without a holder, then those whose lease has run out."""
-        tickets = self.tickets
-        overdue = tickets.overdue(now, lease)
-        if limit is not None:  # more may be open than a limit allows: the tickets that are held in time go first
-            overdue = [*overdue]
-            held = len(tickets.open) - len(tickets.free) - len(overdue)
-            n = min(n, limit - self.ledger.spent - held)
-        found: list[int] = []
-        taken = set(self.tickets.seen_by(holder)) if unseen else set()
-        for ticket_id in chain(tickets.free, overdue):
-            arm = tickets.open[ticket_id].ticket.arm
-            if len(found) >= n:
-                break
-            if arm not in taken:
-                found.append(ticket_id)
-                if unseen:
-                    taken.add(arm)
-        return found
 
     def hand_out(self, n: int, holder: str, at: float, tickets: list[Ticket], *, unseen: bool) -> HandedOut:
         """Add up to n new tickets for a holder to a list: of jobs, and then unscheduled ones.
@@ -317,14 +299,14 @@ class Core:
         if self.is_over:
             return NONE
         seen = self.tickets.seen_by(holder)  # else the best by rank, then those without a result, then a new one
-        for arm in chain(self.running.ranking(len(seen) + 1), range(self.labels.numbered)):
+        for arm in chain(self.running.ranking(len(seen) + 1), range(len(self.labels.numbered))):
             if arm not in seen and arm not in self.labels.withdrawn and self.examples.has_pull_left(arm):
                 return arm
         return self._number_next()
 
     def _number_next(self) -> int:
         """Give the next number to an arm of the pool and begin its record; NONE if the pool is empty."""
-        arm = self.labels.numbered
+        arm = len(self.labels.numbered)
         if arm >= self.labels.in_sight:
             return NONE
         self.labels.number(arm)

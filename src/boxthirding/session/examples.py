@@ -60,18 +60,22 @@ class Examples:
             raise InvalidInput(
                 f"the order is {cut(repr(order), _LONGEST)}, but must have each place of the examples once"
             )
-        if given and self.count not in (None, len(given)):
-            raise StudyDiffers(
-                f"the study has {counted(self.count, 'example')}, but {len(given):,} are given", advice=_SAME
-            )
-        if not self.stored:
-            return [*order]
+        has_as_many = not given or self.count in (None, len(given))
         try:
-            return _matched(self.stored, given)
-        except StudyChanged:
+            if self.stored:
+                return _matched(self.stored, given)
+        except StudyChanged as changed:
+            if not has_as_many:  # not even with force
+                raise StudyDiffers(changed.problem, advice=changed.advice) from None
             if not force:
                 raise
-            return [*order]
+        if not has_as_many:
+            are = "is" if len(given) == 1 else "are"
+            raise StudyDiffers(
+                f"the study has {counted(self.count or 0, 'example')} that run out, but {len(given):,} {are} given",
+                advice=_SAME,
+            )
+        return [*order]
 
     def left(self, arm: int) -> int:
         """Return how many examples of an arm are neither handed out nor known nor wanted."""

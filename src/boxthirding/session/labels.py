@@ -4,10 +4,10 @@ Number k is drawn uniformly from the arms that have no number yet, and only when
 in which the caller lists arms tells a rule nothing, and ten million of them cost nothing until they are tried.
 """
 
-import re
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -16,17 +16,6 @@ from boxthirding._text import cut, did_you_mean
 from boxthirding.errors import ArmsUnavailable, InvalidInput, UnknownLabel
 from boxthirding.rng import below
 from boxthirding.types import Ints, Label
-
-_TWO_HALVES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
-
-_TABLES: Final = {
-    ("pandas", "DataFrame"),
-    ("polars", "DataFrame"),
-    ("polars", "LazyFrame"),
-    ("pyarrow", "Table"),
-    ("pyarrow", "RecordBatch"),
-}
-"""Tables of other packages, whose rows are arms: by package and class, as none is imported for that."""
 
 _SEARCHED = 20_000  # labels, for one that is like an unknown one
 _SHOWN = 200  # letters of a label that is not there
@@ -51,8 +40,9 @@ class Labels:
         self._payloads: dict[int, Any] = {}
         self._swapped: dict[int, int] = {}  # what is left of the pool: place -> arm, where they differ
         self._place: dict[int, int] = {}  # and its inverse
-        self._pool_end = 0  # places len(_numbered) … _pool_end - 1 hold the arms without a number
-        self._numbered: list[int] = []  # number -> arm
+        self._pool_end = 0  # places len(numbered) … _pool_end - 1 hold the arms without a number
+        self.numbered: list[int] = []
+        """By number: the arm."""
         self._number: dict[int, int] = {}  # arm -> number
         self.withdrawn: set[int] = set()
         """Numbers of withdrawn arms."""
@@ -75,11 +65,6 @@ class Labels:
         """Whether an iterator may still give arms."""
         return self._coming is not None
 
-    @property
-    def known(self) -> int:
-        """How many arms have been given and not withdrawn before they were numbered."""
-        return self._pool_end
-
     def available(self) -> int:
         """Return how many numbers a rule may use: those given, the pool, and one more while the iterator has an arm."""
         self._look_ahead()
@@ -88,17 +73,17 @@ class Labels:
     @property
     def in_sight(self) -> int:
         """The same without drawing from the iterator, which may raise."""
-        return self.known + len(self._next)
+        return self._pool_end + len(self._next)
 
     @property
     def in_race(self) -> int:
-        """How many arms are known and not withdrawn."""
-        return self.known - len(self.withdrawn)
+        """How many arms in the pool or with a number are not withdrawn."""
+        return self._pool_end - len(self.withdrawn)
 
     def number(self, number: int) -> None:
         """Give numbers up to this one."""
-        while len(self._numbered) <= number:
-            place = len(self._numbered)
+        while len(self.numbered) <= number:
+            place = len(self.numbered)
             if place < self._pool_end:
                 place += below(self._stream, self._pool_end - place)
             else:
@@ -141,7 +126,7 @@ class Labels:
 
     def arm(self, number: int) -> tuple[Label, Any]:
         """Return the label of a number, and what was given as the arm: its label, where nothing else was."""
-        arm = self._numbered[number]
+        arm = self.numbered[number]
         implicit = len(self._implicit)
         label = self._implicit[arm] if arm < implicit else self._listed[arm - implicit]  # no call: for every ticket
         return label, self._payloads.get(arm, label) if self._payloads else label
@@ -229,11 +214,6 @@ class Labels:
         """How many arms were withdrawn, before they had a number or later."""
         return len(self.withdrawn) + len(self._gone)
 
-    @property
-    def numbered(self) -> int:
-        """How many arms have a number."""
-        return len(self._numbered)
-
     def since(self, count: int) -> list[Label]:
         """Return the labels of arm number `count`, in the order in which they were given, and of those after it."""
         return self._listed[count - len(self._implicit) :]
@@ -245,7 +225,7 @@ class Labels:
             "pool_end": self._pool_end,
             "open_ended": self.open_ended,
             "stream": self._stream,
-            "numbered": np.array(self._numbered, np.int64),
+            "numbered": np.array(self.numbered, np.int64),
             "places": np.array(list(self._swapped), np.int64),
             "swapped": np.array(list(self._swapped.values()), np.int64),
             "withdrawn": np.array(sorted(self.withdrawn), np.int64),
@@ -263,8 +243,8 @@ class Labels:
         self._pool_end = saved["pool_end"]
         self._coming = self._coming if saved["open_ended"] else None
         self._stream[:] = saved["stream"]
-        self._numbered = saved["numbered"].tolist()
-        self._number = {arm: number for number, arm in enumerate(self._numbered)}
+        self.numbered = saved["numbered"].tolist()
+        self._number = {arm: number for number, arm in enumerate(self.numbered)}
         self._swapped = dict(zip(saved["places"].tolist(), saved["swapped"].tolist(), strict=True))
         self._place = {arm: place for place, arm in self._swapped.items()}
         self.withdrawn, self._gone = set(saved["withdrawn"].tolist()), set(saved["gone"].tolist())
@@ -277,13 +257,10 @@ class Labels:
 
     def _arm(self, label: Label) -> int:
         if not self.knows(label):
-            raise UnknownLabel(f"label {cut(repr(label), _SHOWN)} does not exist", advice=self._meant(label))
+            close = did_you_mean(label, self._listed[:_SEARCHED]) if isinstance(label, str) else ""
+            advice = close or "labels are texts or whole numbers, as the arms were given"
+            raise UnknownLabel(f"label {cut(repr(label), _SHOWN)} does not exist", advice=advice)
         return self._index[label] if label in self._index else self._implicit.index(int(label))
-
-    def _meant(self, label: object) -> str:
-        """Return advice that names the label that may have been meant."""
-        close = did_you_mean(label, self._listed[:_SEARCHED]) if isinstance(label, str) else ""
-        return close or "labels are texts or whole numbers, as the arms were given"
 
     def _append(self, label: Label, payload: Any) -> int:
         arm = self.count
@@ -300,13 +277,13 @@ class Labels:
 
     def _give_number(self, place: int) -> None:
         """Give the next number to the arm at a place of the pool."""
-        number, swapped = len(self._numbered), self._swapped
+        number, swapped = len(self.numbered), self._swapped
         arm = swapped.get(place, place)
         if place != number:
             self._put(place, swapped.get(number, number))
         swapped.pop(number, None)
         self._place.pop(arm, None)
-        self._numbered.append(arm)
+        self.numbered.append(arm)
         self._number[arm] = number
 
     def _put(self, place: int, arm: int) -> None:
@@ -382,46 +359,31 @@ def _pair(label: Label, payload: Any) -> tuple[Label, Any]:
 def rows_of(arms: Any, what: str = "arms") -> Any:
     """Return the rows of a pandas or polars DataFrame, or of a pyarrow Table, as dictionaries; anything else as it is.
 
-    An index of texts or integers that was set gives the labels of its rows, if they are arms. A class made from one of
-    these is one too.
+    A table is known by its methods, as no package is imported for that. An index of texts or integers that was set
+    gives the labels of its rows, if they are arms.
     """
-    match next((kind for kind in map(_kind, type(arms).__mro__) if kind in _TABLES), None):
-        case None:
-            return arms
-        case "polars", "LazyFrame":
-            raise InvalidInput(f"{what} is a polars LazyFrame, which has no rows yet: give {what}.collect()")
-        case "polars", _:
-            return list(arms.to_dicts())
-        case "pyarrow", _:
-            _refuse_repeated(arms.column_names)
-            return list(arms.to_pylist())
-        case _:
-            return _rows_of_pandas(arms, what)
-
-
-def _kind(of: type) -> tuple[str, str]:
-    """Return the package and the name of a class."""
-    return of.__module__.partition(".")[0], of.__name__
-
-
-def _refuse_repeated(columns: Iterable[Any]) -> None:
-    twice = next((name for name, count in Counter(columns).items() if count > 1), None)
+    if type(arms).__name__ == "LazyFrame":
+        raise InvalidInput(f"{what} is a polars LazyFrame, which has no rows yet: give {what}.collect()")
+    if hasattr(arms, "to_dicts"):  # polars, where no two columns have the same name
+        return arms.to_dicts()
+    is_arrow = hasattr(arms, "to_pylist") and hasattr(arms, "column_names")
+    if not is_arrow and not (hasattr(arms, "to_dict") and hasattr(arms, "columns")):
+        return arms
+    columns = Counter(arms.column_names if is_arrow else arms.columns)
+    twice = next((name for name, count in columns.items() if count > 1), None)
     if twice is not None:
         raise InvalidInput(f"the table has more than one column {twice!r}, but each must have a name of its own")
-
-
-def _rows_of_pandas(table: Any, what: str) -> Any:
-    _refuse_repeated(table.columns)
-    rows = table.to_dict("records")
-    if what != "arms" or type(table.index).__name__ == "RangeIndex" or not all(map(is_label, table.index)):
-        return list(rows)
-    if not table.index.is_unique:
-        twice = table.index[table.index.duplicated()][0]
+    if is_arrow:
+        return arms.to_pylist()
+    rows, index = arms.to_dict("records"), arms.index
+    if what != "arms" or type(index).__name__ == "RangeIndex" or not all(map(is_label, index)):
+        return rows
+    if not index.is_unique:
         raise InvalidInput(
-            f"the index of the DataFrame has {twice!r} twice, but labels must be unique: "
+            f"the index of the DataFrame has {index[index.duplicated()][0]!r} twice, but labels must be unique: "
             "arms.reset_index() numbers its rows"
         )
-    return dict(zip(table.index, rows, strict=True))
+    return dict(zip(index, rows, strict=True))
 
 
 def unlabelled(rows: Iterable[Any]) -> list[Any]:
@@ -433,8 +395,7 @@ def _plain(label: Label) -> Label:
     """Return a label as a plain int or str; raise for one that JSON would change."""
     if not isinstance(label, str):
         return int(label)
-    if not label.isascii() and _TWO_HALVES.search(label):
-        whole_one = label.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+    if not label.isascii() and (whole_one := json.loads(json.dumps(label))) != label:
         raise InvalidInput(
             f"label {label!r} has both halves of a character as two, but must have it as one: {whole_one!r}"
         )

@@ -1,6 +1,6 @@
 """The ledger: every result that was told or is known, and whether it counts; and the answer over time."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from struct import Struct
 from typing import Any, Final, NamedTuple
 
@@ -18,15 +18,6 @@ _ROOM: Final = 64 * _SIZE
 _APART: Final = 100  # moments lie at least a hundredth of the results apart
 _PAUSE: Final = 20  # one is due when there are a twentieth more results
 _TINY: Final = 1e4  # times smaller than a number whose digits hide it
-
-
-class Sums(NamedTuple):
-    """What results add up to, arm by arm."""
-
-    arms: Ints
-    times: Ints
-    totals: Floats
-    squares: Floats
 
 
 class LedgerRow(NamedTuple):
@@ -142,10 +133,6 @@ class Ledger:
         number = self._number_of.get(holder, NONE)
         return np.flatnonzero(self._column(_HOLDER) == number)
 
-    def has_told(self, holder: object) -> bool:
-        """Tell whether a holder has told a result, ever."""
-        return isinstance(holder, str) and holder != "" and holder in self._number_of
-
     def count_holder(self, holder: str, *, counts: bool) -> Ints:
         """Let the results of a holder count, or not; return their rows."""
         (self.excluded.discard if counts else self.excluded.add)(holder)
@@ -165,19 +152,22 @@ class Ledger:
         if arms:
             self._count_again(arms)
 
-    def nearest(self, arm: int, value: float) -> int:
-        """Return the result of an arm that counts and is nearest to a value, larger is better; NONE, if it has none."""
+    def outlier(self, arm: int, value: float) -> int:
+        """Return the result of an arm nearest to what its rule excluded; NONE if that is another or was corrected."""
         rows = self.counting_of(arm)
-        return int(rows[np.argmin(np.abs(self.sign * self._rewards[rows] - value))]) if len(rows) else NONE
+        if len(rows) == 0:
+            return NONE
+        distances = np.abs(self.sign * self._rewards[rows] - value)
+        row = int(rows[np.argmin(distances)])
+        is_near = distances.min() <= abs(value - self.totals[arm] / self.counts[arm]) / 2
+        return row if is_near and row not in self.corrected else NONE
 
-    def sums(self, rows: Ints) -> Sums:
-        """Return what rows add up to by arm, larger is better; arms in the order of their numbers."""
+    def sums(self, rows: Ints) -> Iterator[tuple[int, int, float, float]]:
+        """Return what rows add up to, larger is better: each arm by number, its results, their sum, and of squares."""
         arms, place = np.unique(self._column(_ARM)[rows], return_inverse=True)
         values = self.sign * self._rewards[rows]
-        counts = np.bincount(place, minlength=len(arms)).astype(np.int64)
-        totals = np.bincount(place, values, minlength=len(arms)).astype(np.float64)
-        squares = np.bincount(place, values * values, minlength=len(arms)).astype(np.float64)
-        return Sums(arms, counts, totals, squares)
+        columns = (np.bincount(place, weights, len(arms)).tolist() for weights in (None, values, values * values))
+        return zip(arms.tolist(), *columns, strict=True)
 
     def spread(self, arms: Iterable[int]) -> tuple[float, int, frozenset[float] | None, dict[int, Moments]]:
         """Return how far results lie from the mean of their arm: squares of all, results beyond each arm's first.
@@ -293,9 +283,7 @@ class Ledger:
         concerned = np.unique(arms)
         counting = self.counting()
         sums = self.sums(counting[np.isin(self._column(_ARM)[counting], concerned)])
-        counted = dict(
-            zip(sums.arms.tolist(), zip(sums.times.tolist(), sums.totals.tolist(), strict=True), strict=True)
-        )
+        counted = {arm: (times, total) for arm, times, total, _ in sums}
         for arm in concerned.tolist():
             before = self.counts[arm]
             self.counts[arm], self.totals[arm] = counted.get(arm, (0, 0.0))

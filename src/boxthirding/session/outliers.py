@@ -37,7 +37,7 @@ class Outliers:
             if times == self.excluded.get(arm, 0):
                 continue
             self.excluded[arm] = times
-            row = self._row_of(arm, value)
+            row = self._ledger.outlier(arm, value)
             if row != NONE:
                 self._ledger.exclude_outlier(row)
             if arm not in self._labels.withdrawn:
@@ -71,12 +71,3 @@ class Outliers:
     def load(self, saved: Mapping[str, Any]) -> None:
         """Restore what was saved."""
         self.excluded, self.rounded = dict(saved["excluded"]), set(saved["rounded"])
-
-    def _row_of(self, arm: int, value: float) -> int:
-        """Return the result of an arm nearest to what its rule excluded; NONE if that is another or was corrected."""
-        ledger = self._ledger
-        row = ledger.nearest(arm, value)
-        if row == NONE or row in ledger.corrected:
-            return NONE
-        distance = abs(ledger.sign * ledger.result(row).reward - value)
-        return row if distance <= abs(value - ledger.totals[arm] / ledger.counts[arm]) / 2 else NONE

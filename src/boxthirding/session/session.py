@@ -82,7 +82,7 @@ class Session(answers.CoreReader):
         if known is not None:
             rows = listed(known)
             amendments.check_can_begin(self._core, rows)
-            self._observe(rows)
+            amendments.observe_all(self._core, rows)
 
     def __repr__(self) -> str:
         view = self.view()
@@ -126,7 +126,7 @@ class Session(answers.CoreReader):
                 raise trouble
             now = 0.0 if lease is None else self._clock()
             if core.tickets.free or lease is not None:
-                ids = core.to_give(n, holder, now, lease, limit, unseen=unseen)
+                ids = core.tickets.to_give(n, holder, now, lease, limit, unseen=unseen)
                 tickets = [core.tickets.give(ticket_id, holder, now) for ticket_id in ids]
             try:
                 core.hand_out(core.room(n - len(tickets), limit), holder, now, tickets, unseen=unseen)
@@ -190,12 +190,12 @@ class Session(answers.CoreReader):
         return 0
 
     def observe(self, label: Label, reward: float, *, pull: int | None = None) -> None:
-        self._observe([KnownResult(label, as_reward(reward), pull)])
+        known = KnownResult(label, as_reward(reward), pull)
+        with self._lock:
+            amendments.observe_all(self._core, [known])
 
     def observe_all(self, results: Known) -> None:
-        self._observe(listed(results))
-
-    def _observe(self, rows: list[KnownResult]) -> None:
+        rows = listed(results)
         with self._lock:
             amendments.observe_all(self._core, rows)
 

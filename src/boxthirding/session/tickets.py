@@ -3,8 +3,9 @@
 import os
 import re
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final
 
 import numpy as np
@@ -115,18 +116,35 @@ class Tickets:
         if not earlier:
             self.earlier.pop(ticket_id, None)
 
-    def overdue(self, now: float, lease: float | None) -> Iterable[int]:
-        """Return the tickets whose lease has run out, the longest held first.
+    def to_give(
+        self, n: int, holder: str, now: float, lease: float | None, limit: int | None, *, unseen: bool
+    ) -> list[int]:
+        """Return up to n open tickets for a holder: those without one, then overdue ones, the longest held first.
 
         Clocks may differ: a ticket that was given more than a lease from now has the time of a wrong clock.
         """
-        if lease is not None:
-            late = [
+        overdue = (
+            []
+            if lease is None
+            else sorted(
                 (entry.at, ticket_id)
                 for ticket_id, entry in self.open.items()
                 if entry.holder is not None and not now - lease < entry.at <= now + lease
-            ]
-            yield from (ticket_id for _, ticket_id in sorted(late))
+            )
+        )
+        if limit is not None:  # more may be open than a limit allows: the tickets that are held in time go first
+            n = min(n, limit - self._ledger.spent - (len(self.open) - len(self.free) - len(overdue)))
+        found: list[int] = []
+        taken = set(self.seen_by(holder)) if unseen else set()
+        for ticket_id in chain(self.free, (ticket_id for _, ticket_id in overdue)):
+            arm = self.open[ticket_id].ticket.arm
+            if len(found) >= n:
+                break
+            if arm not in taken:
+                found.append(ticket_id)
+                if unseen:
+                    taken.add(arm)
+        return found
 
     def find(self, ticket: int | Ticket) -> int:
         """Return the id of a ticket that was issued here, open or not; raise for any other."""
@@ -181,15 +199,14 @@ class Tickets:
         """Return the arms that a holder was ever handed: computed when first asked for, and kept up from then on."""
         if self._seen is None:
             self._seen = seen = self._ledger.arms_by_holder()
-            for ticket_id, entry in self.open.items():
-                for name in (entry.holder, *self.earlier.get(ticket_id, ())):
-                    if name is not None:
-                        seen.setdefault(name, set()).add(entry.ticket.arm)
+            for entry in self.open.values():
+                if entry.holder is not None:
+                    seen.setdefault(entry.holder, set()).add(entry.ticket.arm)
             for ticket_id, names in self.earlier.items():
                 row = self.ended[ticket_id]
-                if row != OPEN:
-                    for name in names:
-                        seen.setdefault(name, set()).add(self._ledger.result(row).arm)
+                arm = self.open[ticket_id].ticket.arm if row == OPEN else self._ledger.result(row).arm
+                for name in names:
+                    seen.setdefault(name, set()).add(arm)
         return self._seen.setdefault(holder, set())
 
     def to_release(self, named: Sequence[int | Ticket], holder: object) -> list[int]:
@@ -263,8 +280,9 @@ class TakenPulls:
             beyond = self._beyond.get(arm, ())
             while pull in beyond:
                 pull += 1
-            self._skip(arm, pull + 1)
-        self._next[arm] = pull + 1
+            self.take_up_to(arm, pull)
+        else:
+            self._next[arm] = pull + 1
         return pull
 
     def take(self, arm: int, pull: int) -> None:
@@ -274,7 +292,9 @@ class TakenPulls:
     def take_up_to(self, arm: int, pull: int) -> None:
         """Take all pulls of an arm up to this one."""
         self._next[arm] = max(self._next[arm], pull + 1)
-        self._skip(arm, self._next[arm])
+        later = {one for one in self._beyond.pop(arm, ()) if one >= self._next[arm]}
+        if later:
+            self._beyond[arm] = later
 
     def has(self, arm: int, pull: int) -> bool:
         """Return whether a pull of an arm is taken."""
@@ -293,13 +313,6 @@ class TakenPulls:
         """Restore what was saved."""
         self._beyond = {arm: set(pulls) for arm, pulls in saved["beyond"]}
         self._next = saved["next"].tolist()
-
-    def _skip(self, arm: int, first: int) -> None:
-        """Forget the later pulls before `first`, which are taken in order now."""
-        if arm in self._beyond:
-            left = {pull for pull in self._beyond.pop(arm) if pull >= first}
-            if left:
-                self._beyond[arm] = left
 
 
 def is_worker(holder: str) -> bool:

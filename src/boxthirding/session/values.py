@@ -189,10 +189,13 @@ class Screening:
         return self.probability
 
     def __str__(self) -> str:
+        if self.arms and self.candidates == self.arms:
+            return f"all {self.arms:,} arms are in the race" if self.arms > 1 else "the only arm is in the race"
         of = counted(self.candidates, "arm") if self.arms is None else f"{self.candidates:,} of {self.arms:,} arms"
-        good = f"a top-{100 * self.share:g} % arm"
-        chance = f"it is {good}" if self.candidates == 1 else f"{good} is among them"
-        return f"{of} could still be returned; {chance} with probability {percent(self.probability)}"
+        is_one = self.arms is not None and self.share * self.arms < 2  # noqa: PLR2004  # so few that only one is meant
+        good = "the best of all" if is_one else f"one of the best {100 * self.share:g} %"
+        race = f"is in the race: it is {good}" if self.candidates == 1 else f"are in the race: {good} is among them"
+        return f"{of} {race} with probability {percent(self.probability)}"
 
 
 class Moments(NamedTuple):
@@ -301,23 +304,14 @@ class View:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the view as plain values for JSON, with the version of their meaning."""
-        best = None if self.recommendation is None else self.recommendation._asdict()
-        return {
-            "version": VIEW_VERSION,
-            **{name: getattr(self, name) for name in _PLAIN},
-            "excluded": list(self.excluded),
-            "set_aside": [result._asdict() for result in self.set_aside],
-            "recommendation": best,
-            "top": [arm._asdict() for arm in self.top],
-            "boxes": [box._asdict() for box in self.boxes],
-            "screening": None if self.screening is None else asdict(self.screening),
-        }
+        return {"version": VIEW_VERSION} | {name: _as_plain(value) for name, value in vars(self).items()}
 
 
-_PLAIN: Final = (
-    *("name", "status", "policy", "seed", "direction", "arms", "tried", "untried", "withdrawn", "pulls", "spent"),
-    *("open", "wanted", "holders", "aside", "per_minute"),
-)
+def _as_plain(value: Any) -> Any:
+    """Return a field of a view as JSON has it: tuples with names as dictionaries, others as lists."""
+    if isinstance(value, tuple):
+        return value._asdict() if hasattr(value, "_asdict") else [_as_plain(part) for part in value]
+    return asdict(value) if isinstance(value, Screening) else value
 
 
 Known = Mapping[Label, Any] | Iterable[tuple[Label, float]]

@@ -65,7 +65,7 @@ def ask(
     led_to: list[Event] = []
     tickets: list[Ticket] = []
     if core.tickets.free or lease is not None:
-        ids = core.to_give(n, holder, now, lease, limit, unseen=unseen)
+        ids = core.tickets.to_give(n, holder, now, lease, limit, unseen=unseen)
         if ids:
             tickets = [core.tickets.open[ticket].ticket for ticket in ids]
             led_to += _apply(state, events.Given(now, holder, tuple(ids))).events

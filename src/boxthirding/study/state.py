@@ -282,7 +282,7 @@ class StudyState:
     def _hand_out(self, n: int, holder: str, at: float, *, unseen: bool, done: events.Asked | None = None) -> Asking:
         """Run the rule for up to n tickets, or for those of an event that a journal has."""
         core, labels = self.core, self.core.labels
-        numbered, known, open_ended = labels.numbered, labels.count, labels.open_ended
+        numbered, known, open_ended = len(labels.numbered), labels.count, labels.open_ended
         before = core.asked_so_far
         tickets: list[Ticket] = []
         handed = HandedOut(short=False, unscheduled=0)
@@ -297,7 +297,7 @@ class StudyState:
                 handed = HandedOut(short, len(tickets) - jobs)
         except (BoxThirdingError, NotDrawn) as error:
             trouble = error
-        introduced = tuple([labels.label(number) for number in range(numbered, labels.numbered)])
+        introduced = tuple([labels.label(number) for number in range(numbered, len(labels.numbered))])
         if introduced and introduced == tuple(dict.fromkeys([one.label for one in tickets if one.arm >= numbered])):
             introduced = ()  # the tickets say it
         drawn, payloads = self._keep_drawn(known) if open_ended else ((), None)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 
 from boxthirding._checks import as_reward, whole
 from boxthirding.errors import BoxThirdingError, InvalidInput, JournalBroken, UnknownStudy
-from boxthirding.policies.lineage import PlainRecord
+from boxthirding.policies.lineage import Record
 from boxthirding.policies.spec import as_policy, written
 from boxthirding.session import amendments
 from boxthirding.session.amendments import KnownResult, check_details, listed, plain
@@ -116,7 +116,7 @@ class Study(CoreReader):
     @property
     def has_boxes(self) -> bool:
         """Whether the policy moves arms between boxes; not if its rule is not installed."""
-        return self._transactions.look(lambda state: not isinstance(state.core.record, PlainRecord))
+        return self._transactions.look(lambda state: type(state.core.record) is not Record)
 
     @property
     def seed(self) -> int:
@@ -191,10 +191,8 @@ class Study(CoreReader):
         holder: str | None = None,
         details: Mapping[str, Any] | None = None,
     ) -> None:
-        value = as_reward(reward)
-        self._transactions.do(
-            decisions.tell, ticket, value, holder, None if details is None else check_details(details)
-        )
+        checked = None if details is None else check_details(details)
+        self._transactions.do(decisions.tell, ticket, as_reward(reward), holder, checked)
 
     def exchange(self, turns: Iterable[Turn]) -> list[TurnResult | Exception]:
         """Take results of many holders and hand them tickets, in one commit; an error stands in its turn's place."""

@@ -9,7 +9,7 @@ from reference_stream import Stream
 from rounds_together import RoundsTogether
 
 from boxthirding.errors import InvalidInput
-from boxthirding.policies.rivals.doubling import DoublingSequentialHalving
+from boxthirding.policies.rivals.sequential_halving import DoublingSequentialHalving
 from boxthirding.testing import PolicyContract
 
 EXAMPLES = settings(max_examples=150, derandomize=True, deadline=None)

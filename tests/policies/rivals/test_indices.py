@@ -12,8 +12,7 @@ from reference_stream import Stream
 import boxthirding as b3
 from boxthirding.errors import InvalidInput
 from boxthirding.lab import Bernoulli, captions
-from boxthirding.policies.rivals.klucb import KLUCB, divergence, upper
-from boxthirding.policies.rivals.lilucb import LilUCB, deviation
+from boxthirding.policies.rivals.indices import KLUCB, LilUCB, deviation, divergence, upper
 from boxthirding.policies.rivals.subsets import FIRST_LEVELS
 from boxthirding.testing import PolicyContract
 

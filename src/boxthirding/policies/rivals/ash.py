@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, NamedTuple
 
 from boxthirding._compile import kernel
-from boxthirding.policies.arrays import copied, zeros
-from boxthirding.policies.lineage import PlainRecord
+from boxthirding.policies.policy import zeros
 from boxthirding.policies.rivals.subsets import (
     ALL,
     LEVEL,
@@ -23,21 +22,18 @@ from boxthirding.policies.rivals.subsets import (
     SUBSET_SCALARS,
     TOLD,
     WITHDRAWN,
+    SubsetPolicy,
     add,
-    begin,
     clear,
     double,
-    first_level,
     has_new,
     know,
     meet,
-    ranking,
-    room,
     withdraw,
 )
 from boxthirding.policies.rivals.subsets import recommend as largest_mean
 from boxthirding.policies.structures.ranking import rank
-from boxthirding.policies.structures.tournament import beats, play_all
+from boxthirding.policies.structures.tournament import beats
 from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Floats, Ints, Rule
 
 PHASE: Final = SUBSET_SCALARS  # each arm of a phase has 2^PHASE pulls
@@ -49,7 +45,7 @@ KEPT: Final = SUBSET_SCALARS + 5  # the winner of the last pass of a subset, or 
 _SCALARS = SUBSET_SCALARS + 6
 
 
-class State(NamedTuple):
+class AshState(NamedTuple):
     """K arms of room."""
 
     scalars: Ints
@@ -66,7 +62,7 @@ class State(NamedTuple):
 
 
 @kernel
-def reset(state: State) -> None:
+def reset(state: AshState) -> None:
     """Forget every arm."""
     clear(state)
     for i in range(SUBSET_SCALARS, KEPT):
@@ -75,7 +71,7 @@ def reset(state: State) -> None:
 
 
 @kernel
-def ask(state: State) -> tuple[int, int, int]:
+def ask(state: AshState) -> tuple[int, int, int]:
     """Return one pull of the next arm of the phase; when all of its pulls are out, wait for them."""
     scalars = state.scalars
     while True:
@@ -92,7 +88,7 @@ def ask(state: State) -> tuple[int, int, int]:
 
 
 @kernel
-def tell(state: State, job: int, times: int, total: float, squares: float) -> None:  # noqa: ARG001  # the contract's
+def tell(state: AshState, job: int, times: int, total: float, squares: float) -> None:  # noqa: ARG001  # the contract's
     """Add a reward to its arm."""
     state.scalars[OUT] -= times
     state.scalars[TOLD] += times
@@ -101,7 +97,7 @@ def tell(state: State, job: int, times: int, total: float, squares: float) -> No
 
 
 @kernel
-def drop(state: State, arm: int) -> None:
+def drop(state: AshState, arm: int) -> None:
     """Withdraw an arm: its turns are passed over."""
     if state.pulls[arm] != WITHDRAWN:
         state.scalars[OUT] -= state.out[arm]
@@ -109,14 +105,14 @@ def drop(state: State, arm: int) -> None:
 
 
 @kernel
-def recommend(state: State) -> int:
+def recommend(state: AshState) -> int:
     """Return the winner of the last pass of a subset, else the largest mean."""
     kept = state.scalars[KEPT]
     return kept if kept != NONE and state.pulls[kept] > 0 else largest_mean(state)
 
 
 @kernel
-def amend(state: State, arm: int, times: int, total: float, squares: float) -> int:  # noqa: ARG001  # the contract's
+def amend(state: AshState, arm: int, times: int, total: float, squares: float) -> int:  # noqa: ARG001  # the contract's
     """Add sums to an arm's record; one that was not met is met now, and so are those before it."""
     if arm == NONE:
         return 0
@@ -130,7 +126,7 @@ def amend(state: State, arm: int, times: int, total: float, squares: float) -> i
 
 
 @kernel
-def next_arm(state: State) -> int:
+def next_arm(state: AshState) -> int:
     """Return whose turn it is; NONE when the phase has asked for all its pulls, GROW when a new arm needs room."""
     scalars = state.scalars
     if scalars[PHASE] == 0:
@@ -156,7 +152,7 @@ def next_arm(state: State) -> int:
 
 
 @kernel
-def end_phase(state: State) -> None:
+def end_phase(state: AshState) -> None:
     """Let the better half play on; after two, all arms, and twice as many if a subset plays."""
     scalars = state.scalars
     played = scalars[SEEN] if scalars[PHASE] == 0 else scalars[SIZE]
@@ -181,7 +177,7 @@ def end_phase(state: State) -> None:
 
 
 @dataclass(frozen=True)
-class AnytimeSequentialHalving:
+class AnytimeSequentialHalving(SubsetPolicy):
     """Anytime Sequential Halving: told nothing, and can be stopped at any time.
 
     Parameters
@@ -195,38 +191,12 @@ class AnytimeSequentialHalving:
 
     name: ClassVar[str] = "ash"
     rule: ClassVar[Rule] = Rule(reset, ask, tell, drop, recommend, amend)
-    told: ClassVar[frozenset[str]] = frozenset()
-    squares: ClassVar[bool] = False
-    open_ended: ClassVar[bool] = True
-    version: ClassVar[int] = 1
-    forgets: ClassVar[bool] = False
 
-    def __post_init__(self) -> None:
-        first_level(self.subset)
+    def empty(self, room: int) -> AshState:
+        """Return a state with room for so many arms."""
+        return zeros(AshState, room, scalars=_SCALARS)
 
-    def new(self, n_arms: int, seed: int, capacity: int) -> State:
-        """Return a state in which nothing has happened yet."""
-        state = _empty(room(n_arms, capacity))
-        begin(state, n_arms, seed, self.subset)
-        return state
-
-    def grow(self, state: State) -> State:
-        """Return the same state with room for twice as many arms."""
-        larger = copied(state, _empty(2 * len(state.pulls)), but=("best",))
-        play_all(larger.best, 0, len(larger.rating), larger.rating, larger.luck)
-        return larger
-
-    def ranking(self, state: State, k: int | None = None) -> list[int]:
+    def ranking(self, state: AshState, k: int | None = None) -> list[int]:
         """Return the recommended arm, then the others by mean."""
-        best, arms = int(recommend(state)), ranking(state, k)
+        best, arms = int(recommend(state)), super().ranking(state, k)
         return arms if best == NONE else [best, *(arm for arm in arms if arm != best)]
-
-    def record(self) -> PlainRecord:
-        """Return an empty record: there is nothing to write down."""
-        return PlainRecord()
-
-
-def _empty(room: int) -> State:
-    state = zeros(State, room, scalars=_SCALARS)
-    reset(state)
-    return state

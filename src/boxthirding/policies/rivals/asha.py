@@ -11,13 +11,11 @@ from typing import ClassVar, Final, NamedTuple
 
 import numpy as np
 
-from boxthirding._checks import whole
 from boxthirding._compile import kernel
-from boxthirding.policies.arrays import copied, zeros
-from boxthirding.policies.lineage import PlainRecord
+from boxthirding.policies.policy import BasePolicy, zeros
 from boxthirding.policies.structures.ranking import in_order
 from boxthirding.policies.structures.treap import champion_among, first, following, insert, refresh_path, remove
-from boxthirding.rng import TIES, advance, spawn
+from boxthirding.rng import advance
 from boxthirding.schedules import Schedule
 from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Floats, Ints, Rule
 
@@ -34,7 +32,7 @@ WITHDRAWN: Final = -2
 """Instead of the latest stay of an arm that is gone."""
 
 
-class State(NamedTuple):
+class AshaState(NamedTuple):
     """K arms, S stays and R rungs of room; a stay is one arm at one rung, and its number is the job's."""
 
     scalars: Ints
@@ -61,7 +59,7 @@ class State(NamedTuple):
 
 
 @kernel
-def reset(state: State) -> None:
+def reset(state: AshaState) -> None:
     """Empty every rung."""
     for i in range(1, _SCALARS):
         state.scalars[i] = 0
@@ -69,7 +67,7 @@ def reset(state: State) -> None:
 
 
 @kernel
-def ask(state: State) -> tuple[int, int, int]:
+def ask(state: AshaState) -> tuple[int, int, int]:
     """Promote from the highest rung that can, else start a new arm, else promote from the lowest rung that can."""
     scalars = state.scalars
     while True:
@@ -95,7 +93,7 @@ def ask(state: State) -> tuple[int, int, int]:
 
 
 @kernel
-def tell(state: State, job: int, times: int, total: float, squares: float) -> None:  # noqa: ARG001  # the contract's
+def tell(state: AshaState, job: int, times: int, total: float, squares: float) -> None:  # noqa: ARG001  # the contract's
     """Collect the pulls of a stay; with the last one it joins the rung."""
     state.due[job] -= times
     state.pulls[job] += times
@@ -105,7 +103,7 @@ def tell(state: State, job: int, times: int, total: float, squares: float) -> No
 
 
 @kernel
-def drop(state: State, arm: int) -> None:
+def drop(state: AshaState, arm: int) -> None:
     """Withdraw an arm from every rung it has been at."""
     stay = state.latest[arm]
     state.latest[arm] = WITHDRAWN
@@ -118,7 +116,7 @@ def drop(state: State, arm: int) -> None:
 
 
 @kernel
-def recommend(state: State) -> int:
+def recommend(state: AshaState) -> int:
     """Return the best arm of the highest rung that has one; an arm that has no result left higher up is passed over."""
     for rung in range(state.scalars[TOP], -1, -1):
         stay = first(state, rung)
@@ -130,7 +128,7 @@ def recommend(state: State) -> int:
 
 
 @kernel
-def amend(state: State, arm: int, times: int, total: float, squares: float) -> int:  # noqa: ARG001  # the contract's
+def amend(state: AshaState, arm: int, times: int, total: float, squares: float) -> int:  # noqa: ARG001  # the contract's
     """Add sums to the arm's latest stay that has ended; before there is one, they wait for the first."""
     if arm == NONE:
         return 0
@@ -161,7 +159,7 @@ def amend(state: State, arm: int, times: int, total: float, squares: float) -> i
 
 
 @kernel
-def begin_record(state: State) -> None:
+def begin_record(state: AshaState) -> None:
     """Give the next number that has none an empty record."""
     arm = state.scalars[KNOWN]
     state.scalars[KNOWN] = arm + 1
@@ -171,7 +169,7 @@ def begin_record(state: State) -> None:
 
 
 @kernel
-def pass_over_withdrawn(state: State) -> None:
+def pass_over_withdrawn(state: AshaState) -> None:
     """Let the next arm to be met be one that is still there."""
     scalars = state.scalars
     while scalars[SEEN] < scalars[KNOWN] and state.latest[scalars[SEEN]] == WITHDRAWN:
@@ -179,14 +177,14 @@ def pass_over_withdrawn(state: State) -> None:
 
 
 @kernel
-def latest_ended(state: State, arm: int) -> int:
+def latest_ended(state: AshaState, arm: int) -> int:
     """Return the stay that an arm's mean comes from, or NONE."""
     stay = state.latest[arm]
     return state.earlier[stay] if stay >= 0 and state.due[stay] > 0 else stay
 
 
 @kernel
-def start(state: State) -> int:
+def start(state: AshaState) -> int:
     """Let the next arm in at rung 0; results that are known of it count."""
     scalars = state.scalars
     arm = scalars[SEEN]
@@ -201,7 +199,7 @@ def start(state: State) -> int:
 
 
 @kernel
-def end(state: State, stay: int) -> None:
+def end(state: AshaState, stay: int) -> None:
     """The last pull of a stay is in: it joins the rung."""
     if state.earlier[stay] == NONE:
         state.pulls[stay] += state.known[state.arm[stay]]
@@ -211,7 +209,7 @@ def end(state: State, stay: int) -> None:
 
 
 @kernel
-def join(state: State, stay: int) -> None:
+def join(state: AshaState, stay: int) -> None:
     """Give a stay its place in its rung."""
     if state.pulls[stay] > 0:
         mean = state.total[stay] / state.pulls[stay]
@@ -221,20 +219,20 @@ def join(state: State, stay: int) -> None:
 
 
 @kernel
-def members(state: State, rung: int) -> int:
+def members(state: AshaState, rung: int) -> int:
     """Return how many arms have a result at a rung, promoted or not."""
     return 0 if state.root[rung] == NONE else state.weight[state.root[rung]]
 
 
 @kernel
-def promotable(state: State, rung: int, k: int) -> int:
+def promotable(state: AshaState, rung: int, k: int) -> int:
     """Return the best stay of a rung's first k that has not been promoted, or NONE."""
     stay = champion_among(state, rung, k)
     return NONE if stay == NONE or state.upper[stay] == -math.inf else stay
 
 
 @kernel
-def promote(state: State, stay: int) -> tuple[int, int, int]:
+def promote(state: AshaState, stay: int) -> tuple[int, int, int]:
     """Send an arm to the next rung; in flight, it counts as promoted."""
     state.upper[stay] = -math.inf
     refresh_path(state, stay)
@@ -243,7 +241,7 @@ def promote(state: State, stay: int) -> tuple[int, int, int]:
 
 
 @kernel
-def enter(state: State, arm: int, rung: int, earlier: int) -> int:
+def enter(state: AshaState, arm: int, rung: int, earlier: int) -> int:
     """Start a stay at a rung; return it."""
     stay = state.scalars[STAYS]
     state.scalars[STAYS] += 1
@@ -259,42 +257,40 @@ def enter(state: State, arm: int, rung: int, earlier: int) -> int:
 
 
 @dataclass(frozen=True)
-class Asha:
+class Asha(BasePolicy):
     """ASHA: anytime, halving at every rung, with the costs of Box Thirding's levels."""
 
     growth: float | None = None
 
     name: ClassVar[str] = "asha"
     rule: ClassVar[Rule] = Rule(reset, ask, tell, drop, recommend, amend)
-    told: ClassVar[frozenset[str]] = frozenset()
-    squares: ClassVar[bool] = False
-    open_ended: ClassVar[bool] = True
-    version: ClassVar[int] = 1
-    forgets: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         Schedule(growth=self.growth)
 
-    def new(self, n_arms: int, seed: int, capacity: int) -> State:
-        """Return a state in which nothing has happened yet."""
-        room = max(1, min(capacity, whole("the number of arms", n_arms, least=1)))
-        state = self._empty(room, 2 * room, rungs=24)
-        state.scalars[N_ARMS] = n_arms
-        state.ties[:] = spawn(seed, 0, 1)[0, TIES]
+    @property
+    def forgets(self) -> bool:
+        """Whether an arm's record begins anew with its jobs: it does at every rung."""
+        return True
+
+    def empty(self, room: int, rungs: int = 24) -> AshaState:
+        """Return a state with room for so many arms and rungs, and for twice as many stays as arms."""
+        by_arm = dict.fromkeys(("latest", "known", "known_total"), room)
+        state = zeros(AshaState, 2 * room, scalars=_SCALARS, root=rungs, costs=rungs, **by_arm)
+        state.costs[:] = Schedule(growth=self.growth).costs(rungs)
         return state
 
-    def grow(self, state: State) -> State:
+    def grow(self, state: AshaState) -> AshaState:
         """Return the same state with twice the room for arms and stays, and for rungs if these have run out."""
         rungs = len(state.costs) * (2 if state.scalars[TOP] + 2 >= len(state.costs) else 1)
-        larger = self._empty(2 * len(state.latest), 2 * len(state.arm), rungs)
-        return copied(state, larger, but=("costs",))
+        return self.grown(state, self.empty(2 * len(state.latest), rungs))
 
-    def record_pulls(self, state: State, arm: int) -> int:
+    def record_pulls(self, state: AshaState, arm: int) -> int:
         """Return how many results the mean is of that an arm competes with."""
         stay = latest_ended(state, arm)
         return int(state.known[arm] if stay == NONE else state.pulls[stay])
 
-    def ranking(self, state: State, k: int | None = None) -> list[int]:
+    def ranking(self, state: AshaState, k: int | None = None) -> list[int]:
         """Return the arms by the highest rung they have ended a stay at, then by mean there; last those with none."""
         arms: dict[int, bool] = {}  # whether it has a result there, best first
         for rung in range(int(state.scalars[TOP]), -1, -1):
@@ -308,15 +304,3 @@ class Asha:
         known = np.flatnonzero(state.known[: int(state.scalars[KNOWN])] > 0)
         waiting = known[[int(arm) not in arms and state.latest[arm] != WITHDRAWN for arm in known]]
         return ranked + in_order(waiting, state.known_total[waiting] / state.known[waiting])
-
-    def record(self) -> PlainRecord:
-        """Return an empty record: there is nothing to write down."""
-        return PlainRecord()
-
-    def _empty(self, arms: int, stays: int, rungs: int) -> State:
-        state = zeros(
-            State, stays, scalars=_SCALARS, latest=arms, known=arms, known_total=arms, root=rungs, costs=rungs
-        )
-        state.costs[:] = Schedule(growth=self.growth).costs(rungs)
-        reset(state)
-        return state

@@ -7,9 +7,10 @@ first pull, and only that gives them their number, so a slot holds an *entrant*:
 """
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from boxthirding._compile import kernel
+from boxthirding.policies.policy import BasePolicy
 from boxthirding.rng import below
 from boxthirding.types import GROW, N_ARMS, NONE, WAIT
 
@@ -78,6 +79,21 @@ def ask(state: Brackets) -> tuple[int, int, int]:
             scalars[ASKED] += 1
             return slot, arm_of(state, slot), 1
     return WAIT, NONE, 0
+
+
+class BracketPolicy(BasePolicy):
+    """A policy whose rule plays in brackets."""
+
+    open_ended: ClassVar[bool] = False
+
+    def grow(self, state: Brackets) -> Brackets:
+        """Return the same state with room for twice as many arms and slots."""
+        return self.grown(state, self.empty(2 * len(state.pool)))
+
+
+def room_for(arms: int) -> dict[str, int]:
+    """Return how long the arrays are of which there is not one entry for each slot."""
+    return {"scalars": BRACKET_SCALARS, "start": MOST + 1, "alive": MOST, "pool": arms, "number": arms, "known": arms}
 
 
 @kernel

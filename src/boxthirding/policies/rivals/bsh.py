@@ -7,26 +7,25 @@ round, doubles the budget and starts again. The recommendation is the winner wit
 from dataclasses import dataclass
 from typing import ClassVar, Final, NamedTuple
 
-from boxthirding._checks import whole
 from boxthirding._compile import bound, kernel
-from boxthirding.policies.arrays import copied, zeros
-from boxthirding.policies.lineage import PlainRecord
+from boxthirding.policies.policy import zeros
 from boxthirding.policies.rivals.brackets import (
-    BRACKET_SCALARS,
     FIRST,
     MOST,
     OPENED,
     WITHDRAWN,
+    BracketPolicy,
     arm_of,
     ask,
     bracket_of,
     forget,
     reset,
+    room_for,
     vacate,
 )
 from boxthirding.policies.structures.ranking import rank
-from boxthirding.rng import TIES, advance, spawn
-from boxthirding.types import N_ARMS, NONE, Floats, Ints, Rule
+from boxthirding.rng import advance
+from boxthirding.types import NONE, Floats, Ints, Rule
 
 SIZE: Final = 0  # slots that play in this round
 NEXT: Final = 1  # the position of the next of them to ask for
@@ -39,7 +38,7 @@ LUCK: Final = 7  # decides between winners with equal means
 _COLUMNS = 8
 
 
-class State(NamedTuple):
+class BSHState(NamedTuple):
     """K arms and S slots of room."""
 
     scalars: Ints
@@ -61,7 +60,7 @@ class State(NamedTuple):
 
 
 @kernel
-def tell(state: State, job: int, times: int, total: float, squares: float) -> None:  # noqa: ARG001  # the contract's
+def tell(state: BSHState, job: int, times: int, total: float, squares: float) -> None:  # noqa: ARG001  # the contract's
     """Add a reward to its slot; the last one of a round halves the bracket."""
     if state.scalars[FIRST] == NONE:
         state.scalars[FIRST] = arm_of(state, job)
@@ -73,7 +72,7 @@ def tell(state: State, job: int, times: int, total: float, squares: float) -> No
 
 
 @kernel
-def drop(state: State, arm: int) -> None:
+def drop(state: BSHState, arm: int) -> None:
     """Withdraw an arm from every bracket."""
     retire(state, state.known[arm])
     for bracket in range(state.scalars[OPENED]):
@@ -82,7 +81,7 @@ def drop(state: State, arm: int) -> None:
 
 
 @kernel
-def recommend(state: State) -> int:
+def recommend(state: BSHState) -> int:
     """Return the winner with the largest kept mean; before there is one, the first arm pulled."""
     best = NONE
     for bracket in range(state.scalars[OPENED]):
@@ -92,14 +91,14 @@ def recommend(state: State) -> int:
 
 
 @kernel
-def beats(state: State, bracket: int, other: int) -> bool:
+def beats(state: BSHState, bracket: int, other: int) -> bool:
     """Tell whether a bracket's winner has the larger mean, luck deciding between equals."""
     mine, theirs = state.kept_mean[bracket], state.kept_mean[other]
     return mine > theirs or (mine == theirs and state.run[bracket, LUCK] > state.run[other, LUCK])
 
 
 @kernel
-def retire(state: State, entrant: int) -> None:
+def retire(state: BSHState, entrant: int) -> None:
     """Take an entrant out of every bracket: it counts as told in the rounds it plays in."""
     forget(state, entrant)
     for bracket in range(state.scalars[OPENED]):
@@ -112,7 +111,7 @@ def retire(state: State, entrant: int) -> None:
 
 
 @kernel
-def next_slot(state: State, bracket: int) -> int:
+def next_slot(state: BSHState, bracket: int) -> int:
     """Return the slot whose pull is next in a bracket's round, or NONE when all of them are out."""
     run = state.run[bracket]
     while run[NEXT] < run[SIZE]:
@@ -125,7 +124,7 @@ def next_slot(state: State, bracket: int) -> int:
 
 
 @kernel
-def begin(state: State, bracket: int) -> None:
+def begin(state: BSHState, bracket: int) -> None:
     """Set up a new bracket and its first run."""
     start, stop = state.start[bracket], state.start[bracket + 1]
     for slot in range(start, stop):
@@ -138,7 +137,7 @@ def begin(state: State, bracket: int) -> None:
 
 
 @kernel
-def begin_run(state: State, bracket: int) -> None:
+def begin_run(state: BSHState, bracket: int) -> None:
     """Put every slot of a bracket whose arm is still there into the first round."""
     start = state.start[bracket]
     size = 0
@@ -151,7 +150,7 @@ def begin_run(state: State, bracket: int) -> None:
 
 
 @kernel
-def begin_round(state: State, bracket: int, size: int) -> None:
+def begin_round(state: BSHState, bracket: int, size: int) -> None:
     """Let the first `size` slots of the standing play a round with fresh means."""
     run = state.run[bracket]
     run[SIZE] = size
@@ -166,7 +165,7 @@ def begin_round(state: State, bracket: int, size: int) -> None:
 
 
 @kernel
-def end_one(state: State, bracket: int) -> None:
+def end_one(state: BSHState, bracket: int) -> None:
     """Note that one more slot of the round is through; halve the bracket when it was the last."""
     run = state.run[bracket]
     run[ENDED] += 1
@@ -202,32 +201,19 @@ def log2_ceiling(n: int) -> int:
 
 
 @dataclass(frozen=True)
-class BracketingSequentialHalving:
+class BracketingSequentialHalving(BracketPolicy):
     """Bracketing Sequential Halving: anytime, nothing to tune, needs to know how many arms there are."""
 
     name: ClassVar[str] = "bsh"
     rule: ClassVar[Rule] = Rule(
         reset, bound(ask, begin=begin, next_slot=next_slot, retire=retire), tell, drop, recommend
     )
-    told: ClassVar[frozenset[str]] = frozenset()
-    squares: ClassVar[bool] = False
-    open_ended: ClassVar[bool] = False
-    version: ClassVar[int] = 1
-    forgets: ClassVar[bool] = False
 
-    def new(self, n_arms: int, seed: int, capacity: int) -> State:
-        """Return a state in which nothing has happened yet."""
-        room = max(2, min(capacity, whole("the number of arms", n_arms, least=1)))
-        state = _empty(room, 2 * room)
-        state.scalars[N_ARMS] = n_arms
-        state.ties[:] = spawn(seed, 0, 1)[0, TIES]
-        return state
+    def empty(self, room: int) -> BSHState:
+        """Return a state with room for so many arms."""
+        return zeros(BSHState, 2 * room, run=(MOST, _COLUMNS), kept_mean=MOST, **room_for(room))
 
-    def grow(self, state: State) -> State:
-        """Return the same state with room for twice as many arms and slots."""
-        return copied(state, _empty(2 * len(state.pool), 2 * len(state.entrant)))
-
-    def ranking(self, state: State, k: int | None = None) -> list[int]:
+    def ranking(self, state: BSHState, k: int | None = None) -> list[int]:
         """Return the winners of the brackets by kept mean, then the others by the largest bracket's standing."""
         opened = int(state.scalars[OPENED])
         kept = [b for b in range(opened) if state.run[b, KEPT] != NONE]
@@ -243,15 +229,3 @@ class BracketingSequentialHalving:
             new = told if k is None else told[: k + len(arms)]
             arms += state.number[state.entrant[new]].tolist()
         return list(dict.fromkeys(arms))
-
-    def record(self) -> PlainRecord:
-        """Return an empty record: there is nothing to write down."""
-        return PlainRecord()
-
-
-def _empty(arms: int, slots: int) -> State:
-    by_arm = {"pool": arms, "number": arms, "known": arms}
-    by_bracket = {"start": MOST + 1, "alive": MOST, "kept_mean": MOST}
-    state = zeros(State, slots, scalars=BRACKET_SCALARS, run=(MOST, _COLUMNS), **by_arm, **by_bracket)
-    reset(state)
-    return state

@@ -10,34 +10,34 @@ from typing import ClassVar, Final, NamedTuple
 
 import numpy as np
 
-from boxthirding._checks import is_number, not_negative, whole
+from boxthirding._checks import is_number, not_negative
 from boxthirding._compile import bound, kernel
 from boxthirding.errors import InvalidInput
-from boxthirding.policies.arrays import copied, zeros
-from boxthirding.policies.lineage import PlainRecord
+from boxthirding.policies.policy import zeros
 from boxthirding.policies.rivals.brackets import (
-    BRACKET_SCALARS,
     FIRST,
     MOST,
     OPENED,
     WITHDRAWN,
+    BracketPolicy,
     arm_of,
     ask,
     bracket_of,
     forget,
     reset,
+    room_for,
     vacate,
 )
 from boxthirding.policies.structures.ranking import in_order
 from boxthirding.policies.structures.tournament import beats, play_all, player, replay
-from boxthirding.rng import TIES, advance, spawn
-from boxthirding.types import N_ARMS, NONE, Floats, Ints, Rule
+from boxthirding.rng import advance
+from boxthirding.types import NONE, Floats, Ints, Rule
 
 SIGMA: Final = 0
 DELTA: Final = 1
 
 
-class State(NamedTuple):
+class BUCBState(NamedTuple):
     """K arms and S slots of room."""
 
     scalars: Ints
@@ -61,7 +61,7 @@ class State(NamedTuple):
 
 
 @kernel
-def tell(state: State, job: int, times: int, total: float, squares: float) -> None:  # noqa: ARG001  # the contract's
+def tell(state: BUCBState, job: int, times: int, total: float, squares: float) -> None:  # noqa: ARG001  # the contract's
     """Add a reward to its slot and play its games again."""
     if state.scalars[FIRST] == NONE:
         state.scalars[FIRST] = arm_of(state, job)
@@ -78,13 +78,13 @@ def tell(state: State, job: int, times: int, total: float, squares: float) -> No
 
 
 @kernel
-def drop(state: State, arm: int) -> None:
+def drop(state: BUCBState, arm: int) -> None:
     """Withdraw an arm from every bracket."""
     retire(state, state.known[arm])
 
 
 @kernel
-def recommend(state: State) -> int:
+def recommend(state: BUCBState) -> int:
     """Return the arm with the largest lower bound over all brackets; before there is one, the first arm pulled."""
     best = NONE
     for bracket in range(state.scalars[OPENED]):
@@ -95,7 +95,7 @@ def recommend(state: State) -> int:
 
 
 @kernel
-def retire(state: State, entrant: int) -> None:
+def retire(state: BUCBState, entrant: int) -> None:
     """Take an entrant out of every bracket."""
     forget(state, entrant)
     for bracket in range(state.scalars[OPENED]):
@@ -108,7 +108,7 @@ def retire(state: State, entrant: int) -> None:
 
 
 @kernel
-def begin(state: State, bracket: int) -> None:
+def begin(state: BUCBState, bracket: int) -> None:
     """Set up the slots of a new bracket."""
     state.tried[bracket] = 0
     for slot in range(state.start[bracket], state.start[bracket + 1]):
@@ -124,7 +124,7 @@ def begin(state: State, bracket: int) -> None:
 
 
 @kernel
-def next_slot(state: State, bracket: int) -> int:
+def next_slot(state: BUCBState, bracket: int) -> int:
     """Return the next slot not yet pulled, else the one with the largest upper bound, else NONE."""
     first, stop = state.start[bracket], state.start[bracket + 1]
     while first + state.tried[bracket] < stop:
@@ -142,7 +142,7 @@ def next_slot(state: State, bracket: int) -> int:
 
 
 @kernel
-def set_upper(state: State, bracket: int, slot: int) -> None:
+def set_upper(state: BUCBState, bracket: int, slot: int) -> None:
     """Renew a slot's index: a pull in flight counts in n, not in the mean."""
     width = deviation(state.told[SIGMA], state.pulls[slot] + state.out[slot], state.told[DELTA])
     state.upper[slot] = state.total[slot] / state.pulls[slot] + width
@@ -150,7 +150,7 @@ def set_upper(state: State, bracket: int, slot: int) -> None:
 
 
 @kernel
-def play_again(state: State, winner: Ints, bracket: int, slot: int, values: Floats) -> None:
+def play_again(state: BUCBState, winner: Ints, bracket: int, slot: int, values: Floats) -> None:
     """Renew a bracket's tournament after a slot's value has changed."""
     replay(winner, state.start[bracket], state.start[bracket + 1], slot, values, state.luck)
 
@@ -165,7 +165,7 @@ def deviation(sigma: float, n: int, doubt: float) -> float:
 
 
 @dataclass(frozen=True)
-class BracketingUCB:
+class BracketingUCB(BracketPolicy):
     """Bracketing UCB: anytime, told the standard deviation of the noise, needs to know how many arms there are."""
 
     sigma: float
@@ -176,30 +176,19 @@ class BracketingUCB:
         reset, bound(ask, begin=begin, next_slot=next_slot, retire=retire), tell, drop, recommend
     )
     told: ClassVar[frozenset[str]] = frozenset({"sigma"})
-    squares: ClassVar[bool] = False
-    open_ended: ClassVar[bool] = False
-    version: ClassVar[int] = 1
-    forgets: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         not_negative("sigma", self.sigma)
         if not (is_number(self.delta) and 0 < self.delta < 1 / math.e):
             raise InvalidInput(f"delta is {self.delta!r}, but must lie in (0, 1/e), below 0.3679")
 
-    def new(self, n_arms: int, seed: int, capacity: int) -> State:
-        """Return a state in which nothing has happened yet."""
-        room = max(2, min(capacity, whole("the number of arms", n_arms, least=1)))
-        state = _empty(room, 2 * room)
-        state.scalars[N_ARMS] = n_arms
+    def empty(self, room: int) -> BUCBState:
+        """Return a state with room for so many arms."""
+        state = zeros(BUCBState, 2 * room, told=2, tried=MOST, **room_for(room))
         state.told[:] = self.sigma, self.delta
-        state.ties[:] = spawn(seed, 0, 1)[0, TIES]
         return state
 
-    def grow(self, state: State) -> State:
-        """Return the same state with room for twice as many arms and slots."""
-        return copied(state, _empty(2 * len(state.pool), 2 * len(state.entrant)))
-
-    def ranking(self, state: State, k: int | None = None) -> list[int]:
+    def ranking(self, state: BUCBState, k: int | None = None) -> list[int]:
         """Return the arms by their largest lower bound."""
         opened = int(state.scalars[OPENED])
         end = int(state.start[opened])
@@ -207,15 +196,3 @@ class BracketingUCB:
         several = None if k is None else k * max(1, opened)  # an arm has a slot in each bracket at the most
         slots = in_order(told, state.lower[told], state.luck[told], k=several)
         return list(dict.fromkeys(state.number[state.entrant[slots]].tolist()))
-
-    def record(self) -> PlainRecord:
-        """Return an empty record: there is nothing to write down."""
-        return PlainRecord()
-
-
-def _empty(arms: int, slots: int) -> State:
-    by_arm = {"pool": arms, "number": arms, "known": arms}
-    by_bracket = {"start": MOST + 1, "alive": MOST, "tried": MOST}
-    state = zeros(State, slots, scalars=BRACKET_SCALARS, told=2, **by_arm, **by_bracket)
-    reset(state)
-    return state

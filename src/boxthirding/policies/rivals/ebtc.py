@@ -17,21 +17,17 @@ from typing import ClassVar, Final, NamedTuple
 from boxthirding._checks import is_finite, is_number
 from boxthirding._compile import kernel
 from boxthirding.errors import InvalidInput
-from boxthirding.policies.arrays import copied, zeros
-from boxthirding.policies.lineage import PlainRecord
+from boxthirding.policies.policy import zeros
 from boxthirding.policies.rivals.subsets import (
     SEEN,
     SUBSET_SCALARS,
     WITHDRAWN,
-    begin,
+    SubsetPolicy,
     clear,
-    first_level,
     has_new,
     know,
     meet,
-    ranking,
     recommend,
-    room,
     take,
     withdraw,
 )
@@ -48,7 +44,7 @@ NO_CHALLENGER: Final = 1 << 60
 """Instead of the pulls of an arm that cannot be a challenger."""
 
 
-class State(NamedTuple):
+class EBTCState(NamedTuple):
     """K arms of room."""
 
     scalars: Ints
@@ -69,7 +65,7 @@ class State(NamedTuple):
 
 
 @kernel
-def reset(state: State) -> None:
+def reset(state: EBTCState) -> None:
     """Forget every arm."""
     clear(state)
     state.scalars[NEXT] = 0
@@ -79,7 +75,7 @@ def reset(state: State) -> None:
 
 
 @kernel
-def ask(state: State) -> tuple[int, int, int]:
+def ask(state: EBTCState) -> tuple[int, int, int]:
     """Return one pull of an arm without one, else of the leader or the challenger."""
     arm = without_pull(state)
     if arm == NONE:
@@ -96,14 +92,14 @@ def ask(state: State) -> tuple[int, int, int]:
 
 
 @kernel
-def tell(state: State, job: int, times: int, total: float, squares: float) -> None:  # noqa: ARG001  # the contract's
+def tell(state: EBTCState, job: int, times: int, total: float, squares: float) -> None:  # noqa: ARG001  # the contract's
     """Add a reward to its arm."""
     take(state, job, times, total)
     play_again(state, job)
 
 
 @kernel
-def drop(state: State, arm: int) -> None:
+def drop(state: EBTCState, arm: int) -> None:
     """Withdraw an arm."""
     if state.pulls[arm] != WITHDRAWN:
         withdraw(state, arm)
@@ -111,7 +107,7 @@ def drop(state: State, arm: int) -> None:
 
 
 @kernel
-def amend(state: State, arm: int, times: int, total: float, squares: float) -> int:  # noqa: ARG001  # the contract's
+def amend(state: EBTCState, arm: int, times: int, total: float, squares: float) -> int:  # noqa: ARG001  # the contract's
     """Add sums to an arm's record; one that was not met is met now, and so are those before it."""
     if arm == NONE:
         return 0
@@ -127,7 +123,7 @@ def amend(state: State, arm: int, times: int, total: float, squares: float) -> i
 
 
 @kernel
-def without_pull(state: State) -> int:
+def without_pull(state: EBTCState) -> int:
     """Return an arm that has no result and none in flight, a new one if there is room for it; NONE, or GROW."""
     scalars = state.scalars
     while scalars[NEXT] < scalars[SEEN]:
@@ -139,7 +135,7 @@ def without_pull(state: State) -> int:
 
 
 @kernel
-def enter(state: State) -> int:
+def enter(state: EBTCState) -> int:
     """Let the next arm in; GROW, if there is no room for it."""
     if state.scalars[SEEN] == len(state.pulls):
         return GROW
@@ -150,7 +146,7 @@ def enter(state: State) -> int:
 
 
 @kernel
-def one_of_two(state: State) -> int:
+def one_of_two(state: EBTCState) -> int:
     """Return the leader, or its challenger when the leader has had its share; NONE, if no arm has a result."""
     leader = player(state.leader, 0, len(state.mean), 1)
     if leader == NONE or state.mean[leader] == -math.inf:
@@ -165,7 +161,7 @@ def one_of_two(state: State) -> int:
 
 
 @kernel
-def least_cost(state: State, leader: int) -> int:
+def least_cost(state: EBTCState, leader: int) -> int:
     """Return the arm that costs least to take for better than the leader; NONE, if it is alone.
 
     Nodes of the tournament are visited from the root, left before right; none below one whose bound, the cost of its
@@ -201,20 +197,20 @@ def following(node: int) -> int:
 
 
 @kernel
-def cost(state: State, leader: int, mean: float, n: int) -> float:
+def cost(state: EBTCState, leader: int, mean: float, n: int) -> float:
     """Return (mean_B - mean + ε) / √(1/n_B + 1/n)."""
     return (state.mean[leader] - mean + state.tuning[EPSILON]) / math.sqrt(1.0 / state.n[leader] + 1.0 / n)
 
 
 @kernel
-def play_again(state: State, arm: int) -> None:
+def play_again(state: EBTCState, arm: int) -> None:
     """Let an arm play with another mean."""
     replay(state.leader, 0, len(state.mean), arm, state.mean, state.luck)
     count(state, arm)
 
 
 @kernel
-def count(state: State, arm: int) -> None:
+def count(state: EBTCState, arm: int) -> None:
     """Count an arm's pulls, and the fewest of the nodes above it."""
     n = state.pulls[arm] + state.out[arm] if state.pulls[arm] > 0 else NO_CHALLENGER
     if state.n[arm] == n:
@@ -230,7 +226,7 @@ def count(state: State, arm: int) -> None:
 
 
 @kernel
-def fewer(state: State, node: int) -> int:
+def fewer(state: EBTCState, node: int) -> int:
     """Return the least n of a node's two children."""
     arms = len(state.n)
     one = state.fewest[2 * node] if 2 * node < arms else state.n[2 * node - arms]
@@ -239,7 +235,7 @@ def fewer(state: State, node: int) -> int:
 
 
 @dataclass(frozen=True)
-class EBTC:
+class EBTC(SubsetPolicy):
     """EB-TCε: anytime, a leader and a challenger among the arms in play.
 
     Parameters
@@ -259,45 +255,24 @@ class EBTC:
 
     name: ClassVar[str] = "ebtc"
     rule: ClassVar[Rule] = Rule(reset, ask, tell, drop, recommend, amend)
-    told: ClassVar[frozenset[str]] = frozenset()
-    squares: ClassVar[bool] = False
-    open_ended: ClassVar[bool] = True
-    version: ClassVar[int] = 1
-    forgets: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not (is_finite(self.epsilon) and self.epsilon > 0):
             raise InvalidInput(f"epsilon is {self.epsilon!r}, but must be a finite number above 0")
         if not (is_number(self.beta) and 0 < self.beta < 1):
             raise InvalidInput(f"beta is {self.beta!r}, but must lie in (0, 1)")
-        first_level(self.subset)
+        super().__post_init__()
 
-    def new(self, n_arms: int, seed: int, capacity: int) -> State:
-        """Return a state in which nothing has happened yet."""
-        state = _empty(room(n_arms, capacity))
-        begin(state, n_arms, seed, self.subset)
+    def empty(self, room: int) -> EBTCState:
+        """Return a state with room for so many arms."""
+        state = zeros(EBTCState, room, scalars=_SCALARS, tuning=2)
         state.tuning[:] = self.epsilon, self.beta
         return state
 
-    def grow(self, state: State) -> State:
-        """Return the same state with room for twice as many arms."""
-        larger = copied(state, _empty(2 * len(state.pulls)), but=("best", "leader", "fewest"))
-        play_all(larger.best, 0, len(larger.rating), larger.rating, larger.luck)
+    def grown(self, state: EBTCState, larger: EBTCState) -> EBTCState:
+        """Copy a state into one with more room, where both tournaments are other ones."""
+        super().grown(state, larger)
         play_all(larger.leader, 0, len(larger.mean), larger.mean, larger.luck)
         for node in range(len(larger.n) - 1, 0, -1):
             larger.fewest[node] = fewer(larger, node)
         return larger
-
-    def ranking(self, state: State, k: int | None = None) -> list[int]:
-        """Return the arms by mean."""
-        return ranking(state, k)
-
-    def record(self) -> PlainRecord:
-        """Return an empty record: there is nothing to write down."""
-        return PlainRecord()
-
-
-def _empty(room: int) -> State:
-    state = zeros(State, room, scalars=_SCALARS, tuning=2)
-    reset(state)
-    return state

@@ -1,43 +1,60 @@
-"""A list of arms by an upper bound, gone down from the top and renewed now and then: what klucb and lilucb share.
+"""KL-UCB and lil'UCB as the caption contest runs them: a list of arms by an upper bound, renewed now and then.
 
-So NEXT runs both in the caption contest (its app CardinalBandits; Jamieson and others 2015, "NEXT: a system for
-real-world development, evaluation, and application of active learning"): arms without a result stand at the top, each
-query takes the next arm of the list, and after each answer the list is made anew with probability 1/10. A policy's own
-`ask` gives the arms that have moved since then their bounds.
+So NEXT runs both (its app CardinalBandits; Jamieson and others 2015, "NEXT: a system for real-world development,
+evaluation, and application of active learning"): arms without a result stand at the top, each query takes the next arm
+of the list, and after each answer the list is made anew with probability 1/10. The two differ in the bound of an arm.
+
+KL-UCB (NEXT's KLUCB; bounds of Kaufmann, Kalyanakrishnan 2013) is told the range: the bound is the largest q with
+n · kl(mean, q) ≤ log(2 n² / δ), kl between two coins, rewards scaled to [0, 1].
+
+lil'UCB (NEXT's LilUCB, after Jamieson and others 2014) is told the noise: the bound is
+mean + √(2 σ² log(4 n² / δ) / n). That is what NEXT computes; the paper's own bound has an iterated logarithm, and three
+constants to tune.
 
 NEXT leaves open what is recommended: here it is the largest mean, see subsets.py. A list that has been gone through is
 made anew, where NEXT begins it again; an arm whose first pull is in flight is not asked for again.
 """
 
 import math
-from typing import Final, NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, Final, NamedTuple
 
-from boxthirding._compile import kernel
-from boxthirding.policies.arrays import copied, zeros
+from boxthirding._checks import is_finite, is_number, not_negative, whole
+from boxthirding._compile import bound, kernel
+from boxthirding.errors import InvalidInput
+from boxthirding.policies.policy import zeros
 from boxthirding.policies.rivals.subsets import (
     SEEN,
     SUBSET_SCALARS,
     WITHDRAWN,
-    begin,
+    SubsetPolicy,
     clear,
     has_new,
     know,
     meet,
-    room,
+    recommend,
     take,
     withdraw,
 )
 from boxthirding.policies.structures.tournament import play_all, player, replay
 from boxthirding.rng import below
-from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Floats, Ints
+from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Floats, Ints, Rule
 
 MOVED: Final = SUBSET_SCALARS  # arms in `moved`
 RENEW: Final = SUBSET_SCALARS + 1  # 1 when the list is to be made anew
 BATCH: Final = SUBSET_SCALARS + 2  # results from one list to the next, on average
 _SCALARS = SUBSET_SCALARS + 3
 
+DELTA: Final = 0  # of what the bound needs to know
+LOW: Final = 1
+WIDTH: Final = 2
+SIGMA: Final = 1
 
-class State(NamedTuple):
+_ACCURACY: Final = 1e-6  # of a bound, as in NEXT
+
+
+class IndicesState(NamedTuple):
     """K arms of room."""
 
     scalars: Ints
@@ -57,7 +74,7 @@ class State(NamedTuple):
 
 
 @kernel
-def reset(state: State) -> None:
+def reset(state: IndicesState) -> None:
     """Forget every arm."""
     clear(state)
     state.scalars[MOVED] = 0
@@ -67,30 +84,28 @@ def reset(state: State) -> None:
     state.has_moved[:] = 0
 
 
-@kernel
-def is_due(state: State) -> bool:
-    """Tell whether the list is to be made anew: it is old, or has been gone through."""
-    return state.scalars[RENEW] == 1 or (not has_new(state) and top(state) == NONE)
+# The bound of an arm with a result: every rule gets a copy of `ask` with its own function bound to this name.
+bound_of: Callable[[IndicesState, int], float]
 
 
 @kernel
-def place(state: State, i: int, bound: float) -> None:
-    """Put the i-th arm that has moved in its place; only one with a result has a bound."""
-    arm = state.moved[i]
-    state.has_moved[arm] = 0
-    if state.pulls[arm] == 0:
-        list_as(state, arm, -math.inf if state.out[arm] > 0 else math.inf)
-    elif state.pulls[arm] > 0:
-        list_as(state, arm, bound)
-
-
-@kernel
-def pull_next(state: State) -> tuple[int, int, int]:
+def ask(state: IndicesState) -> tuple[int, int, int]:
     """Return one pull of the next arm of the list, or of a new one; those without a pull come first.
 
-    Where all arms in play are in flight and none has a result, a worker gets a new one rather than wait.
+    The list is made anew when it is old, or has been gone through. Where all arms in play are in flight and none has a
+    result, a worker gets a new one rather than wait.
     """
     scalars = state.scalars
+    if scalars[RENEW] == 1 or (not has_new(state) and top(state) == NONE):
+        for i in range(scalars[MOVED]):
+            arm = state.moved[i]
+            state.has_moved[arm] = 0
+            if state.pulls[arm] > 0:
+                list_as(state, arm, bound_of(state, arm))
+            elif state.pulls[arm] == 0:
+                list_as(state, arm, -math.inf if state.out[arm] > 0 else math.inf)
+        scalars[MOVED] = 0
+        scalars[RENEW] = 0
     arm = top(state)
     if (arm == NONE and scalars[SEEN] < scalars[N_ARMS]) or (has_new(state) and state.listed[arm] < math.inf):
         if scalars[SEEN] == len(state.pulls):
@@ -105,7 +120,7 @@ def pull_next(state: State) -> tuple[int, int, int]:
 
 
 @kernel
-def tell(state: State, job: int, times: int, total: float, squares: float) -> None:  # noqa: ARG001  # the contract's
+def tell(state: IndicesState, job: int, times: int, total: float, squares: float) -> None:  # noqa: ARG001  # the contract's
     """Add a reward to its arm; its bound changes when the list is made anew, on average after BATCH results."""
     take(state, job, times, total)
     note_move(state, job)
@@ -114,7 +129,7 @@ def tell(state: State, job: int, times: int, total: float, squares: float) -> No
 
 
 @kernel
-def drop(state: State, arm: int) -> None:
+def drop(state: IndicesState, arm: int) -> None:
     """Withdraw an arm."""
     if state.pulls[arm] != WITHDRAWN:
         withdraw(state, arm)
@@ -122,7 +137,7 @@ def drop(state: State, arm: int) -> None:
 
 
 @kernel
-def amend(state: State, arm: int, times: int, total: float, squares: float) -> int:  # noqa: ARG001  # the contract's
+def amend(state: IndicesState, arm: int, times: int, total: float, squares: float) -> int:  # noqa: ARG001  # the contract's
     """Add sums to an arm, and make the list anew; one that was not met is met now, and so are those before it."""
     if arm == NONE:
         return 0
@@ -138,7 +153,7 @@ def amend(state: State, arm: int, times: int, total: float, squares: float) -> i
 
 
 @kernel
-def enter(state: State) -> int:
+def enter(state: IndicesState) -> int:
     """Let the next arm in, at the top of the list."""
     arm = meet(state)
     list_as(state, arm, math.inf)
@@ -146,14 +161,14 @@ def enter(state: State) -> int:
 
 
 @kernel
-def top(state: State) -> int:
+def top(state: IndicesState) -> int:
     """Return the next arm of the list, or NONE."""
     arm = player(state.boldest, 0, len(state.listed), 1)
     return arm if arm != NONE and state.listed[arm] > -math.inf else NONE
 
 
 @kernel
-def note_move(state: State, arm: int) -> None:
+def note_move(state: IndicesState, arm: int) -> None:
     """Note that an arm needs another place in the next list."""
     if state.has_moved[arm] == 0:
         state.has_moved[arm] = 1
@@ -162,30 +177,148 @@ def note_move(state: State, arm: int) -> None:
 
 
 @kernel
-def list_as(state: State, arm: int, value: float) -> None:
+def list_as(state: IndicesState, arm: int, value: float) -> None:
     """Let an arm play with another bound."""
     state.listed[arm] = value
     replay(state.boldest, 0, len(state.listed), arm, state.listed, state.luck)
 
 
-def new_state(n_arms: int, seed: int, capacity: int, *, subset: str, batch: int, told: tuple[float, ...]) -> State:
-    """Return a state in which nothing has happened yet."""
-    state = _empty(room(n_arms, capacity))
-    begin(state, n_arms, seed, subset)
-    state.scalars[BATCH] = batch
-    state.told[: len(told)] = told
-    return state
+@kernel
+def kl_bound(state: IndicesState, arm: int) -> float:
+    """Return the bound of KL-UCB."""
+    n = state.pulls[arm]
+    share = (state.mean[arm] - state.told[LOW]) / state.told[WIDTH]  # NEXT: (mean - 1) / 2, for answers 1 to 3
+    return upper(share, math.log(2.0 * n * n / state.told[DELTA]) / n)
 
 
-def grow(state: State) -> State:
-    """Return the same state with room for twice as many arms."""
-    larger = copied(state, _empty(2 * len(state.pulls)), but=("best", "boldest"))
-    play_all(larger.best, 0, len(larger.rating), larger.rating, larger.luck)
-    play_all(larger.boldest, 0, len(larger.listed), larger.listed, larger.luck)
-    return larger
+@kernel
+def upper(share: float, most: float) -> float:
+    """Return the largest q with kl(share, q) ≤ most, by bisection; a share outside [0, 1] counts as the nearest end."""
+    low = min(1.0, max(0.0, share))
+    high = 1.0
+    p = low
+    while high - low > _ACCURACY:
+        q = (low + high) / 2.0
+        if divergence(p, q) < most:
+            low = q
+        else:
+            high = q
+    return (low + high) / 2.0
 
 
-def _empty(room: int) -> State:
-    state = zeros(State, room, scalars=_SCALARS, told=3)
-    reset(state)
-    return state
+@kernel
+def divergence(p: float, q: float) -> float:
+    """Return kl(p, q) for q in (p, 1)."""
+    less = (1.0 - p) * math.log((1.0 - p) / (1.0 - q))
+    return less + p * math.log(p / q) if p > 0.0 else less
+
+
+@kernel
+def lil_bound(state: IndicesState, arm: int) -> float:
+    """Return the bound of lil'UCB."""
+    return state.mean[arm] + deviation(state.told[SIGMA], state.pulls[arm], state.told[DELTA])
+
+
+@kernel
+def deviation(sigma: float, n: int, delta: float) -> float:
+    """Return how far a mean of n pulls strays at most."""
+    return sigma * math.sqrt(2.0 * math.log(4.0 * n * n / delta) / n)
+
+
+class IndicesPolicy(SubsetPolicy):
+    """A policy that goes down a list: the two differ in their bounds, and in what these need to know."""
+
+    delta: float
+    batch: int
+
+    def __post_init__(self) -> None:
+        if not (is_number(self.delta) and 0 < self.delta < 1):
+            raise InvalidInput(f"delta is {self.delta!r}, but must lie in (0, 1)")
+        whole("batch", self.batch, least=1)
+        super().__post_init__()
+
+    def with_room(self, room: int, *told: float) -> IndicesState:
+        """Return a state with room for so many arms, told what its bound needs to know beside delta."""
+        state = zeros(IndicesState, room, scalars=_SCALARS, told=3)
+        state.scalars[BATCH] = self.batch
+        state.told[: 1 + len(told)] = self.delta, *told
+        return state
+
+    def grown(self, state: IndicesState, larger: IndicesState) -> IndicesState:
+        """Copy a state into one with more room, where both tournaments are other ones."""
+        super().grown(state, larger)
+        play_all(larger.boldest, 0, len(larger.listed), larger.listed, larger.luck)
+        return larger
+
+
+@dataclass(frozen=True)
+class KLUCB(IndicesPolicy):
+    """KL-UCB as the caption contest runs it: anytime, and told what rewards lie between.
+
+    Parameters
+    ----------
+    low, high : float, default 0 and 1
+        What rewards lie between; a mean outside counts as the nearest of the two.
+    delta : float, default 0.05
+        How often a bound may be wrong, in (0, 1); the contest's value.
+    batch : int, default 10
+        The list of bounds is made anew after each result with probability 1/batch, in the contest 1/10.
+    subset : str, default "all"
+        "all": every arm is pulled first. "doubling": a random subset of them that doubles.
+
+    """
+
+    low: float = 0.0
+    high: float = 1.0
+    delta: float = 0.05
+    batch: int = 10
+    subset: str = "all"
+
+    name: ClassVar[str] = "klucb"
+    rule: ClassVar[Rule] = Rule(reset, bound(ask, bound_of=kl_bound), tell, drop, recommend, amend)
+
+    def __post_init__(self) -> None:
+        if not (is_finite(self.low) and is_finite(self.high) and self.low < self.high):
+            raise InvalidInput(
+                f"low is {self.low!r} and high {self.high!r}, but low must be a finite number below high"
+            )
+        super().__post_init__()
+
+    def empty(self, room: int) -> IndicesState:
+        """Return a state with room for so many arms."""
+        return self.with_room(room, self.low, self.high - self.low)
+
+
+@dataclass(frozen=True)
+class LilUCB(IndicesPolicy):
+    """lil'UCB as the caption contest runs it: anytime, told the standard deviation of the noise.
+
+    Parameters
+    ----------
+    sigma : float
+        The noise of one pull; the contest sets 1 for answers 1, 2 and 3, half of the range.
+    delta : float, default 0.05
+        How often a bound may be wrong, in (0, 1); the contest's value.
+    batch : int, default 10
+        The list of bounds is made anew after each result with probability 1/batch, in the contest 1/10.
+    subset : str, default "all"
+        "all": every arm is pulled first. "doubling": a random subset of them that doubles.
+
+    """
+
+    sigma: float
+    delta: float = 0.05
+    batch: int = 10
+    subset: str = "all"
+
+    name: ClassVar[str] = "lilucb"
+    rule: ClassVar[Rule] = Rule(reset, bound(ask, bound_of=lil_bound), tell, drop, recommend, amend)
+    told: ClassVar[frozenset[str]] = frozenset({"sigma"})
+
+    def __post_init__(self) -> None:
+        not_negative("sigma", self.sigma)
+        super().__post_init__()
+
+    def empty(self, room: int) -> IndicesState:
+        """Return a state with room for so many arms."""
+        return self.with_room(room, self.sigma)

@@ -14,16 +14,15 @@ from typing import ClassVar, Final, NamedTuple
 
 import numpy as np
 
-from boxthirding._checks import is_finite, not_negative, whole
+from boxthirding._checks import is_finite, not_negative
 from boxthirding._compile import kernel
 from boxthirding.errors import InvalidInput
-from boxthirding.policies.arrays import copied, zeros
-from boxthirding.policies.lineage import PlainRecord
 from boxthirding.policies.noise import learn, more_repeats, too_few_repeats
 from boxthirding.policies.noise import sigma as estimated_sigma
+from boxthirding.policies.policy import BasePolicy, zeros
 from boxthirding.policies.structures.ranking import in_order
 from boxthirding.policies.structures.treap import champion_among, first, insert, refresh_path, remove
-from boxthirding.rng import TIES, advance, spawn
+from boxthirding.rng import advance
 from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Floats, Ints, Rule
 
 SEEN: Final = 1  # numbers 0 … SEEN - 1 have been asked for
@@ -48,7 +47,7 @@ WITHDRAWN: Final = -1
 """Instead of the pulls in flight of an arm that is gone; its results stay part of the noise."""
 
 
-class State(NamedTuple):
+class ProseState(NamedTuple):
     """K arms of room; root to luck are a treap of the arms seen, by lower bound."""
 
     scalars: Ints
@@ -74,7 +73,7 @@ class State(NamedTuple):
 
 
 @kernel
-def reset(state: State) -> None:
+def reset(state: ProseState) -> None:
     """Forget every arm."""
     for i in range(1, LEARNS):
         state.scalars[i] = 0
@@ -84,7 +83,7 @@ def reset(state: State) -> None:
 
 
 @kernel
-def ask(state: State) -> tuple[int, int, int]:
+def ask(state: ProseState) -> tuple[int, int, int]:
     """Move Z on, and pull a new arm if it has outgrown those seen, else the boldest of the first Z."""
     scalars = state.scalars
     unseen = scalars[N_ARMS] - scalars[SEEN]
@@ -116,7 +115,7 @@ def ask(state: State) -> tuple[int, int, int]:
 
 
 @kernel
-def tell(state: State, job: int, times: int, total: float, squares: float) -> None:
+def tell(state: ProseState, job: int, times: int, total: float, squares: float) -> None:
     """Add a reward to its arm and put it in its new place."""
     scalars = state.scalars
     remove(state, 0, job)
@@ -134,7 +133,7 @@ def tell(state: State, job: int, times: int, total: float, squares: float) -> No
 
 
 @kernel
-def drop(state: State, arm: int) -> None:
+def drop(state: ProseState, arm: int) -> None:
     """Withdraw an arm."""
     if state.out[arm] != WITHDRAWN:
         remove(state, 0, arm)
@@ -144,14 +143,14 @@ def drop(state: State, arm: int) -> None:
 
 
 @kernel
-def recommend(state: State) -> int:
+def recommend(state: ProseState) -> int:
     """Return the arm with the largest lower bound."""
     arm = first(state, 0)
     return arm if arm != NONE and state.pulls[arm] > 0 else NONE
 
 
 @kernel
-def amend(state: State, arm: int, times: int, total: float, squares: float) -> int:
+def amend(state: ProseState, arm: int, times: int, total: float, squares: float) -> int:
     """Add sums to an arm and put it in its new place; one that was not met is met now, and so are those before it."""
     scalars = state.scalars
     if arm == NONE:
@@ -182,7 +181,7 @@ def amend(state: State, arm: int, times: int, total: float, squares: float) -> i
 
 
 @kernel
-def estimate_noise(state: State) -> None:
+def estimate_noise(state: ProseState) -> None:
     """Renew all bounds with what repeats say of the noise."""
     scalars = state.scalars
     scalars[NEXT_FIT] = scalars[TOLD] + max(1, scalars[TOLD] // 4)
@@ -192,7 +191,7 @@ def estimate_noise(state: State) -> None:
 
 
 @kernel
-def meet(state: State) -> int:
+def meet(state: ProseState) -> int:
     """Let the next arm in, with bounds ±∞."""
     arm = state.scalars[SEEN]
     state.scalars[SEEN] += 1
@@ -206,7 +205,7 @@ def meet(state: State) -> int:
 
 
 @kernel
-def send(state: State, arm: int) -> tuple[int, int, int]:
+def send(state: ProseState, arm: int) -> tuple[int, int, int]:
     """Hand out a pull."""
     state.scalars[ASKED] += 1
     state.scalars[OUT] += 1
@@ -217,7 +216,7 @@ def send(state: State, arm: int) -> tuple[int, int, int]:
 
 
 @kernel
-def put_back(state: State, arm: int) -> None:
+def put_back(state: ProseState, arm: int) -> None:
     """Put an arm in the place that its bounds give it."""
     set_upper(state, arm)
     n = state.pulls[arm]
@@ -226,7 +225,7 @@ def put_back(state: State, arm: int) -> None:
 
 
 @kernel
-def renew(state: State) -> None:
+def renew(state: ProseState) -> None:
     """Give every arm its place anew: the noise has another estimate."""
     state.root[0] = NONE
     for arm in range(state.scalars[SEEN]):
@@ -235,7 +234,7 @@ def renew(state: State) -> None:
 
 
 @kernel
-def set_upper(state: State, arm: int) -> None:
+def set_upper(state: ProseState, arm: int) -> None:
     """Work out an arm's upper bound; one whose first pull is in flight is not asked for again."""
     if state.pulls[arm] == 0:
         state.upper[arm] = -math.inf if state.out[arm] > 0 else math.inf
@@ -260,7 +259,7 @@ def bits(t: int) -> int:
 
 
 @dataclass(frozen=True)
-class Prose:
+class Prose(BasePolicy):
     """PROSE: anytime, told the standard deviation of the noise, unless `sigma` is "estimated"."""
 
     sigma: float | str
@@ -269,10 +268,6 @@ class Prose:
     name: ClassVar[str] = "prose"
     rule: ClassVar[Rule] = Rule(reset, ask, tell, drop, recommend, amend)
     told: ClassVar[frozenset[str]] = frozenset({"sigma"})
-    squares: ClassVar[bool] = False
-    open_ended: ClassVar[bool] = True
-    version: ClassVar[int] = 1
-    forgets: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if isinstance(self.sigma, str):
@@ -283,11 +278,9 @@ class Prose:
         if not (is_finite(self.beta) and self.beta > 0):
             raise InvalidInput(f"beta is {self.beta!r}, but must be a finite number above 0")
 
-    def new(self, n_arms: int, seed: int, capacity: int) -> State:
-        """Return a state in which nothing has happened yet."""
-        state = _empty(max(1, min(capacity, whole("the number of arms", n_arms, least=1))))
-        state.scalars[N_ARMS] = n_arms
-        state.ties[:] = spawn(seed, 0, 1)[0, TIES]
+    def empty(self, room: int) -> ProseState:
+        """Return a state with room for so many arms."""
+        state = zeros(ProseState, room, scalars=_SCALARS, root=1, width=1, root_beta=1)
         state.root_beta[0] = math.sqrt(self.beta)
         if isinstance(self.sigma, str):
             state.scalars[LEARNS] = 1
@@ -295,22 +288,8 @@ class Prose:
             state.width[0] = state.root_beta[0] * self.sigma
         return state
 
-    def grow(self, state: State) -> State:
-        """Return the same state with room for twice as many arms."""
-        return copied(state, _empty(2 * len(state.pulls)))
-
-    def ranking(self, state: State, k: int | None = None) -> list[int]:
+    def ranking(self, state: ProseState, k: int | None = None) -> list[int]:
         """Return the arms by lower bound."""
         seen = int(state.scalars[SEEN])
         arms = np.flatnonzero((state.pulls[:seen] > 0) & (state.out[:seen] != WITHDRAWN))
         return in_order(arms, state.lower[arms], state.luck[arms], k=k)
-
-    def record(self) -> PlainRecord:
-        """Return an empty record: there is nothing to write down."""
-        return PlainRecord()
-
-
-def _empty(room: int) -> State:
-    state = zeros(State, room, scalars=_SCALARS, root=1, width=1, root_beta=1)
-    reset(state)
-    return state

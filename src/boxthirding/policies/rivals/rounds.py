@@ -4,14 +4,14 @@ This is what Sequential Halving, its doubling and Successive Rejects share. A pl
 each round. Its arms are numbers 0 … n - 1, a random subset of all.
 """
 
-from typing import Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 import numpy as np
 
 from boxthirding._compile import kernel
-from boxthirding.policies.arrays import zeros
+from boxthirding.policies.policy import BasePolicy, zeros
 from boxthirding.policies.structures.ranking import in_order, rank
-from boxthirding.rng import TIES, below, spawn
+from boxthirding.rng import below
 from boxthirding.types import N_ARMS, NONE, WAIT, Floats, Ints, Rule
 
 ROUND: Final = 1
@@ -37,7 +37,7 @@ WITHDRAWN: Final = -1
 """Instead of the pulls still due from an arm that is gone."""
 
 
-class State(NamedTuple):
+class RoundsState(NamedTuple):
     """n arms that play, R rounds."""
 
     scalars: Ints
@@ -51,7 +51,7 @@ class State(NamedTuple):
 
 
 @kernel
-def reset(state: State) -> None:
+def reset(state: RoundsState) -> None:
     """Put every arm into the first round."""
     scalars = state.scalars
     players = len(state.standing)
@@ -70,7 +70,7 @@ def reset(state: State) -> None:
 
 
 @kernel
-def ask(state: State) -> tuple[int, int, int]:
+def ask(state: RoundsState) -> tuple[int, int, int]:
     """Return the whole round of the next arm; when all of the round are out, wait for them."""
     scalars = state.scalars
     while scalars[ROUND] < len(state.plan) and scalars[NEXT] < scalars[SIZE]:
@@ -84,7 +84,7 @@ def ask(state: State) -> tuple[int, int, int]:
 
 
 @kernel
-def tell(state: State, job: int, times: int, total: float, squares: float) -> None:  # noqa: ARG001  # the contract's
+def tell(state: RoundsState, job: int, times: int, total: float, squares: float) -> None:  # noqa: ARG001  # the contract's
     """Collect the rewards of this round; the last one ends it."""
     state.total[job] += total
     state.due[job] -= times
@@ -95,7 +95,7 @@ def tell(state: State, job: int, times: int, total: float, squares: float) -> No
 
 
 @kernel
-def drop(state: State, arm: int) -> None:
+def drop(state: RoundsState, arm: int) -> None:
     """Withdraw an arm: it counts as told in the round it plays in."""
     if arm >= state.scalars[PLAYERS] or state.due[arm] == WITHDRAWN:
         return
@@ -116,7 +116,7 @@ def drop(state: State, arm: int) -> None:
 
 
 @kernel
-def recommend(state: State) -> int:
+def recommend(state: RoundsState) -> int:
     """Return the winner of the last complete run, else the largest mean of the last complete round.
 
     Before a round is complete it is the largest mean of the arms that have been pulled.
@@ -131,7 +131,7 @@ def recommend(state: State) -> int:
 
 
 @kernel
-def consider(state: State, arm: int) -> None:
+def consider(state: RoundsState, arm: int) -> None:
     """Keep the largest mean of the first round, one of the equals at random; all arms have the same pulls there."""
     scalars = state.scalars
     best = scalars[BEST]
@@ -145,7 +145,7 @@ def consider(state: State, arm: int) -> None:
 
 
 @kernel
-def end_one(state: State) -> None:
+def end_one(state: RoundsState) -> None:
     """Note that one more arm of the round is through; rank them and go on when it was the last."""
     scalars = state.scalars
     scalars[ENDED] += 1
@@ -176,7 +176,7 @@ def end_one(state: State) -> None:
 
 
 @kernel
-def begin_round(state: State, size: int) -> None:
+def begin_round(state: RoundsState, size: int) -> None:
     """Let the first `size` arms of the standing play a round."""
     scalars = state.scalars
     scalars[SIZE] = size
@@ -190,7 +190,7 @@ def begin_round(state: State, size: int) -> None:
 
 
 @kernel
-def start_again(state: State) -> None:
+def start_again(state: RoundsState) -> None:
     """Double the budget and let everybody who is still there play from the start."""
     scalars = state.scalars
     scalars[ROUND] = 0
@@ -205,43 +205,48 @@ def start_again(state: State) -> None:
 
 
 @kernel
-def plan_run(state: State, runs: int) -> None:
+def plan_run(state: RoundsState, runs: int) -> None:
     """Spread a budget of 2^runs N⌈log₂N⌉ alike over the ⌈log₂N⌉ rounds."""
     state.scalars[RUNS] = runs
     for i in range(len(state.plan)):
         state.plan[i] = (state.sizes[0] << runs) // state.sizes[i]
 
 
-RULE: Final = Rule(reset, ask, tell, drop, recommend)
+class RoundsPolicy(BasePolicy):
+    """A policy that makes a plan, which this rule carries out."""
+
+    rule: ClassVar[Rule] = Rule(reset, ask, tell, drop, recommend)
+    open_ended: ClassVar[bool] = False
+
+    def grow(self, state: RoundsState) -> RoundsState:
+        """Return the state itself: it has room for all that play."""
+        return state
+
+    def ranking(self, state: RoundsState, k: int | None = None) -> list[int]:
+        """Return the recommended arm, then the others by the last round they were ranked in, before one by mean."""
+        best, ranked = int(recommend(state)), int(state.scalars[RANKED])
+        if (
+            ranked
+        ):  # behind those of the last round stand those left out before; a withdrawn arm's place may name another
+            there = state.standing[state.due[state.standing] != WITHDRAWN]
+            arms = list(dict.fromkeys(there.tolist() if k is None else there[: 2 * k].tolist()))
+            if k is not None and len(arms) < min(k, len(there)):
+                return self.ranking(state)
+        else:
+            pulled = np.flatnonzero(state.due == 0)
+            arms = in_order(pulled, state.total[pulled], k=k)
+        return arms if best == NONE else [best, *(arm for arm in arms if arm != best)]
 
 
-def new_state(plan: list[int], sizes: list[int], n_arms: int, seed: int, *, pace: int, memory: int, runs: int) -> State:
-    """Return a state in which the first sizes[0] arms are about to play."""
-    players = sizes[0]
-    state = zeros(State, players, scalars=_SCALARS, plan=len(plan), sizes=len(sizes))
-    state.ties[:] = spawn(seed, 0, 1)[0, TIES]
+def planned(plan: list[int], sizes: list[int], *, pace: int, memory: int, runs: int) -> RoundsState:
+    """Return a state for a plan in which the first sizes[0] arms play."""
+    state = zeros(RoundsState, sizes[0], scalars=_SCALARS, plan=len(plan), sizes=len(sizes))
     state.plan[:] = plan
     state.sizes[:] = sizes
-    state.scalars[N_ARMS] = n_arms
     state.scalars[PACE] = pace
     state.scalars[MEMORY] = memory
     state.scalars[RUNS] = runs
-    reset(state)
     return state
-
-
-def ranking(state: State, k: int | None = None) -> list[int]:
-    """Return the recommended arm, then the others by the last round they were ranked in, before one by mean."""
-    best, ranked = int(recommend(state)), int(state.scalars[RANKED])
-    if ranked:  # behind those of the last round stand those left out before; a withdrawn arm's place may name another
-        there = state.standing[state.due[state.standing] != WITHDRAWN]
-        arms = list(dict.fromkeys(there.tolist() if k is None else there[: 2 * k].tolist()))
-        if k is not None and len(arms) < min(k, len(there)):
-            return ranking(state)
-    else:
-        pulled = np.flatnonzero(state.due == 0)
-        arms = in_order(pulled, state.total[pulled], k=k)
-    return arms if best == NONE else [best, *(arm for arm in arms if arm != best)]
 
 
 def halved(players: int, rounds: int) -> list[int]:

@@ -3,6 +3,9 @@
 Karnin, Koren, Somekh 2013, "Almost optimal exploration in multi-armed bandits", algorithm 3, and the two variants with
 growing pulls a round that the Box Thirding paper compares with. When the budget is too small for all arms, a random
 subset plays, as large as fits. This file makes the plans; rounds.py carries them out.
+
+Doubling Sequential Halving (DSH) is the anytime form: all arms play again and again, each run from scratch with twice
+the budget of the one before. The first has N⌈log₂N⌉. The recommendation is the winner of the last complete run.
 """
 
 import math
@@ -11,16 +14,15 @@ from typing import ClassVar, Final
 
 from boxthirding._checks import whole
 from boxthirding.errors import InvalidInput
-from boxthirding.policies.lineage import PlainRecord
-from boxthirding.policies.rivals.rounds import HALF, ROUND_ONLY, RULE, State, halved, new_state, ranking, spent
+from boxthirding.policies.rivals.rounds import HALF, ROUND_ONLY, RoundsPolicy, RoundsState, halved, planned, spent
 from boxthirding.schedules import Schedule
-from boxthirding.types import NONE, Rule
+from boxthirding.types import NONE
 
 MODES: Final = ("karnin", "paper", "fit")
 
 
 @dataclass(frozen=True)
-class SequentialHalving:
+class SequentialHalving(RoundsPolicy):
     """Sequential Halving with a known budget.
 
     `mode` is "karnin" (the original: the same budget for each of ⌈log₂N⌉ rounds), "paper" (⌊log₂N⌋ + 1 rounds of
@@ -38,12 +40,7 @@ class SequentialHalving:
     schedule: str | tuple[float, ...] = "geometric"
 
     name: ClassVar[str] = "sh"
-    rule: ClassVar[Rule] = RULE
     told: ClassVar[frozenset[str]] = frozenset({"budget"})
-    squares: ClassVar[bool] = False
-    open_ended: ClassVar[bool] = False
-    version: ClassVar[int] = 1
-    forgets: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         whole("budget", self.budget, least=1)
@@ -55,23 +52,12 @@ class SequentialHalving:
             )
         self._schedule()
 
-    def new(self, n_arms: int, seed: int, capacity: int) -> State:  # noqa: ARG002  # it knows what it needs
+    def new(self, n_arms: int, seed: int, capacity: int) -> RoundsState:  # noqa: ARG002  # it knows what it needs
         """Return a state in which nothing has happened yet."""
         players = self.players(whole("the number of arms", n_arms, least=1))
         plan = self.plan(players)
-        return new_state(plan, halved(players, len(plan)), n_arms, seed, pace=HALF, memory=ROUND_ONLY, runs=NONE)
-
-    def grow(self, state: State) -> State:
-        """Return the state itself: it has room for all that play."""
-        return state
-
-    def ranking(self, state: State, k: int | None = None) -> list[int]:
-        """Return the arms of the last complete round in its order; before one, those pulled by mean."""
-        return ranking(state, k)
-
-    def record(self) -> PlainRecord:
-        """Return an empty record: there is nothing to write down."""
-        return PlainRecord()
+        sizes = halved(players, len(plan))
+        return self.begun(planned(plan, sizes, pace=HALF, memory=ROUND_ONLY, runs=NONE), n_arms, seed)
 
     def players(self, n_arms: int) -> int:
         """Return how many of the arms can play within the budget."""
@@ -121,3 +107,16 @@ class SequentialHalving:
 
 def _ceilings(t: float, weights: list[float]) -> list[int]:
     return [max(1, math.ceil(t * weight)) for weight in weights]
+
+
+@dataclass(frozen=True)
+class DoublingSequentialHalving(RoundsPolicy):
+    """Doubling Sequential Halving: anytime, but no better than uniform sampling until it has pulled every arm."""
+
+    name: ClassVar[str] = "dsh"
+
+    def new(self, n_arms: int, seed: int, capacity: int) -> RoundsState:  # noqa: ARG002  # it knows what it needs
+        """Return a state in which nothing has happened yet."""
+        sizes = halved(n_arms, max(1, (whole("the number of arms", n_arms, least=1) - 1).bit_length()))
+        plan = [n_arms // size for size in sizes]  # ⌊N⌈log₂N⌉ / (|S| ⌈log₂N⌉)⌋
+        return self.begun(planned(plan, sizes, pace=HALF, memory=ROUND_ONLY, runs=0), n_arms, seed)

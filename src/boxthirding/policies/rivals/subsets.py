@@ -16,12 +16,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from boxthirding._checks import whole
 from boxthirding._compile import kernel
 from boxthirding.errors import InvalidInput
+from boxthirding.policies.policy import BasePolicy
 from boxthirding.policies.structures.ranking import in_order
-from boxthirding.policies.structures.tournament import beats, player, replay
-from boxthirding.rng import TIES, advance, spawn
+from boxthirding.policies.structures.tournament import beats, play_all, player, replay
+from boxthirding.rng import advance
 from boxthirding.types import N_ARMS, NONE
 
 SEEN: Final = 1  # numbers 0 … SEEN - 1 have been in play
@@ -166,26 +166,27 @@ def recommend(state: Subset) -> int:
     return arm
 
 
-def room(n_arms: int, capacity: int) -> int:
-    """Return how many arms a new state has room for."""
-    return max(1, min(capacity, whole("the number of arms", n_arms, least=1)))
+class SubsetPolicy(BasePolicy):
+    """A policy with a field `subset`, which says which arms are in play."""
 
+    subset: str
 
-def begin(state: Subset, n_arms: int, seed: int, subset: str) -> None:
-    """Set what a new state needs to know of its arms."""
-    state.scalars[N_ARMS] = n_arms
-    state.scalars[LEVEL] = state.scalars[FIRST_LEVEL] = first_level(subset)
-    state.ties[:] = spawn(seed, 0, 1)[0, TIES]
+    def __post_init__(self) -> None:
+        if self.subset not in FIRST_LEVELS:
+            raise InvalidInput(f"subset is {self.subset!r}, but must be one of {', '.join(FIRST_LEVELS)}")
 
+    def begun(self, state: Subset, n_arms: int, seed: int) -> Subset:
+        """Return a state with its number of arms, its random stream and the level it starts at."""
+        state.scalars[FIRST_LEVEL] = FIRST_LEVELS[self.subset]
+        return super().begun(state, n_arms, seed)
 
-def first_level(subset: str) -> int:
-    """Return the level that a subset starts at, or refuse what is none."""
-    if subset not in FIRST_LEVELS:
-        raise InvalidInput(f"subset is {subset!r}, but must be one of {', '.join(FIRST_LEVELS)}")
-    return FIRST_LEVELS[subset]
+    def grown(self, state: Subset, larger: Subset) -> Subset:
+        """Copy a state into one with more room, where the tournament is another one."""
+        super().grown(state, larger)
+        play_all(larger.best, 0, len(larger.rating), larger.rating, larger.luck)
+        return larger
 
-
-def ranking(state: Subset, k: int | None = None) -> list[int]:
-    """Return the arms that may be recommended by mean, then the others."""
-    arms = np.flatnonzero(state.pulls[: int(state.scalars[SEEN])] > 0)
-    return in_order(arms, state.rating[arms], state.mean[arms], state.luck[arms], k=k)
+    def ranking(self, state: Subset, k: int | None = None) -> list[int]:
+        """Return the arms that may be recommended by mean, then the others."""
+        arms = np.flatnonzero(state.pulls[: int(state.scalars[SEEN])] > 0)
+        return in_order(arms, state.rating[arms], state.mean[arms], state.luck[arms], k=k)

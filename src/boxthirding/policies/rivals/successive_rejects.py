@@ -10,13 +10,12 @@ from typing import ClassVar
 
 from boxthirding._checks import whole
 from boxthirding.errors import InvalidInput
-from boxthirding.policies.lineage import PlainRecord
-from boxthirding.policies.rivals.rounds import ALL_ROUNDS, PLANNED, RULE, State, new_state, ranking
-from boxthirding.types import NONE, Rule
+from boxthirding.policies.rivals.rounds import ALL_ROUNDS, PLANNED, RoundsPolicy, RoundsState, planned
+from boxthirding.types import NONE
 
 
 @dataclass(frozen=True)
-class SuccessiveRejects:
+class SuccessiveRejects(RoundsPolicy):
     """Successive Rejects with a known budget, which must be larger than the number of arms.
 
     >>> SuccessiveRejects(budget=100).plan(4)
@@ -26,17 +25,12 @@ class SuccessiveRejects:
     budget: int
 
     name: ClassVar[str] = "sr"
-    rule: ClassVar[Rule] = RULE
     told: ClassVar[frozenset[str]] = frozenset({"budget"})
-    squares: ClassVar[bool] = False
-    open_ended: ClassVar[bool] = False
-    version: ClassVar[int] = 1
-    forgets: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         whole("budget", self.budget, least=1)
 
-    def new(self, n_arms: int, seed: int, capacity: int) -> State:  # noqa: ARG002  # it knows what it needs
+    def new(self, n_arms: int, seed: int, capacity: int) -> RoundsState:  # noqa: ARG002  # it knows what it needs
         """Return a state in which nothing has happened yet."""
         if self.budget <= whole("the number of arms", n_arms, least=1) and n_arms > 1:
             raise InvalidInput(
@@ -44,19 +38,7 @@ class SuccessiveRejects:
                 "take b3 or sh, or fewer arms"
             )
         plan, sizes = self.plan(n_arms)
-        return new_state(plan, sizes, n_arms, seed, pace=PLANNED, memory=ALL_ROUNDS, runs=NONE)
-
-    def grow(self, state: State) -> State:
-        """Return the state itself: it has room for all that play."""
-        return state
-
-    def ranking(self, state: State, k: int | None = None) -> list[int]:
-        """Return the arms of the last complete phase in its order; before one, those pulled by mean."""
-        return ranking(state, k)
-
-    def record(self) -> PlainRecord:
-        """Return an empty record: there is nothing to write down."""
-        return PlainRecord()
+        return self.begun(planned(plan, sizes, pace=PLANNED, memory=ALL_ROUNDS, runs=NONE), n_arms, seed)
 
     def plan(self, n_arms: int) -> tuple[list[int], list[int]]:
         """Return the pulls of each arm and the number of arms, phase by phase; phases without a pull are left out."""

@@ -14,12 +14,10 @@ import numpy as np
 from boxthirding._checks import LARGEST_FLOAT, is_finite, not_negative, whole
 from boxthirding._compile import kernel
 from boxthirding.errors import InvalidInput
-from boxthirding.policies.arrays import copied, zeros
-from boxthirding.policies.lineage import PlainRecord
-from boxthirding.policies.structures.ranking import in_order
-from boxthirding.policies.structures.standing import COUNTS, before_change, bring_up_to_date, clear
+from boxthirding.policies.policy import BasePolicy, zeros
+from boxthirding.policies.structures.ranking import in_order, sort
 from boxthirding.policies.structures.tournament import play_all, player, replay
-from boxthirding.rng import TIES, advance, spawn
+from boxthirding.rng import advance
 from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Floats, Ints, Rule
 
 SEEN: Final = 1  # numbers 0 … SEEN - 1 have been asked for
@@ -28,7 +26,9 @@ LATEST: Final = 3  # the arm asked for last, until it plays with its new n, or N
 LARGEST: Final = 4  # the largest n
 PHASE: Final = 5  # phases of the adaptive estimate that have begun
 HARDEST: Final = 6  # the rank that had the worst ratio when the last one began
-_SCALARS = 7
+RANKED: Final = 7  # means in `ranked`
+MOVED: Final = 8  # arms in `moved`
+_SCALARS = 9
 
 WITHDRAWN: Final = -1
 """Instead of the pulls of an arm that is gone."""
@@ -37,7 +37,7 @@ BLOCK: Final = 32
 """Ranks that are passed over together when none of them can have the worst ratio."""
 
 
-class State(NamedTuple):
+class UCBEState(NamedTuple):
     """K arms of room, P phases."""
 
     scalars: Ints
@@ -55,16 +55,15 @@ class State(NamedTuple):
     best: Ints  # [K] the tournament of means
     boldest: Ints  # [K] and of indices
     bonus: Floats  # [K] √(a / n) for each n there was when a phase began, if they were fewer than arms
-    counts: Ints  # [COUNTS] the means in order, as of the last phase
-    ranked: Floats  # [K]
-    moved: Ints  # [K]
-    has_moved: Ints  # [K]
-    changes: Floats  # [K]
-    scratch: Floats  # [K]
+    ranked: Floats  # [K] the means in order, largest first, as of the last phase
+    moved: Ints  # [K] the arms whose means have changed since
+    has_moved: Ints  # [K] 1 for each of them
+    before: Floats  # [K] the mean that it had, -∞ for none
+    scratch: Ints  # [K] room for sorting
 
 
 @kernel
-def reset(state: State) -> None:
+def reset(state: UCBEState) -> None:
     """Forget every arm."""
     for i in range(1, _SCALARS):
         state.scalars[i] = 0
@@ -73,11 +72,11 @@ def reset(state: State) -> None:
     state.indices[:] = -math.inf
     state.best[:] = NONE
     state.boldest[:] = NONE
-    clear(state)
+    state.has_moved[:] = 0
 
 
 @kernel
-def ask(state: State) -> tuple[int, int, int]:
+def ask(state: UCBEState) -> tuple[int, int, int]:
     """Return one pull of an arm not met yet, else of the one with the largest index."""
     scalars = state.scalars
     if scalars[LATEST] != NONE:
@@ -99,7 +98,7 @@ def ask(state: State) -> tuple[int, int, int]:
 
 
 @kernel
-def tell(state: State, job: int, times: int, total: float, squares: float) -> None:  # noqa: ARG001  # the contract's
+def tell(state: UCBEState, job: int, times: int, total: float, squares: float) -> None:  # noqa: ARG001  # the contract's
     """Add a reward to its arm."""
     state.pulls[job] += times
     state.total[job] += total
@@ -107,21 +106,21 @@ def tell(state: State, job: int, times: int, total: float, squares: float) -> No
 
 
 @kernel
-def drop(state: State, arm: int) -> None:
+def drop(state: UCBEState, arm: int) -> None:
     """Withdraw an arm."""
     state.pulls[arm] = WITHDRAWN
     set_mean(state, arm, -math.inf)
 
 
 @kernel
-def recommend(state: State) -> int:
+def recommend(state: UCBEState) -> int:
     """Return the arm with the largest mean."""
     arm = player(state.best, 0, len(state.mean), 1)
     return NONE if arm == NONE or state.mean[arm] == -math.inf else arm
 
 
 @kernel
-def meet(state: State) -> int:
+def meet(state: UCBEState) -> int:
     """Let the next arm in."""
     arm = state.scalars[SEEN]
     state.scalars[SEEN] += 1
@@ -133,16 +132,20 @@ def meet(state: State) -> int:
 
 
 @kernel
-def set_mean(state: State, arm: int, mean: float) -> None:
+def set_mean(state: UCBEState, arm: int, mean: float) -> None:
     """Let an arm play with another mean."""
-    before_change(state, arm)
+    if state.has_moved[arm] == 0:
+        state.has_moved[arm] = 1
+        state.before[arm] = state.mean[arm]
+        state.moved[state.scalars[MOVED]] = arm
+        state.scalars[MOVED] += 1
     state.mean[arm] = mean
     replay(state.best, 0, len(state.mean), arm, state.mean, state.luck)
     set_index(state, arm)
 
 
 @kernel
-def set_index(state: State, arm: int) -> None:
+def set_index(state: UCBEState, arm: int) -> None:
     """Let an arm play with another index: a pull in flight counts in n, not in the mean."""
     state.indices[arm] = state.mean[arm] + math.sqrt(state.exploration[0] / state.n[arm])
     replay(state.boldest, 0, len(state.indices), arm, state.indices, state.luck)
@@ -151,7 +154,7 @@ def set_index(state: State, arm: int) -> None:
 
 
 @kernel
-def renew(state: State) -> None:
+def renew(state: UCBEState) -> None:
     """Adapt a = T / Ĥ₂,k when phase k begins; Ĥ₂,0 is the number of arms."""
     scalars = state.scalars
     begun = scalars[PHASE]
@@ -166,7 +169,7 @@ def renew(state: State) -> None:
 
 
 @kernel
-def renew_indices(state: State) -> None:
+def renew_indices(state: UCBEState) -> None:
     """Give every arm the index of a new exploration."""
     scalars = state.scalars
     if scalars[LARGEST] < scalars[SEEN]:  # then a square root for each n costs less than one for each arm
@@ -180,10 +183,11 @@ def renew_indices(state: State) -> None:
 
 
 @kernel
-def worst_ratio(state: State, k: int) -> float:
+def worst_ratio(state: UCBEState, k: int) -> float:
     """Return the largest i Δ̂₍ᵢ₎⁻² over the k arms with the largest gaps, i counting from the smallest gap."""
     scalars = state.scalars
-    arms = bring_up_to_date(state)
+    rank_again(state)
+    arms = scalars[RANKED]
     start = max(2, arms - k + 1)
     largest = 0.0
     if start <= scalars[HARDEST] <= arms:  # mostly it still is, and then few blocks need a look
@@ -199,14 +203,42 @@ def worst_ratio(state: State, k: int) -> float:
 
 
 @kernel
-def ratio(state: State, i: int, rank: int) -> float:
+def rank_again(state: UCBEState) -> None:
+    """Bring `ranked` up to date: cheap when few means have changed."""
+    scalars, ranked, moved = state.scalars, state.ranked, state.moved
+    sort(moved, 0, scalars[MOVED], state.before, state.scratch)
+    gone = 0
+    for i in range(scalars[RANKED]):
+        if gone < scalars[MOVED] and ranked[i] == state.before[moved[gone]]:
+            gone += 1
+        else:
+            ranked[i - gone] = ranked[i]
+    above = scalars[RANKED] - gone
+    sort(moved, 0, scalars[MOVED], state.mean, state.scratch)
+    new = 0
+    for i in range(scalars[MOVED]):
+        state.has_moved[moved[i]] = 0
+        if state.mean[moved[i]] > -math.inf:
+            new += 1
+    scalars[MOVED] = 0
+    scalars[RANKED] = above + new
+    for waiting in range(new, 0, -1):  # the smallest first: those below it make way for all that are waiting
+        mean = state.mean[moved[waiting - 1]]
+        while above > 0 and ranked[above - 1] < mean:
+            ranked[above - 1 + waiting] = ranked[above - 1]
+            above -= 1
+        ranked[above - 1 + waiting] = mean
+
+
+@kernel
+def ratio(state: UCBEState, i: int, rank: int) -> float:
     """Return i Δ̂⁻² for the gap at a rank, counted from 1."""
     gap = state.ranked[0] - state.ranked[rank - 1]
     return i / (gap * gap) if gap * gap > 0.0 else math.inf
 
 
 @dataclass(frozen=True)
-class UCBE:
+class UCBE(BasePolicy):
     """UCB-E with a known budget; `exploration` is "adaptive", "oracle" (then `hardness` is H₁) or a number a ≥ 0."""
 
     budget: int
@@ -216,10 +248,7 @@ class UCBE:
     name: ClassVar[str] = "ucbe"
     rule: ClassVar[Rule] = Rule(reset, ask, tell, drop, recommend)
     told: ClassVar[frozenset[str]] = frozenset({"budget", "hardness"})
-    squares: ClassVar[bool] = False
     open_ended: ClassVar[bool] = False
-    version: ClassVar[int] = 1
-    forgets: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         whole("budget", self.budget, least=1)
@@ -240,13 +269,11 @@ class UCBE:
                 f"hardness is {self.hardness!r}, but only the oracle is told one: say exploration=oracle"
             )
 
-    def new(self, n_arms: int, seed: int, capacity: int) -> State:
+    def new(self, n_arms: int, seed: int, capacity: int) -> UCBEState:
         """Return a state in which nothing has happened yet."""
         room = max(1, min(capacity, whole("the number of arms", n_arms, least=1)))
         phases = self.phases(n_arms) if self.exploration == "adaptive" else np.zeros((2, 0), np.int64)
-        state = self._empty(room, phases)
-        state.scalars[N_ARMS] = n_arms
-        state.ties[:] = spawn(seed, 0, 1)[0, TIES]
+        state = self.begun(self.planned(room, phases), n_arms, seed)
         if self.exploration == "oracle":
             spare = 25 / 36 * max(0, self.budget - n_arms)
             state.exploration[0] = min(spare / float(self.hardness or math.inf), LARGEST_FLOAT)
@@ -254,21 +281,26 @@ class UCBE:
             state.exploration[0] = self.exploration
         return state
 
-    def grow(self, state: State) -> State:
+    def planned(self, room: int, phases: Ints) -> UCBEState:
+        """Return a state with room for so many arms, and with its phases."""
+        by_phase = dict.fromkeys(("phase_at", "phase"), len(phases[0]))
+        state = zeros(UCBEState, room, scalars=_SCALARS, exploration=1, budget=1, **by_phase)
+        state.budget[0] = self.budget
+        state.phase_at[:], state.phase[:] = phases
+        return state
+
+    def grow(self, state: UCBEState) -> UCBEState:
         """Return the same state with room for twice as many arms."""
-        larger = copied(state, self._empty(2 * len(state.pulls), np.stack([state.phase_at, state.phase])))
+        phases = np.stack([state.phase_at, state.phase])
+        larger = self.grown(state, self.planned(2 * len(state.pulls), phases))
         play_all(larger.best, 0, len(larger.mean), larger.mean, larger.luck)
         play_all(larger.boldest, 0, len(larger.indices), larger.indices, larger.luck)
         return larger
 
-    def ranking(self, state: State, k: int | None = None) -> list[int]:
+    def ranking(self, state: UCBEState, k: int | None = None) -> list[int]:
         """Return the arms by mean."""
         arms = np.flatnonzero(state.pulls[: int(state.scalars[SEEN])] > 0)
         return in_order(arms, state.total[arms] / state.pulls[arms], state.luck[arms], k=k)
-
-    def record(self) -> PlainRecord:
-        """Return an empty record: there is nothing to write down."""
-        return PlainRecord()
 
     def phases(self, n_arms: int) -> Ints:
         """Return when the phases of the adaptive estimate begin, and their k; empty ones are left out, [2, P]."""
@@ -278,15 +310,6 @@ class UCBE:
         begin = np.concatenate([[0], np.cumsum(each) - each + (n_arms - k + 1) * each])  # t_0, t_1, …
         lasts = np.append(np.diff(begin) > 0, True)  # the last one begins before T: a ceiling adds less than 1
         return np.stack([begin, np.arange(n_arms)])[:, lasts]
-
-    def _empty(self, room: int, phases: Ints) -> State:
-        single = {"scalars": _SCALARS, "counts": COUNTS, "exploration": 1, "budget": 1}
-        by_phase = dict.fromkeys(("phase_at", "phase"), len(phases[0]))
-        state = zeros(State, room, **single, **by_phase)
-        state.budget[0] = self.budget
-        state.phase_at[:], state.phase[:] = phases
-        reset(state)
-        return state
 
 
 def oracle_hardness(means: Floats) -> float:

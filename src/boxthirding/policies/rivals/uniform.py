@@ -8,12 +8,10 @@ from typing import ClassVar, Final, NamedTuple
 
 import numpy as np
 
-from boxthirding._checks import whole
 from boxthirding._compile import kernel
-from boxthirding.policies.arrays import copied, zeros
-from boxthirding.policies.lineage import PlainRecord
+from boxthirding.policies.policy import BasePolicy, zeros
 from boxthirding.policies.structures.ranking import in_order
-from boxthirding.rng import TIES, advance, spawn
+from boxthirding.rng import advance
 from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Floats, Ints, Rule
 
 SEEN: Final = 1  # numbers 0 … SEEN - 1 have been asked for
@@ -29,7 +27,7 @@ WITHDRAWN: Final = -1
 """Instead of the pulls of an arm that is gone."""
 
 
-class State(NamedTuple):
+class UniformState(NamedTuple):
     """K arms of room."""
 
     scalars: Ints
@@ -40,7 +38,7 @@ class State(NamedTuple):
 
 
 @kernel
-def reset(state: State) -> None:
+def reset(state: UniformState) -> None:
     """Forget every arm."""
     for i in range(1, _SCALARS):
         state.scalars[i] = 0
@@ -48,7 +46,7 @@ def reset(state: State) -> None:
 
 
 @kernel
-def ask(state: State) -> tuple[int, int, int]:
+def ask(state: UniformState) -> tuple[int, int, int]:
     """Return one pull of the next arm that is still there and has not more results than the round gives it."""
     scalars = state.scalars
     if scalars[LIVE] == 0 and scalars[SEEN] == scalars[N_ARMS]:
@@ -73,7 +71,7 @@ def ask(state: State) -> tuple[int, int, int]:
 
 
 @kernel
-def tell(state: State, job: int, times: int, total: float, squares: float) -> None:  # noqa: ARG001  # the contract's
+def tell(state: UniformState, job: int, times: int, total: float, squares: float) -> None:  # noqa: ARG001  # the contract's
     """Add a reward to its arm, and keep the best arm known where that is cheap."""
     scalars = state.scalars
     best = scalars[BEST]
@@ -87,7 +85,7 @@ def tell(state: State, job: int, times: int, total: float, squares: float) -> No
 
 
 @kernel
-def drop(state: State, arm: int) -> None:
+def drop(state: UniformState, arm: int) -> None:
     """Withdraw an arm: its turns are passed over."""
     if state.pulls[arm] == WITHDRAWN:
         return
@@ -102,7 +100,7 @@ def drop(state: State, arm: int) -> None:
 
 
 @kernel
-def recommend(state: State) -> int:
+def recommend(state: UniformState) -> int:
     """Return the arm with the largest mean, one of them at random among equals."""
     scalars = state.scalars
     if scalars[STALE] == 1:
@@ -115,7 +113,7 @@ def recommend(state: State) -> int:
 
 
 @kernel
-def amend(state: State, arm: int, times: int, total: float, squares: float) -> int:  # noqa: ARG001  # the contract's
+def amend(state: UniformState, arm: int, times: int, total: float, squares: float) -> int:  # noqa: ARG001  # the contract's
     """Add sums to an arm's record; what it has beyond the rounds so far spares it turns."""
     scalars = state.scalars
     if arm == NONE:
@@ -140,7 +138,7 @@ def amend(state: State, arm: int, times: int, total: float, squares: float) -> i
 
 
 @kernel
-def begin_record(state: State) -> None:
+def begin_record(state: UniformState) -> None:
     """Give the next number that has none an empty record."""
     arm = state.scalars[KNOWN]
     state.scalars[KNOWN] = arm + 1
@@ -150,7 +148,7 @@ def begin_record(state: State) -> None:
 
 
 @kernel
-def pass_over_withdrawn(state: State) -> None:
+def pass_over_withdrawn(state: UniformState) -> None:
     """Let the next arm to be met be one that is still there."""
     scalars = state.scalars
     while scalars[SEEN] < scalars[KNOWN] and state.pulls[scalars[SEEN]] == WITHDRAWN:
@@ -158,7 +156,7 @@ def pass_over_withdrawn(state: State) -> None:
 
 
 @kernel
-def beats(state: State, arm: int, other: int) -> bool:
+def beats(state: UniformState, arm: int, other: int) -> bool:
     """Tell whether an arm's mean is larger than another's, luck deciding between equals."""
     mine = state.total[arm] / state.pulls[arm]
     theirs = state.total[other] / state.pulls[other]
@@ -166,36 +164,18 @@ def beats(state: State, arm: int, other: int) -> bool:
 
 
 @dataclass(frozen=True)
-class Uniform:
+class Uniform(BasePolicy):
     """Uniform sampling: anytime, nothing to tune, and no better with more pulls of the same arms than it must be."""
 
     name: ClassVar[str] = "us"
     rule: ClassVar[Rule] = Rule(reset, ask, tell, drop, recommend, amend)
-    told: ClassVar[frozenset[str]] = frozenset()
-    squares: ClassVar[bool] = False
-    open_ended: ClassVar[bool] = True
-    version: ClassVar[int] = 1
-    forgets: ClassVar[bool] = False
 
-    def new(self, n_arms: int, seed: int, capacity: int) -> State:
-        """Return a state in which nothing has happened yet."""
-        room = max(1, min(capacity, whole("the number of arms", n_arms, least=1)))
-        state = zeros(State, room, scalars=_SCALARS)
-        state.scalars[N_ARMS] = n_arms
-        state.ties[:] = spawn(seed, 0, 1)[0, TIES]
-        reset(state)
-        return state
+    def empty(self, room: int) -> UniformState:
+        """Return a state with room for so many arms."""
+        return zeros(UniformState, room, scalars=_SCALARS)
 
-    def grow(self, state: State) -> State:
-        """Return the same state with room for twice as many arms."""
-        return copied(state, zeros(State, 2 * len(state.pulls), scalars=_SCALARS))
-
-    def ranking(self, state: State, k: int | None = None) -> list[int]:
+    def ranking(self, state: UniformState, k: int | None = None) -> list[int]:
         """Return the arms by mean."""
         known = int(state.scalars[KNOWN])
         arms = np.flatnonzero(state.pulls[:known] > 0)
         return in_order(arms, state.total[arms] / state.pulls[arms], state.luck[arms], k=k)
-
-    def record(self) -> PlainRecord:
-        """Return an empty record: there is nothing to write down."""
-        return PlainRecord()

@@ -12,12 +12,18 @@ from boxthirding.types import Floats, Ints
 
 @kernel
 def rank(items: Ints, start: int, stop: int, values: Floats, scratch: Ints, ties: Ints) -> None:
-    """Order items[start:stop] by values[item], largest first: shuffled, then sorted stably (S13).
-
-    The sort merges runs of 1, 2, 4, …; `scratch` is as long as `items`. (Kernels allocate nothing, so that compiled
-    ones need no reference counts.)
-    """
+    """Order items[start:stop] by values[item], largest first: shuffled, then sorted stably (S13)."""
     shuffle(ties, items, start, stop)
+    sort(items, start, stop, values, scratch)
+
+
+@kernel
+def sort(items: Ints, start: int, stop: int, values: Floats, scratch: Ints) -> None:
+    """Order items[start:stop] by values[item], largest first; equals stay in their order.
+
+    Runs of 1, 2, 4, … are merged; `scratch` is as long as `items`. (Kernels allocate nothing, so that compiled ones
+    need no reference counts.)
+    """
     width = 1
     while width < stop - start:
         for left in range(start, stop, 2 * width):

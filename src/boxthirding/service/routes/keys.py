@@ -69,7 +69,7 @@ def close_session(request: Request) -> Response:
 def list_keys(request: Request) -> Response:
     """List the keys: all of them, or those of the operator's own study."""
     mine = key_of(request)
-    return reply({"keys": [shown(key) for key in service_of(request).access.all_keys() if _is_below(mine, key)]})
+    return reply({"keys": [shown(key) for key in service_of(request).access.keys.all() if _is_below(mine, key)]})
 
 
 @router.post("/keys", response_model=models.KeyWithSecret, status_code=201, **needs(OPERATOR))
@@ -90,8 +90,8 @@ def make_key(request: Request, body: KeyIn) -> Response:
 def revoke_key(request: Request, id: str) -> Response:  # noqa: A002  # the name in the path
     """Revoke a key: it is of no more use at once, nor are its sessions and event streams."""
     mine, access = key_of(request), service_of(request).access
-    known = next((key for key in access.all_keys() if key.id == id and _is_below(mine, key)), None)
-    if known is None or not access.revoke(id):
+    known = next((key for key in access.keys.all() if key.id == id and _is_below(mine, key)), None)
+    if known is None or not access.keys.revoke(id):
         raise Refusal(404, f"there is no key {id[:40]!r} here", "GET /api/v1/keys lists them")
     return Response(status_code=204)
 

@@ -5,8 +5,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from boxthirding.service import live
 from boxthirding.service import response_models as models
+from boxthirding.service import summaries
 from boxthirding.service.authorization import GuardedRoute, needs, service_of
 from boxthirding.service.keys import READER
 from boxthirding.service.problems import Refusal, reply
@@ -28,7 +28,7 @@ def grid(
 
     Where the policy has no boxes, it is the ladder instead: arms by how many pulls they have, the most on top.
     """
-    return reply(live.grid(served(request, name), frozenset(int(level) for level in opened.split(",") if level)))
+    return reply(summaries.grid(served(request, name), frozenset(int(level) for level in opened.split(",") if level)))
 
 
 @router.get("/studies/{name}/box", response_model=models.BoxPage, **needs(READER))
@@ -45,20 +45,20 @@ def box(
 ) -> Response:
     """Return a page of the arms of a box, of the pile of a level, or of a rung of the ladder."""
     if level is None and pulls is not None:
-        return reply(live.rung(served(request, name), pulls, first, count))
+        return reply(summaries.rung(served(request, name), pulls, first, count))
     if level is None or pulls is not None:
         raise Refusal(422, "a box has a level, and a rung of the ladder has pulls", "give one of level and pulls")
     shifted = None if deferment == "pile" else int(deferment)
-    return reply(live.box(served(request, name), level, shifted, first, count))
+    return reply(summaries.box(served(request, name), level, shifted, first, count))
 
 
 @router.get("/studies/{name}/answer", response_model=models.Answer, **needs(READER))
 def answer(request: Request, name: str) -> Response:
     """Return the answer: its interval, since when it is the answer, the next five, and whether it could change."""
-    return reply(live.answer(served(request, name), service_of(request).clock()))
+    return reply(summaries.answer(served(request, name), service_of(request).clock()))
 
 
 @router.get("/studies/{name}/history", response_model=models.History, **needs(READER))
 def history(request: Request, name: str) -> Response:
     """Return the answer over time, thinned; results by time; and how long they took."""
-    return reply(live.curves(served(request, name)))
+    return reply(summaries.curves(served(request, name)))

@@ -8,8 +8,7 @@ from starlette.responses import Response
 from boxthirding.service import response_models as models
 from boxthirding.service.authorization import ALL, LINK, OVERSEER, OWNER, GuardedRoute, needs, service_of
 from boxthirding.service.keys import READER
-from boxthirding.service.problems import Refusal, reply
-from boxthirding.service.templates import page
+from boxthirding.service.problems import Refusal, page, reply
 
 router = APIRouter(route_class=GuardedRoute, tags=["server"])
 

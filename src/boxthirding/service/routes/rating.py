@@ -12,7 +12,7 @@ from boxthirding.service.authorization import LINK, GuardedRoute, link_of, needs
 from boxthirding.service.links import Rater
 from boxthirding.service.middleware import rater_cookie
 from boxthirding.service.problems import reply
-from boxthirding.service.rating import Came, Rated, Rating, Wish, rate_all
+from boxthirding.service.rating import Came, Rated, Rating
 from boxthirding.service.request_models import NextIn, RatingsIn, RerateIn, SittingIn, SkipIn
 from boxthirding.service.routes.keys import is_secure, picture_reply
 
@@ -84,9 +84,7 @@ async def _rated(request: Request, ratings: Iterable[Rated], want: int) -> Came:
     served = service.studies.at_hand(study)
     if served is None:
         served = await run_in_threadpool(service.studies.get, study)
-    rating = Rating(served, rater, service.clock)
-    came: Came = await served.batches.take(rating.holder, Wish(rating, ratings, want), rate_all)
-    return came
+    return await run_in_threadpool(Rating(served, rater, service.clock).rate, ratings, want)
 
 
 def _rating(request: Request, rater: Rater) -> Rating:

@@ -163,7 +163,8 @@ def _validity(request: Request, service: Service) -> Callable[[], bool]:
     secret = session or request.headers.get("authorization", "").partition(" ")[2].strip()
 
     def is_valid() -> bool:
-        return not service.is_stopping() and service.access.at_hand(secret, is_session=session is not None) is not None
+        held = service.access.find(secret, is_session=session is not None, at_hand=True)
+        return held is not None and not service.is_stopping()
 
     return is_valid
 

@@ -11,11 +11,10 @@ from boxthirding.errors import BoxThirdingError, UnknownStudy
 from boxthirding.service import pictures, sheets
 from boxthirding.service import response_models as models
 from boxthirding.service import summaries as in_brief
-from boxthirding.service.advice import in_words
 from boxthirding.service.authorization import ANY, OWNER, GuardedRoute, key_of, needs, service_of
 from boxthirding.service.keys import OPERATOR, READER, WORKER
 from boxthirding.service.limits import LARGE
-from boxthirding.service.problems import Refusal, reply
+from boxthirding.service.problems import Refusal, problem_of, reply
 from boxthirding.service.rating import check_arms
 from boxthirding.service.request_models import AboutIn, ExamplesIn, OpenIn, PolicyIn, StudyIn
 from boxthirding.service.sizes import fits, paged, part
@@ -256,4 +255,9 @@ def _row(request: Request, name: str, *, as_brief: bool) -> dict[str, Any]:
             return in_brief.row(one)
         return {**one.study.view().as_dict(), "question": one.about.question, "error": None}
     except BoxThirdingError as problem:
-        return {"name": name, "status": "unreadable", "error": in_words(problem)}
+        said = problem_of(problem)
+        return {
+            "name": name,
+            "status": "unreadable",
+            "error": "; ".join(filter(None, (said["detail"], said.get("advice")))),
+        }

@@ -1,14 +1,15 @@
 """The means in order against a plain sort, change by change."""
 
+import itertools
 import random
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from boxthirding.policies.structures.standing import COUNTS, before_change, bring_up_to_date, clear, sort
+from boxthirding.policies.rivals.ucbe import RANKED, UCBE, rank_again, reset, set_mean
+from boxthirding.policies.structures.ranking import sort
 
 EXAMPLES = settings(max_examples=200, derandomize=True, deadline=None)
 
@@ -17,22 +18,22 @@ ROOM = 12
 
 def empty(room=ROOM):
     """Nobody has a mean, and the arrays hold what an earlier run left in them."""
-    standing = SimpleNamespace(mean=np.full(room, -np.inf), counts=np.full(COUNTS, 7))
-    for name in ("ranked", "changes", "scratch"):
-        setattr(standing, name, np.full(room, 0.5))
-    for name in ("moved", "has_moved"):
-        setattr(standing, name, np.ones(room, np.int64))
-    clear(standing)
+    standing = UCBE(100, 1.0).new(room, 0, room)
+    standing.n[:] = 1
+    standing.scalars[1:] = 7
+    for name in ("ranked", "before", "scratch", "moved", "has_moved"):
+        getattr(standing, name)[:] = 1
+    reset(standing)
     return standing
 
 
 def change(standing, arm, mean):
-    before_change(standing, arm)
-    standing.mean[arm] = mean
+    set_mean(standing, arm, mean)
 
 
 def ranked(standing):
-    return standing.ranked[: bring_up_to_date(standing)].tolist()
+    rank_again(standing)
+    return standing.ranked[: standing.scalars[RANKED]].tolist()
 
 
 @EXAMPLES
@@ -70,13 +71,12 @@ def test_four_arms_by_hand():
     assert ranked(standing) == [2.0, 0.25, 0.0]
 
 
-def test_clear_forgets_what_was_listed_and_what_has_moved():
+def test_a_reset_forgets_what_was_listed_and_what_has_moved():
     standing = empty(2)
     change(standing, 0, 1.0)
     assert ranked(standing) == [1.0]
     change(standing, 0, 3.0)
-    standing.mean[:] = -np.inf
-    clear(standing)
+    reset(standing)
     assert ranked(standing) == []
     change(standing, 0, 2.0)
     assert ranked(standing) == [2.0]
@@ -86,6 +86,8 @@ def test_clear_forgets_what_was_listed_and_what_has_moved():
 def test_sort_orders_the_front_and_leaves_the_rest(length):
     rng = random.Random(length)
     values = np.array([rng.choice((0.0, 0.5, 1.0, rng.random())) for _ in range(length)] + [9.0])
+    items = np.arange(length + 1)
     expected = sorted(values[:length], reverse=True)
-    sort(values, length, np.zeros(length + 1))
-    assert values.tolist() == [*expected, 9.0]
+    sort(items, 0, length, values, np.zeros(length + 1, np.int64))
+    assert values[items].tolist() == [*expected, 9.0]
+    assert all(one < two for one, two in itertools.pairwise(items) if values[one] == values[two])
