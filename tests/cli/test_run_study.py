@@ -202,7 +202,7 @@ OTHERS = {
     "another column": (["--arms", "column.csv"], "has nothing as its size, not '1'", "mixed"),
     "other examples": (
         [*("--command", f"{PYTHON} score.py {{name}} {{example}}"), "--examples", "examples.txt"],
-        "study 'main' was made with no examples, not 3",
+        "the study has no examples, but 3 are given",
         "leave out what the study knows itself",
     ),
 }

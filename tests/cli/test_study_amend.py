@@ -282,7 +282,7 @@ def test_what_was_amended_is_exported():
     assert (by["observed"]["arm"], by["observed"]["reward"], by["observed"]["ticket"]) == ("C3", "5.0", "")
     assert (by["corrected"]["ticket"], by["corrected"]["reward"], by["corrected"]["holder"]) == ("0", "0.75", "ann")
     assert (by["excluded"]["holder"], by["included"]["holder"]) == ("ann", "ann")
-    assert json.loads(by["taken over"]["details"])["why"] == "use us instead of chase"
+    assert json.loads(by["switched"]["details"])["why"] == "use us instead of chase"
     assert json.loads(by["created"]["details"])["seed"] == 0
     given = next(row for row in rows if row["event"] == "given")
     told = next(row for row in rows if row["event"] == "told" and row["holder"] == "dan")

@@ -248,6 +248,6 @@ def _check_number_of_examples(study: AskTell, examples: Examples | None) -> None
         has = "no examples" if study.examples is None else f"{counted(study.examples, 'example')} that run out"
         given = "none" if examples is None else f"{len(examples):,}{' that may be repeated' if most is None else ''}"
         raise StudyDiffers(
-            f"the study has {has}, but {given} {'is' if given == '1' else 'are'} given: give examples= as when it was "
-            "made, or use another study"
+            f"the study has {has}, but {given} {'is' if given == '1' else 'are'} given",
+            advice="give examples= as when it was made, or use another study",
         )
