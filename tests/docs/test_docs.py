@@ -69,6 +69,15 @@ def test_links_between_pages_lead_somewhere(page):
     assert [target for target in there if not (page.parent / target).exists()] == []
 
 
+def test_the_architecture_names_files_that_exist():
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([a-z_]+(?:/[a-z_]+)*(?:/|\.py))`", text))
+    package = ROOT / "src" / "boxthirding"
+    there = {path.name for path in package.rglob("*.py")}
+    assert [one for one in named if not ((package / one).exists() or (ROOT / one).exists() or one in there)] == []
+    assert len(named) > 40
+
+
 @pytest.mark.parametrize("page", sorted((ROOT / "docs" / "howto").glob("*.md")), ids=name_of)
 def test_every_how_to_has_a_picture(page):
     assert re.search(r"^!\[[^\]]+\]\(\S+\)$", page.read_text(encoding="utf-8"), re.MULTILINE)
