@@ -28,7 +28,7 @@ url, log, last, options = sys.argv[1], sys.argv[2], int(sys.argv[3]), json.loads
 calls = itertools.count(1)
 
 def evaluate(arm, example):
-    if next(calls) == last:
+    if 0 < last <= next(calls):  # the other worker hangs from then on, too: else it may use up the budget
         pathlib.Path(f"{log}-hangs").touch()
         time.sleep(3600)
     with open(log, "a") as file:
@@ -60,7 +60,7 @@ def score(arm, example):
 
 
 def started(url, log, last=0, environment=None, **options):
-    """Start a process that writes down what it evaluates, and hangs at its call number `last`."""
+    """Start a process that writes down what it evaluates, and hangs from its call number `last` on."""
     path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
     return subprocess.Popen(
         [sys.executable, "-c", PROGRAM, url, str(log), str(last), json.dumps(options)],
@@ -72,7 +72,7 @@ def started(url, log, last=0, environment=None, **options):
 
 @contextmanager
 def hanging(url, log, last, environment, **options):
-    """Start a process, wait until it hangs at its call number `last`, and kill it in the end."""
+    """Start a process, wait until it hangs from its call number `last` on, and kill it in the end."""
     with started(url, log, last, environment, **options) as process:
         try:
             while not Path(f"{log}-hangs").exists():
