@@ -2,7 +2,7 @@
 
 `python -m benchmarks.ablation --data DIR` prints a Markdown table: regret relative to `prose`, which is told σ, as
 geometric means over groups of cells, with the half width of the 95 % interval. Only the problems that the rules were
-chosen on are looked at. A variant is the text of chase.py and of final.py with some lines replaced, so that it is
+chosen on are looked at. A variant is the text of chase.py and of chase_final.py with some lines replaced, so that it is
 compiled like any policy; a line that is no longer there is an error.
 """
 
@@ -18,7 +18,7 @@ import numpy as np
 from boxthirding.lab import simulate
 from boxthirding.lab.leaderboard.comparing import Ratio, paired
 from boxthirding.lab.leaderboard.suites import Cell, Group, Problem, problems_of, suite_named
-from boxthirding.policies import chase, final, parse_policy
+from boxthirding.policies import chase, chase_final, parse_policy
 from boxthirding.types import Floats, Policy
 
 Regrets = dict[Cell, Floats]
@@ -126,18 +126,20 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
 
 def policy_of(variant: Variant) -> Policy:
     """Return the policy of a variant, from the text of the file with its replacements."""
-    texts = {one: Path(str(one.__file__)).read_text(encoding="utf-8") for one in (final, chase)}
+    texts = {one: Path(str(one.__file__)).read_text(encoding="utf-8") for one in (chase_final, chase)}
     for old, new in variant.replaced:
         places = [one for one, text in texts.items() for _ in range(text.count(old))]
         if len(places) != 1:
             raise ValueError(f"{variant.name!r} replaces {old!r}, which the policy's files have {len(places)} times")
         texts[places[0]] = texts[places[0]].replace(old, new)
     name = f"{__name__}: {variant.name}".replace(".", ",")  # a dot would make it a package's
-    sys.modules[final.__name__] = _module(f"{name}, final", texts[final])  # for the policy's import, and no other
+    sys.modules[chase_final.__name__] = _module(
+        f"{name}, final", texts[chase_final]
+    )  # for the policy's import, and no other
     try:
         module = _module(name, texts[chase])
     finally:
-        sys.modules[final.__name__] = final
+        sys.modules[chase_final.__name__] = chase_final
     policy: Policy = module.Chase()
     return policy
 

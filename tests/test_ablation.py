@@ -63,7 +63,7 @@ def test_a_variant_of_the_final_leaves_the_final_as_it_is(ablation):
     variant = next(one for one in ablation.VARIANTS if one.name == "ρ as low as 0.25")
     rule = ablation.policy_of(variant).rule
     assert inspect.unwrap(rule.tell).__globals__["fit"].__globals__["learn_anew"].__globals__["LEAST_RATIO"] == 0.25
-    assert importlib.import_module("boxthirding.policies.final").LEAST_RATIO == 2.0
+    assert importlib.import_module("boxthirding.policies.chase_final").LEAST_RATIO == 2.0
 
 
 def test_a_text_that_is_no_longer_there_is_an_error(ablation):

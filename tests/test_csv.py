@@ -7,7 +7,7 @@ import pytest
 
 from boxthirding import NoHeader, UnreadableData
 from boxthirding._csv import csv_lines, read_sheet, sheet_of
-from boxthirding.find.inputs import arms_of
+from boxthirding.find.input_files import arms_of
 
 
 def test_a_sheet_may_have_a_hundred_thousand_columns(tmp_path):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import boxthirding
-from boxthirding.lab.paper import facts
+from boxthirding.lab.paper import exact_facts
 from boxthirding.lab.theory import candidate_sets
 from boxthirding.lab.theory.candidate_sets import candidates_at, finished_runs
 from boxthirding.policies import BoxThirding, BracketingSequentialHalving, Uniform
@@ -15,7 +15,7 @@ PACKAGE = Path(boxthirding.__file__).parent
 
 # Live, with compiled drivers, which pass it on, and in the contract, which tests just that.
 LOOPS = {"policies/rule_runner.py", "lab/chunks.py", "lab/parallel_driver.py", "lab/driver.py"}
-LOOPS |= {"testing/rules.py", "testing/simulations.py"}
+LOOPS |= {"testing/rules.py", "testing/simulator_contract.py"}
 # Rules that pass on what a part of them says, and ask no one again.
 PASSED_ON = {"policies/rivals/ash.py", "policies/rivals/ebtc.py"}
 
@@ -37,7 +37,7 @@ def test_room_changes_no_candidate_set(monkeypatch, policy):
 
 
 def test_room_changes_neither_finished_brackets_nor_levels(monkeypatch):
-    roomy = finished_runs(900, 3_000), facts.levels(900, 3_000)
+    roomy = finished_runs(900, 3_000), exact_facts.levels(900, 3_000)
     monkeypatch.setattr(candidate_sets, "_CAPACITY", 1)
-    monkeypatch.setattr(facts, "_CAPACITY", 1)
-    assert (finished_runs(900, 3_000), facts.levels(900, 3_000)) == roomy
+    monkeypatch.setattr(exact_facts, "_CAPACITY", 1)
+    assert (finished_runs(900, 3_000), exact_facts.levels(900, 3_000)) == roomy

@@ -18,7 +18,7 @@ TREE = [".gitignore", "LICENSE", "README.md", "pyproject.toml"]  # with src, all
 DATA = [
     "py.typed",
     "find/numbers.js",
-    "find/report.js",
+    "find/report_locale.js",
     "service/static/index.js",
     "service/templates/index.html",
     "lab/caption_means_by_rank.csv",

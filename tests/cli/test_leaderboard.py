@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from boxthirding.cli.commands import cli
 from boxthirding.errors import SimulationFailed
-from boxthirding.lab import Interrupted, folders
+from boxthirding.lab import Interrupted, report_folder
 from boxthirding.lab.leaderboard.run import Leaderboard
 from boxthirding.lab.leaderboard.suites import SUITES, Arms, Group, Part, Suite
 
@@ -151,7 +151,7 @@ def test_ctrl_c_says_what_is_saved_and_how_to_go_on(tmp_path, monkeypatch):
     def stop(*_, **__):
         raise Interrupted
 
-    monkeypatch.setattr(folders, "sweep", stop)
+    monkeypatch.setattr(report_folder, "sweep", stop)
     result = run(*SMALL, "--out", tmp_path)
     assert result.exit_code == 130
     assert result.stderr.startswith("Interrupted: 0 of ")
@@ -163,7 +163,7 @@ def test_a_full_disk_is_an_error_of_one_line(tmp_path, monkeypatch):
     def full(*_, **__):
         raise SimulationFailed("results.jsonl cannot be written (No space left on device)")
 
-    monkeypatch.setattr(folders, "sweep", full)
+    monkeypatch.setattr(report_folder, "sweep", full)
     result = run(*SMALL, "--out", tmp_path)
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr == "Error: results.jsonl cannot be written (No space left on device)\n"

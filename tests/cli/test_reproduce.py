@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from boxthirding.cli.commands import cli
 from boxthirding.errors import SimulationFailed
-from boxthirding.lab import Interrupted, folders
+from boxthirding.lab import Interrupted, report_folder
 from boxthirding.lab.paper import run as reproduction
 from boxthirding.lab.paper.claims import Verdict
 from boxthirding.lab.paper.page import CLAIMS
@@ -99,7 +99,7 @@ def test_ctrl_c_says_what_is_saved_and_how_to_go_on(tmp_path, monkeypatch):
     def stop(*_, **__):
         raise Interrupted
 
-    monkeypatch.setattr(folders, "sweep", stop)
+    monkeypatch.setattr(report_folder, "sweep", stop)
     result = run(*SMALL, "--out", tmp_path)
     assert result.exit_code == 130
     assert result.stderr.startswith("Interrupted: 0 of ")
@@ -111,7 +111,7 @@ def test_a_full_disk_is_an_error_of_one_line(tmp_path, monkeypatch):
     def full(*_, **__):
         raise SimulationFailed("results.jsonl cannot be written (No space left on device)")
 
-    monkeypatch.setattr(folders, "sweep", full)
+    monkeypatch.setattr(report_folder, "sweep", full)
     result = run(*SMALL, "--out", tmp_path)
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr == "Error: results.jsonl cannot be written (No space left on device)\n"
@@ -121,7 +121,7 @@ def test_a_page_that_cannot_be_written_leaves_what_was_simulated(tmp_path, monke
     def full(*_, **__):
         raise OSError(28, "No space left on device", "figures")
 
-    monkeypatch.setattr(folders, "sweep", lambda *_, **__: [])
+    monkeypatch.setattr(report_folder, "sweep", lambda *_, **__: [])
     monkeypatch.setattr(Reproduction, "written", full)
     result = run(*SMALL, "--out", tmp_path)
     assert (result.exit_code, result.stdout) == (1, "")
@@ -155,7 +155,7 @@ def test_a_file_for_a_folder_is_refused(tmp_path, refused):
 
 
 def test_a_folder_that_may_not_be_written_is_refused(tmp_path, refused, monkeypatch):
-    monkeypatch.setattr("boxthirding.lab.folders.os.access", lambda *_: False)
+    monkeypatch.setattr("boxthirding.lab.report_folder.os.access", lambda *_: False)
     assert "may not be written: give another folder" in refused("--out", tmp_path / "new")
     assert list(tmp_path.iterdir()) == []
 

@@ -6,7 +6,7 @@ from click.testing import CliRunner
 from boxthirding import open_study
 from boxthirding.cli.commands import cli
 from boxthirding.storage.opening import open_journal, shelf
-from boxthirding.storage.records import StoredRecord
+from boxthirding.storage.server_records import StoredRecord
 
 
 @pytest.fixture

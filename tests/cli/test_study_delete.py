@@ -10,7 +10,7 @@ from invoking import done, refused
 from boxthirding import list_studies, open_study
 from boxthirding.cli.commands import cli
 from boxthirding.storage.opening import shelf
-from boxthirding.storage.records import StoredRecord
+from boxthirding.storage.server_records import StoredRecord
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,7 @@ from invoking import done, refused
 
 from boxthirding import open_study
 from boxthirding.storage.opening import shelf
-from boxthirding.storage.records import StoredRecord
+from boxthirding.storage.server_records import StoredRecord
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
 

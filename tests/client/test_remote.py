@@ -27,8 +27,8 @@ from boxthirding import (
     open_study,
 )
 from boxthirding.client.remote import list_remote
+from boxthirding.service.remote_workers import SECONDS
 from boxthirding.service.studies import about_of
-from boxthirding.service.workers import SECONDS
 
 numbers = count()
 

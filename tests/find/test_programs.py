@@ -11,7 +11,7 @@ import pytest
 
 from boxthirding import InvalidInput, StudyDiffers, find_best
 from boxthirding.errors import CommandFailed, UnreadableData
-from boxthirding.find.inputs import as_known, labelled, read_arms, read_known
+from boxthirding.find.input_files import as_known, labelled, read_arms, read_known
 from boxthirding.find.programs import Program, Pulls
 
 ECHO = f"{shlex.quote(sys.executable)} -S -c 'import sys; print(sys.argv[1])'"

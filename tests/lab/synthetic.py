@@ -9,7 +9,7 @@ import numpy as np
 from boxthirding.lab import ErrorSplit, Run
 from boxthirding.lab.paper.cases import Captions, Scale, caption_case, cases_of
 from boxthirding.lab.paper.evidence import Evidence
-from boxthirding.lab.paper.facts import Comparison, Covered, Hardness, Level, compute_facts
+from boxthirding.lab.paper.exact_facts import Comparison, Covered, Hardness, Level, compute_facts
 from boxthirding.lab.paper.printed import COMPARED, EPSILONS, TABLES
 from boxthirding.lab.theory.sizes import bracket_candidate_bounds, candidate_bounds, level_bounds
 

@@ -5,7 +5,7 @@ import pytest
 from synthetic import REPLICATES, as_printed, evidence, printed_facts, real_facts, split_of
 
 from boxthirding.lab.paper.claims import Verdict
-from boxthirding.lab.paper.facts import Comparison, Covered, Level
+from boxthirding.lab.paper.exact_facts import Comparison, Covered, Level
 from boxthirding.lab.paper.page import CLAIMS
 
 HOLDS, IN_PART, FAILS = Verdict.HOLDS, Verdict.IN_PART, Verdict.FAILS

@@ -13,7 +13,7 @@ import pytest
 
 from boxthirding._compile import available, bound, compiled, kernel
 from boxthirding.lab import Bernoulli, Deterministic, Gaussian, Instance, Kumaraswamy, Source, Table, Votes, draw
-from boxthirding.lab import draws as kernels
+from boxthirding.lab import reward_draws as kernels
 from boxthirding.rng import REWARDS, spawn
 
 FAR = math.sqrt(math.log(2 / 1e-6) / 2)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from boxthirding.figures.style import rendered
+from boxthirding.lab.leaderboard.as_json import Facts, as_json
 from boxthirding.lab.leaderboard.board import Board
 from boxthirding.lab.leaderboard.entrants import Entrant
-from boxthirding.lab.leaderboard.facts import Facts, as_json
 from boxthirding.lab.leaderboard.markdown import number, page
 from boxthirding.lab.leaderboard.picture import draw
 from boxthirding.lab.leaderboard.suites import Cell, Group, Suite

@@ -3,7 +3,7 @@ from itertools import pairwise
 import pytest
 
 from boxthirding import BoxThirding
-from boxthirding.lab.paper.facts import levels
+from boxthirding.lab.paper.exact_facts import levels
 from boxthirding.lab.theory.candidate_sets import candidates
 
 

@@ -17,7 +17,7 @@ from boxthirding.policies import (
     Uniform,
     box_thirding,
     boxes,
-    final,
+    chase_final,
     parse_policy,
 )
 from boxthirding.policies.noise import sigma
@@ -337,7 +337,7 @@ class Account:
         """Return (pulls, total) of every arm with a result, as the state has it, lifts under way included."""
         arrays, origin = self.state.arrays, 0.0
         if hasattr(arrays, "facts"):
-            origin = float(arrays.facts[final.ORIGIN])
+            origin = float(arrays.facts[chase_final.ORIGIN])
         found = {}
         for arm in range(len(arrays.pulls)):
             pulls, total = int(arrays.pulls[arm]), float(arrays.total[arm])
@@ -376,8 +376,8 @@ def test_the_state_has_the_sums_of_all_results(spec, steps, seed):
 def facts(state):
     """Return σ, m and the repeats of chase, worked out now."""
     arrays = state.arrays
-    repeats = at(state, final.REPEATS)
-    return sigma(arrays, at(state, boxes.KNOWN), repeats), final.centre(arrays), repeats
+    repeats = at(state, chase_final.REPEATS)
+    return sigma(arrays, at(state, boxes.KNOWN), repeats), chase_final.centre(arrays), repeats
 
 
 @EXAMPLES
@@ -386,12 +386,12 @@ def test_chase_learns_as_if_what_was_taken_out_had_never_been_there(jobs, extra)
     state = LiveState(Chase(), 12, 0)
     for reward in jobs:
         tell(state, state.ask(), reward)
-    before = facts(state), state.recommend(), state.ranking(), at(state, final.TOLD)
+    before = facts(state), state.recommend(), state.ranking(), at(state, chase_final.TOLD)
     for arm, reward in extra:
         known(state, arm, reward)
     for arm, reward in extra:
         taken_out(state, arm, reward)
-    assert (facts(state), state.recommend(), state.ranking(), at(state, final.TOLD)) == before
+    assert (facts(state), state.recommend(), state.ranking(), at(state, chase_final.TOLD)) == before
 
 
 def test_chase_takes_noise_from_results_that_were_known():
@@ -399,8 +399,8 @@ def test_chase_takes_noise_from_results_that_were_known():
     for arm in range(50):
         known(state, arm, 10.0 * arm - 0.5, 10.0 * arm + 0.5)
     state.amend(NONE, 0, 0.0, 0.0)
-    assert state.arrays.facts[final.SIGMA] == pytest.approx(math.sqrt(0.5))
-    assert state.arrays.facts[final.CENTRE] == pytest.approx(245.0)  # the first one's is 0
+    assert state.arrays.facts[chase_final.SIGMA] == pytest.approx(math.sqrt(0.5))
+    assert state.arrays.facts[chase_final.CENTRE] == pytest.approx(245.0)  # the first one's is 0
     assert state.recommend() == 49
 
 
@@ -409,11 +409,11 @@ def refits(amended, told=160):
     state = LiveState(Chase(), 10_000, 0)
     for k in range(told):
         tell(state, state.ask(), 0.25 * (k % 7))
-    due = at(state, final.NEXT_FIT)
+    due = at(state, chase_final.NEXT_FIT)
     for _ in range(amended):
         state.amend(0, 0, 0.125, 0.5)
     state.amend(NONE, 0, 0.0, 0.0)
-    return at(state, final.NEXT_FIT) != due
+    return at(state, chase_final.NEXT_FIT) != due
 
 
 def test_a_batch_has_everything_worked_out_anew_only_if_it_is_large():
@@ -421,7 +421,7 @@ def test_a_batch_has_everything_worked_out_anew_only_if_it_is_large():
     state = LiveState(Chase(), 10_000, 0)
     for k in range(told):
         tell(state, state.ask(), 0.25 * (k % 7))
-    results = at(state, final.TOLD)
+    results = at(state, chase_final.TOLD)
     assert not refits(results // 8 - 1)
     assert refits(-(-results // 8))
 
@@ -494,7 +494,7 @@ def test_a_result_of_a_job_of_the_chase_under_way_can_be_taken_out():
             told += 1.0
             tell(state, (job, arm, times), float(arm % 7) + told % 3)
     pulls, total = int(state.arrays.pulls[arm]), float(state.arrays.total[arm])
-    origin = float(state.arrays.facts[final.ORIGIN])
+    origin = float(state.arrays.facts[chase_final.ORIGIN])
     state.tell(job, 1, 1.0, 1.0)
     state.tell(job, 1, 9.0, 81.0)
     taken_out(state, arm, 9.0)
@@ -507,7 +507,7 @@ def test_a_corrected_arm_counts_in_m_with_the_mean_of_its_results():
     state = LiveState(Chase(), 10, 0)
     tell(state, state.ask(), 1.0)
     state.amend(0, 0, 2.0, 8.0)
-    assert final.centre(state.arrays) == 2.0  # counted from the first reward
+    assert chase_final.centre(state.arrays) == 2.0  # counted from the first reward
 
 
 def test_a_fit_renews_the_scores_of_arms_that_were_not_met_too():

@@ -18,7 +18,7 @@ from boxthirding.errors import InvalidInput
 from boxthirding.lab import captions
 from boxthirding.policies import Chase
 from boxthirding.policies.boxes import SEEN
-from boxthirding.policies.final import ALL_MET, CENTRE, CREDIT, OUT, RATIO, SIGMA, TOLD
+from boxthirding.policies.chase_final import ALL_MET, CENTRE, CREDIT, OUT, RATIO, SIGMA, TOLD
 from boxthirding.session import Session
 from boxthirding.testing import PolicyContract
 

@@ -9,7 +9,7 @@ from boxthirding import _compile
 from boxthirding.lab import Table, captions, simulate
 from boxthirding.policies import Chase
 from boxthirding.policies.boxes import KNOWN
-from boxthirding.policies.final import SIGMA, VARIANCE
+from boxthirding.policies.chase_final import SIGMA, VARIANCE
 from boxthirding.policies.noise import SHARE, stray, usual_variance
 from boxthirding.policies.rule_runner import LiveState
 from boxthirding.types import NONE, WAIT

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from boxthirding.policies import POLICIES
-from boxthirding.policies.policy import interpreted
+from boxthirding.policies.base_policy import interpreted
 
 TOLD = {"budget": 50, "sigma": 1.0}
 EVERY = [kind(**{key: TOLD[key] for key in TOLD if key in kind.told}) for kind in POLICIES.values()]

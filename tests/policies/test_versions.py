@@ -10,21 +10,21 @@ from boxthirding import _code_digest
 from boxthirding.policies import POLICIES
 
 VERSIONS = {
-    "ash": (1, "c03d2c4af78bc936"),
-    "asha": (1, "359e8970858b829b"),
-    "b3": (1, "02350bb05270c43b"),
-    "bsh": (1, "4fbb4af495cfa7bd"),
-    "bucb": (1, "d27aca9ca6e8fca9"),
-    "chase": (1, "8b91b0f7f25fa652"),
-    "dsh": (1, "9e8cabf45116017a"),
-    "ebtc": (1, "a75eea120af00b62"),
-    "klucb": (1, "bb165877c8072139"),
-    "lilucb": (1, "118b6bd31cbdf3ad"),
-    "prose": (1, "7dc36fa7a4826b79"),
-    "sh": (1, "b0b33f47dcb60ff6"),
-    "sr": (1, "176a4aa7f9b54e5e"),
-    "ucbe": (1, "1ebbde0e3e84f5aa"),
-    "us": (1, "209241ec9602730a"),
+    "ash": (1, "5e86ed2857956fd7"),
+    "asha": (1, "f9c3b0be02af39fd"),
+    "b3": (1, "b1159259cb61d69e"),
+    "bsh": (1, "83838fde922ddb7b"),
+    "bucb": (1, "0871da591673cdfc"),
+    "chase": (1, "e1fea3da959a452f"),
+    "dsh": (1, "60de1475b75301a6"),
+    "ebtc": (1, "e1cc2c4dd8b18f44"),
+    "klucb": (1, "1835ba8117695a89"),
+    "lilucb": (1, "00eda50779747e91"),
+    "prose": (1, "c42fe7c4b0914d44"),
+    "sh": (1, "c22eff362a99cf77"),
+    "sr": (1, "1f8626831a8bb9f4"),
+    "ucbe": (1, "04fba7c18eece8ce"),
+    "us": (1, "6f500b8517ca12c9"),
 }
 """By name of the policy: its version, and the digest of the code that decides in it."""
 

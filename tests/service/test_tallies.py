@@ -6,7 +6,7 @@ from serving import API, Server
 from boxthirding import open_study
 from boxthirding.service import rater_stats
 from boxthirding.storage.opening import delete_study
-from boxthirding.storage.records import StoredRecord
+from boxthirding.storage.server_records import StoredRecord
 from boxthirding.study import Study
 
 ONE = f"{API}/studies/captions"

@@ -2,13 +2,13 @@
 
 import pytest
 
-from boxthirding.policies import final
+from boxthirding.policies import chase_final
 
 
 def sums_in_state(core):
     """Return what the rule knows of each arm: results and their sum, those of open lifts and pending changes too."""
     state, sums = core.live.arrays, {}
-    origin = state.facts[final.ORIGIN] if hasattr(state, "facts") else 0.0
+    origin = state.facts[chase_final.ORIGIN] if hasattr(state, "facts") else 0.0
     for arm in range(min(len(core.labels.numbered), len(state.pulls))):
         pulls, total = int(state.pulls[arm]), float(state.total[arm])
         if hasattr(state, "new_pulls") and state.due[arm] > 0:

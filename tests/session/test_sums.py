@@ -10,7 +10,7 @@ from boxthirding import parse_policy
 from boxthirding.session import Session
 from boxthirding.session.core import Core
 from boxthirding.testing.plans import for_plans
-from boxthirding.testing.sessions import check_session
+from boxthirding.testing.session_contract import check_session
 
 REMEMBER = (
     "b3:reuse=pool",

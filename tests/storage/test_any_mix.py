@@ -8,7 +8,7 @@ from boxthirding import parse_policy
 from boxthirding.storage.opening import open_journal
 from boxthirding.study import Settings, Study
 from boxthirding.testing.plans import for_plans
-from boxthirding.testing.sessions import check_session
+from boxthirding.testing.session_contract import check_session
 
 
 @pytest.mark.parametrize("spec", ["chase", "b3", "b3:reuse=pool", "b3:reuse=topup", "us", "prose:sigma=0.5", "asha"])

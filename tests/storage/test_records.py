@@ -9,7 +9,7 @@ from boxthirding.errors import UnknownStudy
 from boxthirding.storage import list_studies
 from boxthirding.storage.memory import SHELVES
 from boxthirding.storage.opening import delete_study, shelf
-from boxthirding.storage.records import StoredRecord
+from boxthirding.storage.server_records import StoredRecord
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgresql"])

@@ -27,8 +27,8 @@ from keeping import Place, kinds, play
 
 from boxthirding import InvalidInput, StudyDiffers, StudyFinished, UnknownLabel
 from boxthirding.session.labels import labelled
+from boxthirding.study.arm_payloads import digest, is_json, is_same, kept, kept_all
 from boxthirding.study.events import Redefined
-from boxthirding.study.payloads import digest, is_json, is_same, kept, kept_all
 
 plain = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

@@ -10,7 +10,7 @@ from boxthirding.storage.memory import MemoryJournal
 from boxthirding.study import Settings, Study
 from boxthirding.study.events import Asked
 from boxthirding.testing.plans import for_plans
-from boxthirding.testing.sessions import check_session
+from boxthirding.testing.session_contract import check_session
 
 TOLD = {"budget": 1, "sigma": 0.5}
 EVERY = [kind(**{key: TOLD[key] for key in TOLD if key in kind.told}) for kind in POLICIES.values()]

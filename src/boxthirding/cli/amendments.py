@@ -33,7 +33,7 @@ def observe(*, url: str, name: str | None, file: Path, no_header: bool, as_json:
     They count like any other result, and are not paid for. Several rows of an arm are several results. Where the study
     has examples, a column pull says which: the place of the example in their order. If a row is bad, none is taken.
     """
-    from boxthirding.find.inputs import as_known, read_known
+    from boxthirding.find.input_files import as_known, read_known
 
     with open_anywhere(url, name) as study:
         rows = read_known(file, with_pulls=study.examples is not None, header=not no_header)
@@ -115,7 +115,7 @@ def add(*, url: str, name: str | None, file: Path, no_header: bool) -> None:
     FILE is a table, CSV with a header or JSON lines (its column arm, else the first, is the label), or a text file with
     one arm per line.
     """
-    from boxthirding.find.inputs import labelled, read_arms
+    from boxthirding.find.input_files import labelled, read_arms
 
     arms = labelled(read_arms(file, header=not no_header))
     with open_anywhere(url, name) as study:

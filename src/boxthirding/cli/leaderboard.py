@@ -7,7 +7,7 @@ import click
 
 from boxthirding._text import visible
 from boxthirding.cli.output import FILE, break_spec, plain_console, ruled_table
-from boxthirding.cli.sweeps import check_replicates, out_option, run_report, writing_report
+from boxthirding.cli.simulation_options import check_replicates, out_option, run_report, writing_report
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -57,8 +57,8 @@ def leaderboard(ctx: click.Context, /, *, out: Path, quick: bool, replicates: in
 
 def _print(asked: "Leaderboard", board: "Board") -> None:
     """Print the standings, and where to read more."""
+    from boxthirding.lab.leaderboard.as_json import IN_WORDS
     from boxthirding.lab.leaderboard.entrants import marks_used
-    from boxthirding.lab.leaderboard.facts import IN_WORDS
 
     facts = asked.facts
     console = plain_console()
@@ -81,7 +81,7 @@ def _print(asked: "Leaderboard", board: "Board") -> None:
 
 def _table(board: "Board", width: int) -> "Table":
     """Return the standings; a SPEC is broken where the figures leave it too little room."""
-    from boxthirding.lab.leaderboard.facts import group_name
+    from boxthirding.lab.leaderboard.as_json import group_name
 
     heads = ["told", *(group_name(group).replace(" ", "\n").replace("-", "-\n") for group in board.groups)]
     rows = [
@@ -103,7 +103,7 @@ def _table(board: "Board", width: int) -> "Table":
 
 def _format_score(score: "Score | None") -> str:
     """Write a score into few columns, as 1.04±.02, with a mark where some cells are missing."""
-    from boxthirding.lab.leaderboard.facts import LEVEL
+    from boxthirding.lab.leaderboard.as_json import LEVEL
     from boxthirding.lab.leaderboard.markdown import CANNOT_RUN, number
 
     if score is None:

@@ -85,7 +85,7 @@ def plan(
 
 def _count_arms(arms: str, *, header: bool) -> int:
     """Return the number that is given, or that of the arms in a file."""
-    from boxthirding.find.inputs import read_arms
+    from boxthirding.find.input_files import read_arms
 
     try:
         return int(arms)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from boxthirding.cli.output import FILE
-from boxthirding.cli.sweeps import draw_regret
+from boxthirding.cli.simulation_options import draw_regret
 from boxthirding.errors import InvalidInput
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from boxthirding.cli.output import FILE, say
-from boxthirding.cli.sweeps import check_replicates, out_option, run_report, writing_report
+from boxthirding.cli.simulation_options import check_replicates, out_option, run_report, writing_report
 
 if TYPE_CHECKING:
     from boxthirding.lab.paper.run import ReproductionResult

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from boxthirding._text import in_one_line
-from boxthirding.cli.answer import Answer
 from boxthirding.cli.output import FILE, INTERRUPTED, format_error, say
+from boxthirding.cli.run_output import Answer
 from boxthirding.cli.study_options import direction_option, durable_url
 from boxthirding.errors import EvaluationFailed, InvalidInput
 
@@ -142,7 +142,7 @@ def run(  # noqa: PLR0913  # an argument for each option
     """
     from boxthirding._checks import whole
     from boxthirding.find import find_best
-    from boxthirding.find.inputs import as_known, labelled, read_arms, read_examples, read_known
+    from boxthirding.find.input_files import as_known, labelled, read_arms, read_examples, read_known
     from boxthirding.find.opening import RunSettings
     from boxthirding.find.programs import Program, Pulls
     from boxthirding.policies.spec import as_policy

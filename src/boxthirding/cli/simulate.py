@@ -11,7 +11,7 @@ import click
 from boxthirding._progress import Bar
 from boxthirding._text import counted
 from boxthirding.cli.output import FILE, INTERRUPTED, Failure, break_spec, plain_console, ruled_table, say
-from boxthirding.cli.sweeps import draw_regret, format_subtitle, format_title, note_without_numba
+from boxthirding.cli.simulation_options import draw_regret, format_subtitle, format_title, note_without_numba
 from boxthirding.errors import InvalidInput, SimulationFailed
 
 if TYPE_CHECKING:

@@ -21,7 +21,6 @@ from boxthirding.cli.output import (
     shorten,
     whole_file,
 )
-from boxthirding.cli.results import export, results, why
 from boxthirding.cli.show import show
 from boxthirding.cli.study_options import (
     confirm,
@@ -38,6 +37,7 @@ from boxthirding.cli.study_options import (
     study_name,
     yes_option,
 )
+from boxthirding.cli.study_results import export, results, why
 from boxthirding.cli.tickets import ask, fail, held, release, tell
 from boxthirding.errors import BoxThirdingError, InvalidInput, UnknownStudy
 

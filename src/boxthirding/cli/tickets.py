@@ -89,7 +89,7 @@ def ask(
     made if it is not there.
     """
     from boxthirding._checks import whole
-    from boxthirding.find.inputs import labelled, read_arms
+    from boxthirding.find.input_files import labelled, read_arms
     from boxthirding.storage import open_study
 
     whole("-n", number, least=1)

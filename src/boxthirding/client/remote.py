@@ -15,10 +15,10 @@ from urllib.parse import quote
 import numpy as np
 
 from boxthirding._checks import as_reward, whole
-from boxthirding.client import values
+from boxthirding.client import json_values
 from boxthirding.client.addresses import NAME, key_for, parsed
 from boxthirding.client.connection import Connection, Heartbeat, Reply, as_error
-from boxthirding.client.values import made, said
+from boxthirding.client.json_values import made, said
 from boxthirding.errors import AlreadyTold, InvalidInput, StudyUnavailable, UnknownStudy, UnknownTicket
 from boxthirding.policies.spec import as_policy, parse_policy, written
 from boxthirding.session import PAGE, Box, Glance, Known, Moment, Recommendation, Ticket, View
@@ -109,12 +109,12 @@ class RemoteStudy(Plotted):
             lease=lease,
             patience=patience,
             examples=examples,
-            known=None if known is None else values.known_rows(known),
+            known=None if known is None else json_values.known_rows(known),
             details=None if details is None else check_details(details),
             force=force or None,
         )
         if arms is not None:
-            settings["arms"], self._payloads = values.to_send(arms)
+            settings["arms"], self._payloads = json_values.to_send(arms)
         self._heart = Heartbeat(self._connection, f"{self._path}/workers")
         self._finalizer = weakref.finalize(self, _let_go, self._heart, self._connection)
         try:
@@ -249,15 +249,15 @@ class RemoteStudy(Plotted):
 
     def observe(self, label: Label, reward: float, *, pull: int | None = None) -> None:
         place = None if pull is None else whole("pull", pull, least=0)
-        self._observe([said(label=values.plain_label(label), reward=as_reward(reward), pull=place)])
+        self._observe([said(label=json_values.plain_label(label), reward=as_reward(reward), pull=place)])
 
     def observe_all(self, results: Known) -> None:
-        self._observe(values.known_rows(results))
+        self._observe(json_values.known_rows(results))
 
     def add_known(self, results: Known | None) -> None:
         """Take those of the known results that the study does not have: of each arm, what goes beyond those it has."""
         if results is not None:
-            self._observe(values.known_rows(results), only_new=True)
+            self._observe(json_values.known_rows(results), only_new=True)
 
     def correct(self, ticket: int | Ticket, reward: float) -> None:
         body = said(ticket=_id(ticket), reward=as_reward(reward), origin=_origin(ticket))
@@ -284,7 +284,7 @@ class RemoteStudy(Plotted):
 
     def add(self, arms: Iterable[Any] | Mapping[Label, Any]) -> None:
         """Add arms, all or none of them: texts or whole numbers, or a mapping of labels to arms."""
-        rows, payloads = values.to_add(arms)
+        rows, payloads = json_values.to_add(arms)
         self._post("arms", {"arms": rows}, once=True)
         self._payloads.update(payloads)
 
@@ -344,10 +344,10 @@ class RemoteStudy(Plotted):
 
     def payload(self, label: Label) -> Any:
         """Return what was given as an arm; its label, where nothing else was, or where only its digest is kept."""
-        plain = values.plain_label(label)
+        plain = json_values.plain_label(label)
         if plain in self._payloads:
             return self._payloads[plain]
-        return values.payload_of(self._get("/arm", **_named(plain)))
+        return json_values.payload_of(self._get("/arm", **_named(plain)))
 
     def why(self, label: Label) -> Lineage:
         return made(Lineage, self._get("/arm", **_named(label)))
@@ -398,7 +398,7 @@ class RemoteStudy(Plotted):
             self._post("observations", {"results": rows, "only_new": only_new}, once=True)
 
     def _tickets(self, reply: Reply) -> list[Ticket]:
-        return [values.ticket(row, self._payloads) for row in reply.value["tickets"]]
+        return [json_values.ticket(row, self._payloads) for row in reply.value["tickets"]]
 
     def _rows(self, what: str, first: int = 0, **query: Any) -> Iterator[Any]:
         return self._connection.rows(f"{self._path}/{what}", what, first, **query)
@@ -416,7 +416,7 @@ class RemoteStudy(Plotted):
 
     def _heard(self, reply: Reply) -> Reply:
         """Keep what a reply says about how far the study is."""
-        self._glance = values.glance(reply.value)
+        self._glance = json_values.glance(reply.value)
         return reply
 
 
@@ -462,5 +462,5 @@ def _origin(ticket: object) -> str | None:
 
 def _named(label: Label) -> dict[str, Any]:
     """Return what names an arm in a query."""
-    plain = values.plain_label(label)
+    plain = json_values.plain_label(label)
     return {"label": plain, "kind": "text" if isinstance(plain, str) else "number"}

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from boxthirding.executors.adapter import WORKER_DIED, ExecutorAdapter
 from boxthirding.executors.dask import DaskAdapter, client_of
-from boxthirding.executors.pools import WORKER_DIED, ExecutorAdapter
 
 __all__ = ["WORKER_DIED", "ExecutorAdapter", "adapter_for"]
 

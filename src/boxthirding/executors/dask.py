@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from boxthirding.errors import InvalidInput
-from boxthirding.executors.pools import ExecutorAdapter
+from boxthirding.executors.adapter import ExecutorAdapter
 
 PATIENCE: Final = 60.0
 """Seconds after which a cluster without workers is given up."""

@@ -7,7 +7,7 @@ from html import escape
 from typing import Final
 
 from boxthirding._text import counted, writer
-from boxthirding.figures.live import Point, changes
+from boxthirding.figures.session_plots import Point, changes
 
 Scale = Callable[[float], float]
 

@@ -135,7 +135,7 @@ class Examples:
         if not hasattr(study, "pair") or (is_new and type(self._examples) not in (list, tuple)):
             return self
         if self._kept is None:
-            from boxthirding.study.payloads import kept  # noqa: PLC0415  # loaded when it is needed
+            from boxthirding.study.arm_payloads import kept  # noqa: PLC0415  # loaded when it is needed
 
             self._kept = [kept(example) for example in self._given()]
         places = study.pair(self._kept, self._order.tolist() if self._kept else (), force=force)

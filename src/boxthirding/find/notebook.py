@@ -5,7 +5,7 @@ from html import escape
 from typing import Final
 
 from boxthirding._text import counted, sentence, writer
-from boxthirding.figures.live import Point
+from boxthirding.figures.session_plots import Point
 from boxthirding.figures.svg import answer_curve
 from boxthirding.find.summary import Summary
 from boxthirding.session import Lineage, Recommendation

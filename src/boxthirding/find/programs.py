@@ -1,4 +1,4 @@
-"""Programs that score an arm: how their arguments are filled in, how they are run, and what they must print."""
+"""Run the program that scores an arm: its arguments, its time limit, its output, and how it is stopped."""
 
 import errno
 import math
@@ -16,8 +16,8 @@ from boxthirding._checks import is_number, parse_number
 from boxthirding._text import cut, visible
 from boxthirding.errors import CommandFailed, InvalidInput, StudyDiffers
 from boxthirding.find import Examples
-from boxthirding.find.commands import Command
-from boxthirding.find.inputs import Row
+from boxthirding.find.command_template import Command
+from boxthirding.find.input_files import Row
 from boxthirding.types import Label
 
 _PAIR = 2  # a number and its cost

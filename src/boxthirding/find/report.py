@@ -120,7 +120,7 @@ def study_page(study: Study, picture: Picture = lambda _: None) -> str:
         parts.append(_part("What may be believed", _list(_believed(view, noise, told))))
     parts.append(f'<footer class="soft">Made with boxthirding {_kept(version("boxthirding"))}.</footer>')
     title = escape(about.get("question") or f"Study {view.name}")
-    style, script = _file("report.css"), f"{_file('numbers.js')}{_file('report.js')}"
+    style, script = _file("report.css"), f"{_file('numbers.js')}{_file('report_locale.js')}"
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -300,7 +300,7 @@ _HOUR: Final = 60
 _DAYS: Final = 2 * 24 * 60  # minutes, from which on bars have dates
 
 
-_FORMS: Final = {"date": "%-d %B %Y, %H:%M", "day": "%-d %b", "time": "%H:%M"}  # as report.js has them
+_FORMS: Final = {"date": "%-d %B %Y, %H:%M", "day": "%-d %b", "time": "%H:%M"}  # as report_locale.js has them
 
 
 def _clock(at: float, form: str) -> str:

@@ -18,11 +18,11 @@ from boxthirding.errors import ArmWithdrawn, InvalidInput, MissingExtra, StudyCh
 from boxthirding.executors import adapter_for
 from boxthirding.executors.dask import client_of
 from boxthirding.find.opening import open_place, place_and_name
-from boxthirding.integrations._fits import TIMES, Blocks, CvResults, Fit, Fits, Futures, Out, Scores
+from boxthirding.integrations._sklearn_fits import TIMES, Blocks, CvResults, Fit, Fits, Futures, Out, Scores
 from boxthirding.policies.spec import POLICIES, as_policy
 from boxthirding.session import AskTell, Session, Ticket
 from boxthirding.study import Study
-from boxthirding.study.payloads import digest
+from boxthirding.study.arm_payloads import digest
 from boxthirding.types import Label, Policy
 
 try:

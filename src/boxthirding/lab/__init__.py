@@ -1,9 +1,9 @@
 """The lab: simulations of policies on problems with known true means, and the studies built on them."""
 
-from boxthirding.lab.draws import Source, draw
 from boxthirding.lab.error_split import ErrorSplit, error_split
 from boxthirding.lab.instances import NAMES, Instance, captions, equal, from_csv, named, poly, square
 from boxthirding.lab.results import Interrupted, Run, load
+from boxthirding.lab.reward_draws import Source, draw
 from boxthirding.lab.rewards import (
     FORMS,
     Bernoulli,

@@ -18,7 +18,7 @@ from boxthirding._checks import whole
 from boxthirding.errors import BoxThirdingError, InvalidInput, SimulationFailed
 from boxthirding.executors import WORKER_DIED, adapter_for
 from boxthirding.lab import driver, parallel_driver
-from boxthirding.lab.draws import Source
+from boxthirding.lab.reward_draws import Source
 from boxthirding.rng import spawn
 from boxthirding.types import GROW, Ints, Policy, Rule
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from boxthirding._compile import kernel
-from boxthirding.lab.draws import Source, draw
+from boxthirding.lab.reward_draws import Source, draw
 from boxthirding.rng import ORDER, REWARDS, TIES, below
 from boxthirding.types import GROW, NONE, WAIT, Ints, Rule
 

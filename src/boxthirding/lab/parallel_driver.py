@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from boxthirding._compile import kernel
-from boxthirding.lab.draws import Source, draw
 from boxthirding.lab.driver import BEGUN, CHECKED, DONE, POSITIONS, PULLS, REPLICATE, STOPPED, begin, number
+from boxthirding.lab.reward_draws import Source, draw
 from boxthirding.rng import LATENCY, ORDER, REWARDS, TIES, uniform
 from boxthirding.types import GROW, NONE, WAIT, Floats, Ints
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from boxthirding.errors import InvalidInput, MissingExtra
 from boxthirding.figures.style import Look, canvas, finish, in_words, looks_of, multiples_shown, rendered
-from boxthirding.lab.folders import write_whole
+from boxthirding.lab.report_folder import write_whole
 from boxthirding.lab.results import Run
 from boxthirding.types import Floats, Ints
 

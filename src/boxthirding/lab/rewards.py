@@ -11,8 +11,8 @@ import numpy as np
 from boxthirding._checks import not_negative
 from boxthirding._csv import read_sheet
 from boxthirding.errors import InvalidInput, UnreadableData
-from boxthirding.lab.draws import BERNOULLI, DETERMINISTIC, GAUSSIAN, KUMARASWAMY, TABLE, Source
 from boxthirding.lab.instances import TOO_LARGE, Instance
+from boxthirding.lab.reward_draws import BERNOULLI, DETERMINISTIC, GAUSSIAN, KUMARASWAMY, TABLE, Source
 from boxthirding.types import Floats
 
 _VOTES = np.array([0.0, 0.5, 1.0])  # what "not funny", "somewhat funny" and "funny" are worth

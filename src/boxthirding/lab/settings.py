@@ -13,8 +13,8 @@ from boxthirding._checks import whole
 from boxthirding.errors import InvalidInput
 from boxthirding.lab import driver, parallel_driver
 from boxthirding.lab.chunks import Experiment
-from boxthirding.lab.draws import Source
 from boxthirding.lab.instances import Instance
+from boxthirding.lab.reward_draws import Source
 from boxthirding.lab.rewards import RewardModel
 from boxthirding.policies.rivals.ucbe import oracle_hardness
 from boxthirding.policies.spec import as_policy, written

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from boxthirding.errors import InvalidInput
 from boxthirding.figures.style import COLOURS, DASHES, GREY, canvas, head, legend, plain, rendered
-from boxthirding.lab.folders import write_whole
 from boxthirding.lab.plots import check_plot_file
+from boxthirding.lab.report_folder import write_whole
 from boxthirding.planning.answers import Plan, Row, heading, in_a_sentence
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ import numpy as np
 
 from boxthirding._compile import kernel
 from boxthirding.errors import InvalidInput
+from boxthirding.policies.base_policy import BasePolicy, zeros
 from boxthirding.policies.boxes import (
     ARRANGED,
     BASE,
@@ -52,8 +53,7 @@ from boxthirding.policies.boxes import (
     take,
 )
 from boxthirding.policies.lineage import BoxRecord
-from boxthirding.policies.policy import BasePolicy, zeros
-from boxthirding.policies.structures.ranking import in_order
+from boxthirding.policies.structures.sorting import in_order
 from boxthirding.rng import below, shuffle
 from boxthirding.schedules import Schedule
 from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Rule

@@ -30,7 +30,7 @@ It is told neither the budget nor the noise, and has nothing to tune.
         fewer than eight arms have repeats, or where the results of most of these never differ.
 
 Rewards are counted from the first one and compared with each other only, so neither their unit nor their zero matters.
-final.py has rules 4, 6, 10 and 11, noise.py rule 3. docs/chase.md has how the rules were found, and what each is worth.
+chase_final.py has rules 4, 6, 10 and 11, noise.py rule 3. docs/chase.md has what each rule is worth.
 A pull that an arm has in the chase, or its first one, is of the job 2 · arm; its pulls in the final are of 2 · arm + 1.
 `facts[RATIO]` is ρ, `facts[CENTRE]` is m.
 """
@@ -43,8 +43,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boxthirding._compile import kernel
+from boxthirding.policies.base_policy import BasePolicy, zeros
 from boxthirding.policies.boxes import KNOWN, SEEN, WITHDRAWN, mean, short_of_arms
-from boxthirding.policies.final import (
+from boxthirding.policies.chase_final import (
     ALL_MET,
     ASIDE,
     CENTRE,
@@ -75,8 +76,7 @@ from boxthirding.policies.final import (
     upper_bound,
 )
 from boxthirding.policies.noise import too_few_repeats
-from boxthirding.policies.policy import BasePolicy, zeros
-from boxthirding.policies.structures.ranking import in_order
+from boxthirding.policies.structures.sorting import in_order
 from boxthirding.policies.structures.tournament import play_all, play_first, player, replay, runner_up
 from boxthirding.policies.structures.treap import build, first
 from boxthirding.rng import advance

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boxthirding.policies.policy import interpreted
+from boxthirding.policies.base_policy import interpreted
 from boxthirding.types import GROW, N_ARMS, Policy
 
 

@@ -15,7 +15,7 @@ from boxthirding.policies.rivals.asha import Asha
 from boxthirding.policies.rivals.bsh import BracketingSequentialHalving
 from boxthirding.policies.rivals.bucb import BracketingUCB
 from boxthirding.policies.rivals.ebtc import EBTC
-from boxthirding.policies.rivals.indices import KLUCB, LilUCB
+from boxthirding.policies.rivals.klucb_lilucb import KLUCB, LilUCB
 from boxthirding.policies.rivals.prose import Prose
 from boxthirding.policies.rivals.sequential_halving import DoublingSequentialHalving, SequentialHalving
 from boxthirding.policies.rivals.successive_rejects import SuccessiveRejects

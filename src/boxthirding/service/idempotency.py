@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from boxthirding.service.problems import Refusal
-from boxthirding.storage.records import Records, StoredRecord
+from boxthirding.storage.server_records import Records, StoredRecord
 
 KIND: Final = "reply"
 DAY: Final = 86_400.0

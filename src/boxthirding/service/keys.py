@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Generic, TypeVar
 
 from boxthirding.errors import InvalidInput
-from boxthirding.storage.records import Records, StoredRecord
+from boxthirding.storage.server_records import Records, StoredRecord
 
 READER: Final = "reader"
 WORKER: Final = "worker"

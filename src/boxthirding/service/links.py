@@ -13,7 +13,7 @@ from typing import Any, Final
 from boxthirding.errors import InvalidInput
 from boxthirding.service.keys import Secrets, hashed
 from boxthirding.service.problems import Refusal
-from boxthirding.storage.records import Records, StoredRecord
+from boxthirding.storage.server_records import Records, StoredRecord
 
 HOLDER: Final = "rater-"
 """What the holders' names of raters begin with."""

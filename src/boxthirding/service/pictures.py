@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from boxthirding.errors import InvalidInput
 from boxthirding.service.problems import Refusal
-from boxthirding.storage.records import PICTURE, Records, StoredRecord, picture_of, type_of
+from boxthirding.storage.server_records import PICTURE, Records, StoredRecord, picture_of, type_of
 
 _DIGITS: Final = 32
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from boxthirding.errors import BoxThirdingError
-from boxthirding.storage.records import Records, StoredRecord
+from boxthirding.storage.server_records import Records, StoredRecord
 from boxthirding.study import Entry, Event, Study
 from boxthirding.study.events import Asked, Created, Failed, Finished, Given, Redefined, Released, Told, Withdrawn
 from boxthirding.study.pace import Pace

@@ -14,7 +14,7 @@ from boxthirding.service.problems import Refusal
 from boxthirding.service.rater_stats import LATE, SKIPPED
 from boxthirding.service.studies import Served
 from boxthirding.session import Ticket
-from boxthirding.storage.records import Records
+from boxthirding.storage.server_records import Records
 from boxthirding.study import Turn, TurnResult
 from boxthirding.types import Label
 

@@ -9,10 +9,10 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from boxthirding.errors import InvalidInput, UnreadableData
-from boxthirding.service import pictures, sheets
+from boxthirding.service import pictures, uploaded_arms
 from boxthirding.service.rating import Rated
 from boxthirding.service.studies import About, Choice, arms_from
-from boxthirding.study.payloads import is_json
+from boxthirding.study.arm_payloads import is_json
 from boxthirding.types import Label as PlainLabel
 
 _EXACT = 2**53
@@ -118,7 +118,7 @@ class SheetIn(Wire):
         """Return the arms, and their known results."""
         if (self.text is None) == (self.base64 is None):
             raise InvalidInput("a sheet has its text or its base64, and must have one of the two")
-        return sheets.arms_of(sheets.read(self._data()), self.label, self.known)
+        return uploaded_arms.arms_of(uploaded_arms.read(self._data()), self.label, self.known)
 
     def _data(self) -> bytes:
         if self.text is not None:

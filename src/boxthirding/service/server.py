@@ -21,11 +21,11 @@ from boxthirding.service.limits import HEADERS
 from boxthirding.service.middleware import API, Shield
 from boxthirding.service.problems import on_error
 from boxthirding.service.response_models import Problem
-from boxthirding.service.routes import arms, keys, live, pages, plans, rating, reading, studies, tickets
+from boxthirding.service.routes import arms, keys, pages, plans, rating, reading, studies, study_page, tickets
 from boxthirding.service.service import Options, Service
 
 ROUTERS: Final = (
-    *[(API, part.router) for part in (rating, tickets, studies, live, arms, reading, keys, plans)],
+    *[(API, part.router) for part in (rating, tickets, studies, study_page, arms, reading, keys, plans)],
     ("", pages.router),
 )
 """All endpoints: what their paths begin with, and the rest; what is called most first, as they are tried in order."""

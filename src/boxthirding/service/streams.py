@@ -10,7 +10,7 @@ from typing import Any, Final
 from starlette.concurrency import run_in_threadpool
 
 from boxthirding.errors import BoxThirdingError
-from boxthirding.service.sizes import without_long
+from boxthirding.service.reply_size import without_long
 from boxthirding.study import Damaged, Entry, Event, Study
 from boxthirding.study.codec import as_object
 

@@ -10,11 +10,11 @@ from boxthirding._text import counted
 from boxthirding.errors import BoxThirdingError, InvalidInput, UnknownStudy
 from boxthirding.policies.spec import needs_import
 from boxthirding.service.rater_stats import KIND, Tally, key_of
+from boxthirding.service.remote_workers import RemoteWorkers
 from boxthirding.service.streams import Announcer
-from boxthirding.service.workers import RemoteWorkers
 from boxthirding.storage import list_studies, open_study
 from boxthirding.storage.opening import delete_study
-from boxthirding.storage.records import Records
+from boxthirding.storage.server_records import Records
 from boxthirding.study import Study
 from boxthirding.study.settings import ABOUT
 

@@ -15,7 +15,7 @@ from boxthirding.find.intervals import ScoreNoise
 from boxthirding.find.summary import certainty
 from boxthirding.service.links import is_rater
 from boxthirding.service.rating import seen
-from boxthirding.service.sizes import fitted, with_text
+from boxthirding.service.reply_size import fitted, with_text
 from boxthirding.service.studies import Served
 from boxthirding.session import ArmSummary, Box, Climber, Lineage, Recommendation, Rival, Rung, View
 from boxthirding.session.values import percent

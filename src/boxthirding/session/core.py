@@ -1,7 +1,7 @@
 """The state of a session: the rule, the ledger and the tickets. Pure: no lock, no clock, no thread, no file.
 
 The same calls give the same tickets, so a study is a core to which the events of its journal are applied. Amendments
-(known results, corrections, exclusions) are in amendments.py, and what can be read is in answers.py.
+(known results, corrections, exclusions) are in amendments.py, and what can be read is in reading.py.
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping

@@ -25,7 +25,7 @@ from boxthirding.types import Label, Policy
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from boxthirding.figures.live import Point
+    from boxthirding.figures.session_plots import Point
 
 KINDS: Final = ("answer", "arms", "boxes")
 """What `plot` can draw."""
@@ -242,7 +242,7 @@ class Plotted(AskTell, Protocol):
 
 def plot(study: AskTell, kind: str, ax: "Axes | None", history: Sequence[Moment]) -> "Axes":
     """Draw a session or study; `history` is its answer over time."""
-    from boxthirding.figures import live  # noqa: PLC0415  # loaded when it is needed
+    from boxthirding.figures import session_plots  # noqa: PLC0415  # loaded when it is needed
 
     if kind not in KINDS:
         rule = f"kind is {kind!r}, but must be one of {', '.join(KINDS)}"
@@ -253,25 +253,25 @@ def plot(study: AskTell, kind: str, ax: "Axes | None", history: Sequence[Moment]
         raise InvalidInput("there is nothing to plot: no arm has a result yet")
     if kind == "boxes" and not view.boxes:
         raise InvalidInput(f"policy {view.policy} has no boxes to plot: give kind='answer' or kind='arms'")
-    axes = live.axes_for(ax)
+    axes = session_plots.axes_for(ax)
     if kind == "answer":
-        live.draw_answer(axes, points(history))
+        session_plots.draw_answer(axes, points(history))
         axes.set_title("The answer over time", loc="left", fontsize=12)
     elif kind == "arms":
         tried = [arm for arm in study.arms(0, min(_MOST, max(1, view.tried))) if not arm.withdrawn]
-        dots = [live.Point(arm.pulls, arm.mean, visible(arm.label)) for arm in tried if arm.mean is not None]
-        live.draw_arms(axes, dots, visible(view.recommendation.label))
+        dots = [session_plots.Point(arm.pulls, arm.mean, visible(arm.label)) for arm in tried if arm.mean is not None]
+        session_plots.draw_arms(axes, dots, visible(view.recommendation.label))
         of = f" of {view.arms:,} arms" if view.arms is not None else " arms"
         shown = f", the best {_MOST:,} shown" if view.tried > _MOST else ""
         axes.set_title(f"{view.tried:,}{of} tried{shown}", loc="left", fontsize=12)
     else:
         boxes = [(box.level, box.deferment, box.arms) for box in view.boxes]
-        live.draw_boxes(axes, boxes, view.recommendation.level)
+        session_plots.draw_boxes(axes, boxes, view.recommendation.level)
     return axes
 
 
 def points(history: Sequence[Moment]) -> "list[Point]":
     """Return a history as it is drawn."""
-    from boxthirding.figures.live import Point  # noqa: PLC0415  # loaded when it is needed
+    from boxthirding.figures.session_plots import Point  # noqa: PLC0415  # loaded when it is needed
 
     return [Point(moment.results, moment.mean, visible(moment.label)) for moment in history]

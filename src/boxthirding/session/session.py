@@ -10,7 +10,7 @@ from typing import Any, Final
 from boxthirding._checks import as_reward, is_number, whole
 from boxthirding.errors import BoxThirdingError, InvalidInput
 from boxthirding.policies.spec import as_policy
-from boxthirding.session import amendments, answers
+from boxthirding.session import amendments, reading
 from boxthirding.session.amendments import KnownResult, check_details, listed
 from boxthirding.session.core import Core
 from boxthirding.session.tickets import WORKER, check_holder
@@ -21,7 +21,7 @@ HOLDER: Final = "session"
 """The holder, if none is named."""
 
 
-class Session(answers.CoreReader):
+class Session(reading.CoreReader):
     """A run of a policy over arms, in memory.
 
     Parameters
@@ -250,12 +250,12 @@ class Session(answers.CoreReader):
 
     def view(self) -> View:
         with self._lock:
-            return answers.view(self._core, name=None, status="open", per_minute=None)
+            return reading.view(self._core, name=None, status="open", per_minute=None)
 
     def glance(self) -> Glance:
         """Return the counts and the answer now."""
         with self._lock:
-            return answers.glance(self._core)
+            return reading.glance(self._core)
 
     def __getstate__(self) -> dict[str, Any]:
         if self._core.labels.open_ended:

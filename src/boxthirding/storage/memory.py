@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from boxthirding.errors import StudyUnavailable
-from boxthirding.storage.records import StoredRecord
+from boxthirding.storage.server_records import StoredRecord
 
 
 class MemoryShelf:

@@ -12,7 +12,7 @@ from boxthirding._text import did_you_mean
 from boxthirding.errors import InvalidInput, UnknownStudy
 from boxthirding.session import Known
 from boxthirding.session.tickets import LONGEST_NAME, check_holder
-from boxthirding.storage.records import PICTURE, Records, picture_of
+from boxthirding.storage.server_records import PICTURE, Records, picture_of
 from boxthirding.study import Journal, Settings, Study
 from boxthirding.study.codec import START, check_of, decode
 from boxthirding.types import Label, Policy

@@ -6,7 +6,7 @@ from typing import Final
 
 from boxthirding.errors import StudyUnavailable
 from boxthirding.storage.postgres_connection import PostgresConnection, key_of
-from boxthirding.storage.records import Records, SqlRecords
+from boxthirding.storage.server_records import Records, SqlRecords
 from boxthirding.storage.sql import SqlJournal, SqlShelf
 
 STAY: Final = (

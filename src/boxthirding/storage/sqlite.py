@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from boxthirding.errors import JournalBroken, StudyUnavailable
-from boxthirding.storage.records import Records, SqlRecords
+from boxthirding.storage.server_records import Records, SqlRecords
 from boxthirding.storage.sql import CONTINUE, FROM_BACKUP, SqlJournal, SqlShelf
 from boxthirding.storage.sqlite_connection import PATIENCE, SqliteConnection
 from boxthirding.storage.sqlite_errors import is_there

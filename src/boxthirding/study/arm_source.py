@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 from boxthirding.errors import ArmsUnavailable, BoxThirdingError, InvalidInput, StudyDiffers
 from boxthirding.session.labels import Dry, is_label
 from boxthirding.session.values import Ticket
-from boxthirding.study.payloads import is_json, is_same
+from boxthirding.study.arm_payloads import is_json, is_same
 from boxthirding.types import Label
 
 

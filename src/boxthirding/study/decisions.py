@@ -12,9 +12,9 @@ from boxthirding.errors import BoxThirdingError, InvalidInput, StudyFinished
 from boxthirding.session import Ticket, amendments
 from boxthirding.session.amendments import KnownResult
 from boxthirding.study import events
+from boxthirding.study.arm_payloads import kept_all
 from boxthirding.study.arm_source import NotDrawn
 from boxthirding.study.events import Event
-from boxthirding.study.payloads import kept_all
 from boxthirding.study.settings import check_change, check_rewards
 from boxthirding.study.state import FINISHED, OPEN, PAUSED, StudyState, package, version_of
 from boxthirding.types import Label, Policy

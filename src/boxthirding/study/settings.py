@@ -17,8 +17,8 @@ from boxthirding.session.core import Core
 from boxthirding.session.labels import sort_out
 from boxthirding.session.session import check_lease
 from boxthirding.session.values import Known
+from boxthirding.study.arm_payloads import is_same, kept, kept_all
 from boxthirding.study.events import Created, Labels, Payloads
-from boxthirding.study.payloads import is_same, kept, kept_all
 from boxthirding.study.state import StudyState, package, version_of
 from boxthirding.types import Label, Policy
 

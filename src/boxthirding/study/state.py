@@ -12,14 +12,14 @@ from typing import Any, Final, NamedTuple, Self
 
 from boxthirding.errors import BoxThirdingError, InvalidInput, JournalBroken, PolicyMissing
 from boxthirding.policies.spec import parse_policy
-from boxthirding.session import Ticket, View, amendments, answers
+from boxthirding.session import Ticket, View, amendments, reading
 from boxthirding.session.amendments import KnownResult
 from boxthirding.session.core import Core, HandedOut
 from boxthirding.study import events
+from boxthirding.study.arm_payloads import kept_all
 from boxthirding.study.arm_source import ArmSource, Feed, NotDrawn
 from boxthirding.study.codec import RESTORE, name_of
 from boxthirding.study.events import Event, Payloads
-from boxthirding.study.payloads import kept_all
 from boxthirding.types import Label, Policy
 
 OPEN: Final = "open"
@@ -248,7 +248,7 @@ class StudyState:
         recent = self.told_at[-_RECENT:]
         is_timed = len(recent) > 1 and recent[-1] > recent[0]
         rate = _MINUTE * (len(recent) - 1) / (recent[-1] - recent[0]) if is_timed else None
-        view = answers.view(self.core, name=self.name, status=self.status, per_minute=rate)
+        view = reading.view(self.core, name=self.name, status=self.status, per_minute=rate)
         return view if view.policy else replace(view, policy=self.chosen.spec)
 
     def save(self) -> dict[str, Any]:

@@ -13,18 +13,18 @@ from boxthirding.policies.lineage import Record
 from boxthirding.policies.spec import as_policy, written
 from boxthirding.session import amendments
 from boxthirding.session.amendments import KnownResult, check_details, listed, plain
-from boxthirding.session.answers import CoreReader, glance
 from boxthirding.session.core import Core
 from boxthirding.session.labels import is_label, rows_of
+from boxthirding.session.reading import CoreReader, glance
 from boxthirding.session.tickets import check_holder, is_worker
 from boxthirding.session.values import Glance, Known, Ticket, View, in_brief
 from boxthirding.study import decisions
+from boxthirding.study.arm_payloads import kept_all
 from boxthirding.study.arm_source import ArmSource
 from boxthirding.study.codec import START, check_of, decode, encode
 from boxthirding.study.decisions import Turn
 from boxthirding.study.events import Created, Damaged, Entry, Event
 from boxthirding.study.journal import HeldNames, Journal, read_from, unique_name
-from boxthirding.study.payloads import kept_all
 from boxthirding.study.settings import GivenArms, Settings, changed, check_same, created_from, given
 from boxthirding.study.snapshot import pack, restored, unpack
 from boxthirding.study.state import StudyState

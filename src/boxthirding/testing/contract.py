@@ -5,8 +5,8 @@ from typing import ClassVar
 
 from boxthirding.testing.plans import for_plans
 from boxthirding.testing.rules import check_rule, check_ties
-from boxthirding.testing.sessions import check_session
-from boxthirding.testing.simulations import check_compiled, check_live, check_order
+from boxthirding.testing.session_contract import check_session
+from boxthirding.testing.simulator_contract import check_compiled, check_live, check_order
 from boxthirding.types import Policy
 
 

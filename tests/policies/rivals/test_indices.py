@@ -12,7 +12,7 @@ from reference_stream import Stream
 import boxthirding as b3
 from boxthirding.errors import InvalidInput
 from boxthirding.lab import Bernoulli, captions
-from boxthirding.policies.rivals.indices import KLUCB, LilUCB, deviation, divergence, upper
+from boxthirding.policies.rivals.klucb_lilucb import KLUCB, LilUCB, deviation, divergence, upper
 from boxthirding.policies.rivals.subsets import FIRST_LEVELS
 from boxthirding.testing import PolicyContract
 

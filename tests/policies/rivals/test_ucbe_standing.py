@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from boxthirding.policies.rivals.ucbe import RANKED, UCBE, rank_again, reset, set_mean
-from boxthirding.policies.structures.ranking import sort
+from boxthirding.policies.structures.sorting import sort
 
 EXAMPLES = settings(max_examples=200, derandomize=True, deadline=None)
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from boxthirding.policies.structures.ranking import in_order
+from boxthirding.policies.structures.sorting import in_order
 
 
 @settings(max_examples=200, derandomize=True, deadline=None)

@@ -8,10 +8,10 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
 from boxthirding.figures.style import GREY, canvas, in_words, look_of, plain
+from boxthirding.lab.leaderboard.as_json import Facts, group_name
 from boxthirding.lab.leaderboard.board import Board
 from boxthirding.lab.leaderboard.comparing import ADDED
 from boxthirding.lab.leaderboard.entrants import Entrant, marks_used
-from boxthirding.lab.leaderboard.facts import Facts, group_name
 from boxthirding.lab.leaderboard.suites import Group
 
 if TYPE_CHECKING:

@@ -10,14 +10,14 @@ from typing import Final
 from boxthirding._checks import whole
 from boxthirding.errors import InvalidInput
 from boxthirding.figures.style import rendered
-from boxthirding.lab.folders import check_folder, simulated_in, write_whole
+from boxthirding.lab.leaderboard.as_json import Facts, as_json
 from boxthirding.lab.leaderboard.board import Board
 from boxthirding.lab.leaderboard.entrants import DEFAULT, Planned, entrants_of, plan
-from boxthirding.lab.leaderboard.facts import Facts, as_json
 from boxthirding.lab.leaderboard.markdown import page
 from boxthirding.lab.leaderboard.picture import draw
 from boxthirding.lab.leaderboard.suites import missing_contests, problems_of, suite_named
 from boxthirding.lab.plots import check_matplotlib
+from boxthirding.lab.report_folder import check_folder, simulated_in, write_whole
 from boxthirding.lab.results import Run
 from boxthirding.lab.settings import Setting
 from boxthirding.types import Progress

@@ -9,7 +9,7 @@ import numpy as np
 
 from boxthirding.lab.error_split import ErrorSplit
 from boxthirding.lab.paper.cases import Case
-from boxthirding.lab.paper.facts import ComputedFacts
+from boxthirding.lab.paper.exact_facts import ComputedFacts
 from boxthirding.lab.results import Run
 from boxthirding.lab.theory.complexity import good_arms
 from boxthirding.types import Floats

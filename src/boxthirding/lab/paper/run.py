@@ -14,15 +14,15 @@ from typing import Any, Final
 from boxthirding.figures.style import rendered
 from boxthirding.lab.chunks import run_chunk
 from boxthirding.lab.error_split import error_split
-from boxthirding.lab.folders import check_folder, simulated_in, write_whole
 from boxthirding.lab.paper.cases import SEED, SPLIT_REWARDS, Captions, Case, Scale, caption_case, cases_of, scale_of
 from boxthirding.lab.paper.claims import Claim, Finding, Verdict
 from boxthirding.lab.paper.evidence import Evidence
-from boxthirding.lab.paper.facts import compute_facts
+from boxthirding.lab.paper.exact_facts import compute_facts
 from boxthirding.lab.paper.figures import PaperFigure
 from boxthirding.lab.paper.page import CLAIMS, Page, sections
 from boxthirding.lab.paper.printed import COMPARED, EPSILONS
 from boxthirding.lab.plots import check_matplotlib
+from boxthirding.lab.report_folder import check_folder, simulated_in, write_whole
 from boxthirding.lab.results import Run
 from boxthirding.lab.settings import Setting
 from boxthirding.types import Progress

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, NamedTuple
 
 from boxthirding._compile import kernel
-from boxthirding.policies.policy import zeros
+from boxthirding.policies.base_policy import zeros
 from boxthirding.policies.rivals.subsets import (
     ALL,
     LEVEL,
@@ -32,7 +32,7 @@ from boxthirding.policies.rivals.subsets import (
     withdraw,
 )
 from boxthirding.policies.rivals.subsets import recommend as largest_mean
-from boxthirding.policies.structures.ranking import rank
+from boxthirding.policies.structures.sorting import rank
 from boxthirding.policies.structures.tournament import beats
 from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Floats, Ints, Rule
 

@@ -12,8 +12,8 @@ from typing import ClassVar, Final, NamedTuple
 import numpy as np
 
 from boxthirding._compile import kernel
-from boxthirding.policies.policy import BasePolicy, zeros
-from boxthirding.policies.structures.ranking import in_order
+from boxthirding.policies.base_policy import BasePolicy, zeros
+from boxthirding.policies.structures.sorting import in_order
 from boxthirding.policies.structures.treap import champion_among, first, following, insert, refresh_path, remove
 from boxthirding.rng import advance
 from boxthirding.schedules import Schedule

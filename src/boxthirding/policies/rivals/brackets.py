@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Final
 
 from boxthirding._compile import kernel
-from boxthirding.policies.policy import BasePolicy
+from boxthirding.policies.base_policy import BasePolicy
 from boxthirding.rng import below
 from boxthirding.types import GROW, N_ARMS, NONE, WAIT
 

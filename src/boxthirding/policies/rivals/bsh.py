@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, NamedTuple
 
 from boxthirding._compile import bound, kernel
-from boxthirding.policies.policy import zeros
+from boxthirding.policies.base_policy import zeros
 from boxthirding.policies.rivals.brackets import (
     FIRST,
     MOST,
@@ -23,7 +23,7 @@ from boxthirding.policies.rivals.brackets import (
     room_for,
     vacate,
 )
-from boxthirding.policies.structures.ranking import rank
+from boxthirding.policies.structures.sorting import rank
 from boxthirding.rng import advance
 from boxthirding.types import NONE, Floats, Ints, Rule
 

@@ -13,7 +13,7 @@ import numpy as np
 from boxthirding._checks import is_number, not_negative
 from boxthirding._compile import bound, kernel
 from boxthirding.errors import InvalidInput
-from boxthirding.policies.policy import zeros
+from boxthirding.policies.base_policy import zeros
 from boxthirding.policies.rivals.brackets import (
     FIRST,
     MOST,
@@ -28,7 +28,7 @@ from boxthirding.policies.rivals.brackets import (
     room_for,
     vacate,
 )
-from boxthirding.policies.structures.ranking import in_order
+from boxthirding.policies.structures.sorting import in_order
 from boxthirding.policies.structures.tournament import beats, play_all, player, replay
 from boxthirding.rng import advance
 from boxthirding.types import NONE, Floats, Ints, Rule

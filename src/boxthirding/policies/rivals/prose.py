@@ -17,10 +17,10 @@ import numpy as np
 from boxthirding._checks import is_finite, not_negative
 from boxthirding._compile import kernel
 from boxthirding.errors import InvalidInput
+from boxthirding.policies.base_policy import BasePolicy, zeros
 from boxthirding.policies.noise import learn, more_repeats, too_few_repeats
 from boxthirding.policies.noise import sigma as estimated_sigma
-from boxthirding.policies.policy import BasePolicy, zeros
-from boxthirding.policies.structures.ranking import in_order
+from boxthirding.policies.structures.sorting import in_order
 from boxthirding.policies.structures.treap import champion_among, first, insert, refresh_path, remove
 from boxthirding.rng import advance
 from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Floats, Ints, Rule

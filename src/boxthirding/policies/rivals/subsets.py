@@ -18,8 +18,8 @@ import numpy as np
 
 from boxthirding._compile import kernel
 from boxthirding.errors import InvalidInput
-from boxthirding.policies.policy import BasePolicy
-from boxthirding.policies.structures.ranking import in_order
+from boxthirding.policies.base_policy import BasePolicy
+from boxthirding.policies.structures.sorting import in_order
 from boxthirding.policies.structures.tournament import beats, play_all, player, replay
 from boxthirding.rng import advance
 from boxthirding.types import N_ARMS, NONE

@@ -14,8 +14,8 @@ import numpy as np
 from boxthirding._checks import LARGEST_FLOAT, is_finite, not_negative, whole
 from boxthirding._compile import kernel
 from boxthirding.errors import InvalidInput
-from boxthirding.policies.policy import BasePolicy, zeros
-from boxthirding.policies.structures.ranking import in_order, sort
+from boxthirding.policies.base_policy import BasePolicy, zeros
+from boxthirding.policies.structures.sorting import in_order, sort
 from boxthirding.policies.structures.tournament import play_all, player, replay
 from boxthirding.rng import advance
 from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Floats, Ints, Rule

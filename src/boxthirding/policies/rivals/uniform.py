@@ -9,8 +9,8 @@ from typing import ClassVar, Final, NamedTuple
 import numpy as np
 
 from boxthirding._compile import kernel
-from boxthirding.policies.policy import BasePolicy, zeros
-from boxthirding.policies.structures.ranking import in_order
+from boxthirding.policies.base_policy import BasePolicy, zeros
+from boxthirding.policies.structures.sorting import in_order
 from boxthirding.rng import advance
 from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Floats, Ints, Rule
 

@@ -13,9 +13,9 @@ from boxthirding.service.keys import OPERATOR, READER
 from boxthirding.service.limits import LARGE
 from boxthirding.service.problems import reply
 from boxthirding.service.rating import FLAGGED, check_arms, seen
+from boxthirding.service.reply_size import paged
 from boxthirding.service.request_models import ArmsIn
 from boxthirding.service.routes.studies import Brief, answer, served
-from boxthirding.service.sizes import paged
 from boxthirding.service.studies import Served
 from boxthirding.types import Label
 

@@ -16,11 +16,11 @@ from boxthirding.service.authorization import GuardedRoute, key_of, needs, servi
 from boxthirding.service.keys import READER
 from boxthirding.service.problems import Refusal, TooMany, reply
 from boxthirding.service.rater_stats import unusual
+from boxthirding.service.reply_size import leading, part
 from boxthirding.service.routes.studies import served
 from boxthirding.service.service import Service
-from boxthirding.service.sizes import leading, part
 from boxthirding.service.streams import page, shown
-from boxthirding.storage.records import picture_of
+from boxthirding.storage.server_records import picture_of
 
 router = APIRouter(route_class=GuardedRoute, tags=["what happened"])
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from boxthirding.errors import BoxThirdingError, UnknownStudy
-from boxthirding.service import pictures, sheets
+from boxthirding.service import pictures, uploaded_arms
 from boxthirding.service import response_models as models
 from boxthirding.service import summaries as in_brief
 from boxthirding.service.authorization import ANY, OWNER, GuardedRoute, key_of, needs, service_of
@@ -16,8 +16,8 @@ from boxthirding.service.keys import OPERATOR, READER, WORKER
 from boxthirding.service.limits import LARGE
 from boxthirding.service.problems import Refusal, problem_of, reply
 from boxthirding.service.rating import check_arms
+from boxthirding.service.reply_size import fits, paged, part
 from boxthirding.service.request_models import AboutIn, ExamplesIn, OpenIn, PolicyIn, StudyIn
-from boxthirding.service.sizes import fits, paged, part
 from boxthirding.service.studies import About, Served, check_about, check_policy
 from boxthirding.session import Box, Rung
 from boxthirding.study import Study
@@ -231,7 +231,7 @@ def screening(
 @router.post("/sheets", response_model=models.Sheet, **needs(OPERATOR, LARGE, takes="text/csv"))
 async def read_sheet(request: Request, rows: Annotated[int, Query(ge=1, le=1000)] = 20) -> Response:
     """Read a CSV file, the raw body: its columns and first rows. Nothing is kept."""
-    return reply(sheets.shown(sheets.read(await request.body()), rows))
+    return reply(uploaded_arms.shown(uploaded_arms.read(await request.body()), rows))
 
 
 def _shortened(name: str, found: Sequence[Box | Rung], first: int, count: int) -> dict[str, Any]:

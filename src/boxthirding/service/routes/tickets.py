@@ -14,6 +14,7 @@ from boxthirding.service.limits import LARGE
 from boxthirding.service.links import check_not_a_rater, is_rater
 from boxthirding.service.problems import problem_of, reply
 from boxthirding.service.rating import release_late
+from boxthirding.service.remote_workers import SECONDS
 from boxthirding.service.request_models import (
     AskIn,
     CorrectionIn,
@@ -28,7 +29,6 @@ from boxthirding.service.request_models import (
 )
 from boxthirding.service.routes.studies import answer, served
 from boxthirding.service.studies import Served
-from boxthirding.service.workers import SECONDS
 from boxthirding.session import Ticket
 from boxthirding.session.tickets import is_worker
 from boxthirding.study import Study

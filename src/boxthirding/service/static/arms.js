@@ -4,7 +4,7 @@ import { API, element, query } from "/static/api.js";
 import { climb, story } from "/static/climb.js";
 import { ask, note, said } from "/static/dialogs.js";
 import { count, counted, localized, mean } from "/static/numbers.js";
-import { orderText } from "/static/ranking.js";
+import { orderText } from "/static/order-text.js";
 import { ratings } from "/static/ratings.js";
 import { follow, pager, table } from "/static/tables.js";
 

@@ -4,11 +4,11 @@
 import { API, call, element, studyPath, query } from "/static/api.js";
 import { boundsOn, colour, gradient, share, writer } from "/static/colours.js";
 import { ask, said } from "/static/dialogs.js";
-import { Kept, arrange, focusKept } from "/static/kept.js";
-import { Motion } from "/static/motion.js";
+import { Kept, arrange, focusKept } from "/static/keep-elements.js";
+import { Motion } from "/static/arm-motion.js";
 import { count, counted, mean } from "/static/numbers.js";
 import { follow } from "/static/tables.js";
-import { Tip } from "/static/tip.js";
+import { Tip } from "/static/arm-tip.js";
 
 const CAPTION = "Three options meet in a box. The best is lifted and rated more, the middle one waits, the worst is dropped.";
 const ANEW = " The number on a card is the mean of the ratings at its level; the answer and the table of arms have that of all ratings.";

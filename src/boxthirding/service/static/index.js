@@ -2,7 +2,7 @@
 
 import { call, element } from "/static/api.js";
 import { said } from "/static/dialogs.js";
-import { renew } from "/static/kept.js";
+import { renew } from "/static/keep-elements.js";
 import { count, counted, localized, mean } from "/static/numbers.js";
 
 const STATUS = { open: "running", paused: "paused", finished: "finished", known: "known", unreadable: "unreadable" };

@@ -1,7 +1,7 @@
 // Carries a sheet to the server and back, one call at a time, and goes on by itself when the server was away.
 
 import { Away, Refused } from "./rate-calls.js";
-import { Sheet } from "./rate-sheet.js";
+import { Sheet } from "./rate-tickets.js";
 
 const FIRST_WAIT = 1000; // milliseconds before the server is tried again; doubled each time
 const LONGEST_WAIT = 30_000;

@@ -6,7 +6,7 @@ import { caller, pictureAddress } from "./rate-calls.js";
 import { Courier } from "./rate-courier.js";
 import { help, intro, message, thanks } from "./rate-screens.js";
 import { keepPage } from "./rate-shell.js";
-import { HOLD } from "./rate-sheet.js";
+import { HOLD } from "./rate-tickets.js";
 
 const SETTLE = 300; // milliseconds for which a new arm takes no answer: the second tap of two was for the one before
 const LONGEST_LOOK = 86_400; // seconds that the server takes as a response time

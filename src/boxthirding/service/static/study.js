@@ -2,15 +2,15 @@
 // return a promise of what it first shows.
 
 import { call, element, listen, stateOf, studyPath, viewPath } from "/static/api.js";
-import { start as answer } from "/static/answer.js";
+import { start as answer } from "/static/study-answer.js";
 import { start as arms } from "/static/arms.js";
 import { start as aside } from "/static/aside.js";
 import { start as boxes } from "/static/boxes.js";
 import { start as curves } from "/static/curves.js";
 import { said } from "/static/dialogs.js";
-import { start as header } from "/static/header.js";
+import { start as header } from "/static/study-header.js";
 import { start as raters } from "/static/raters.js";
-import { start as share } from "/static/share.js";
+import { start as share } from "/static/access.js";
 
 const PAUSE = 500; // milliseconds between two refreshes
 const RETRY = 3_000; // milliseconds until the next, when one has failed

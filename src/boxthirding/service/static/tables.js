@@ -1,7 +1,7 @@
 // Tables that become cards on a phone, are paged, and follow what happens while they are in view.
 
 import { element } from "/static/api.js";
-import { Kept, arrange, focusKept, renew } from "/static/kept.js";
+import { Kept, arrange, focusKept, renew } from "/static/keep-elements.js";
 import { count } from "/static/numbers.js";
 
 /**

@@ -5,7 +5,7 @@ import math
 from boxthirding.lab.paper.cases import NOISY
 from boxthirding.lab.paper.claims import Finding, Measurement, claim, listed, verdict_of
 from boxthirding.lab.paper.evidence import BY_CHANCE, Estimate, Evidence, Share
-from boxthirding.lab.paper.facts import LONGEST, MANY
+from boxthirding.lab.paper.exact_facts import LONGEST, MANY
 from boxthirding.lab.paper.printed import ARMS, BUDGET, COMPARED, EPSILONS, GAPS_ALPHA, NAMES
 from boxthirding.lab.theory.candidate_sets import CandidateSet
 from boxthirding.lab.theory.complexity import complexity_h2, lower_bound, regret_order

@@ -8,7 +8,7 @@ from boxthirding.figures.style import COLOURS, DASHES, GREY, MARKERS, canvas, fi
 from boxthirding.lab.error_split import ErrorSplit
 from boxthirding.lab.paper.cases import GAPS, caption_case
 from boxthirding.lab.paper.evidence import Evidence
-from boxthirding.lab.paper.facts import LONGEST
+from boxthirding.lab.paper.exact_facts import LONGEST
 from boxthirding.lab.paper.figures import WIDTH, FigureTable, PaperFigure
 from boxthirding.lab.paper.printed import ARMS, BUDGET, COMPARED, EPSILONS, H2_EXPONENTS, NAMES
 from boxthirding.lab.plots import log_spaced

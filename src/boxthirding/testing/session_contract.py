@@ -8,8 +8,8 @@ import numpy as np
 from boxthirding.errors import InvalidInput
 from boxthirding.policies.spec import as_policy
 from boxthirding.session import AskTell, Session
-from boxthirding.testing.oracle import LEASE, Account, Maker
 from boxthirding.testing.plans import Plan, broken, expect
+from boxthirding.testing.session_model import LEASE, Account, Maker
 from boxthirding.types import Label, Policy
 
 

@@ -4,7 +4,7 @@ import { API, element } from "/static/api.js";
 import { whisker } from "/static/chart.js";
 import { bounds, writer } from "/static/colours.js";
 import { count, counted, duration, localized, percent } from "/static/numbers.js";
-import { orderText } from "/static/ranking.js";
+import { orderText } from "/static/order-text.js";
 
 const INTERVAL = `${percent(0.95)} interval`;
 const LONG = 120; // letters, from which on a text is set smaller

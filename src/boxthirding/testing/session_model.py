@@ -1,4 +1,4 @@
-"""A session, and a plain account of what it has been told that every answer is held against."""
+"""A naive model of a session, which the answers of a session are compared with."""
 
 import math
 from collections import Counter

@@ -9,7 +9,7 @@ from boxthirding.errors import InvalidInput, UnknownLabel
 from boxthirding.session import Glance, Known, Recommendation, Ticket
 from boxthirding.session.amendments import listed
 from boxthirding.session.labels import is_label, labelled, rows_of
-from boxthirding.study.payloads import digest, is_json
+from boxthirding.study.arm_payloads import digest, is_json
 from boxthirding.study.settings import given
 from boxthirding.types import Label
 

@@ -23,7 +23,7 @@ from typing import ClassVar, Final, NamedTuple
 from boxthirding._checks import is_finite, is_number, not_negative, whole
 from boxthirding._compile import bound, kernel
 from boxthirding.errors import InvalidInput
-from boxthirding.policies.policy import zeros
+from boxthirding.policies.base_policy import zeros
 from boxthirding.policies.rivals.subsets import (
     SEEN,
     SUBSET_SCALARS,
