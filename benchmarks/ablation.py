@@ -133,9 +133,8 @@ def policy_of(variant: Variant) -> Policy:
             raise ValueError(f"{variant.name!r} replaces {old!r}, which the policy's files have {len(places)} times")
         texts[places[0]] = texts[places[0]].replace(old, new)
     name = f"{__name__}: {variant.name}".replace(".", ",")  # a dot would make it a package's
-    sys.modules[chase_final.__name__] = _module(
-        f"{name}, final", texts[chase_final]
-    )  # for the policy's import, and no other
+    # Only for the import in the policy's own text.
+    sys.modules[chase_final.__name__] = _module(f"{name}, final", texts[chase_final])
     try:
         module = _module(name, texts[chase])
     finally:
