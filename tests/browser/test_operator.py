@@ -424,7 +424,7 @@ def test_on_a_phone_a_short_climb_fits_and_a_long_one_says_that_it_scrolls(opera
     assert operator.evaluate("document.documentElement.scrollWidth") == 360
 
 
-def test_a_result_that_is_set_aside_is_named_and_corrected(operator, server):
+def test_an_outlier_is_named_and_corrected(operator, server):
     server.call("POST", "/studies", {"name": "captions", "arms": [f"arm {number}" for number in range(20)]})
     draw = random.Random(4)
     for number in range(20):
@@ -432,12 +432,12 @@ def test_a_result_that_is_set_aside_is_named_and_corrected(operator, server):
         results = [{"ticket": one["id"], "reward": draw.gauss(0, 1)} for one in asked]
         results[0]["reward"] = 1e6 if number in (12, 15) else 0.0
         server.call("POST", "/studies/captions/results", {"results": results})
-    rows = server.call("GET", "/studies/captions")["set_aside"]
+    rows = server.call("GET", "/studies/captions")["outliers"]
     assert len(rows) == 2
     page = opened(operator, server)
     page.locator("#arms tbody tr").first.wait_for()
-    part = page.locator("#aside")
-    assert part.get_by_role("heading").inner_text() == "2 ratings set aside"
+    part = page.locator("#outliers")
+    assert part.get_by_role("heading").inner_text() == "2 outliers excluded"
     first = part.get_by_role("listitem").first
     assert first.inner_text().split() == [*rows[1]["label"].split(), "1,000,000", "by", "machine", "Correct"]
     assert violations(page) == []
@@ -447,8 +447,8 @@ def test_a_result_that_is_set_aside_is_named_and_corrected(operator, server):
     part.get_by_text("There is no number yet").wait_for()
     part.get_by_label("The right reward").fill("0.5")
     part.get_by_role("button", name="Save").click()
-    part.get_by_text("1 rating set aside").wait_for()
-    assert server.call("GET", "/studies/captions")["set_aside"] == rows[:1]
+    part.get_by_text("1 outlier excluded").wait_for()
+    assert server.call("GET", "/studies/captions")["outliers"] == rows[:1]
     assert page.wrong == []
 
 

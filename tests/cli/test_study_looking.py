@@ -75,19 +75,19 @@ def test_large_results_can_be_told_apart_wherever_they_are_shown():
     assert not any("e+" in done(command, "s.db") for command in ("show", "results", "why", "list", "pause"))
 
 
-def test_results_that_are_set_aside_are_named():
+def test_outliers_are_named():
     rng = random.Random(2)
     with open_study("s.db", arms=range(100), holder="us") as opened:
         for turn in range(400):
             (ticket,) = opened.ask()
             opened.tell(ticket, rng.gauss(ticket.label / 100, 0.2) + 1_000.0 * (turn in (200, 300)))
-        first, second = opened.set_aside()
+        first, second = opened.outliers()
     names = [f"{row.label} {row.reward:.6g} (ticket {row.ticket})" for row in (first, second)]
-    assert f"2 results set aside as wildly off: {', '.join(names)}\n" in done("show", "s.db")
+    assert f"2 outliers excluded: {', '.join(names)}\n" in done("show", "s.db")
     view = json.loads(done("show", "s.db", "--json"))
-    assert (view["aside"], [row["ticket"] for row in view["set_aside"]]) == (2, [first.ticket, second.ticket])
+    assert (view["n_outliers"], [row["ticket"] for row in view["outliers"]]) == (2, [first.ticket, second.ticket])
     done("correct", "s.db", first.ticket, 0.5)
-    assert f"1 result set aside as wildly off: {names[1]}\n" in done("show", "s.db")
+    assert f"1 outlier excluded: {names[1]}\n" in done("show", "s.db")
 
 
 # why

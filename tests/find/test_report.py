@@ -106,16 +106,16 @@ def test_how_it_was_collected(page):
     assert re.search(r"Raters and workers</th><td>3</td>", page.text)
 
 
-def test_results_that_are_set_aside_are_named():
+def test_outliers_are_named():
     study = Study("contest", MemoryJournal(), Settings(arms=[f"arm <{number}>" for number in range(12)]))
     draws = np.random.default_rng(2)
     for number in range(400):
         (ticket,) = study.ask()
         study.tell(ticket, 1e6 if number > 200 and number % 29 == 0 else float(draws.normal()))
     view, page = study.view(), Page(study_page(study))
-    latest = view.set_aside[-1]
-    assert view.aside > 0
-    assert page.says(f"{view.aside} results wildly off, which do not count: {latest.label} 1e+06")
+    latest = view.outliers[-1]
+    assert view.n_outliers > 0
+    assert page.says(f"{view.n_outliers} outliers excluded: {latest.label} 1e+06")
 
 
 def test_as_many_arms_are_counted_as_may_be_as_good_as_are_marked():

@@ -119,7 +119,7 @@ def test_a_run_of_equal_scores_is_not_taken_for_certainty():
     assert 0.05 < high - low < 0.4
 
 
-def test_the_interval_leaves_out_what_is_set_aside():
+def test_the_interval_leaves_out_outliers():
     clean = noisy(range(20), 1.0)
     scores = itertools.count()
 
@@ -128,7 +128,7 @@ def test_the_interval_leaves_out_what_is_set_aside():
 
     found = find_best(20, evaluate, budget=200, **QUIET)
     low, high = map(float, re.search(r"interval (\S+) to (\S+)", str(found)).groups())
-    assert len(found.set_aside) == 1
+    assert len(found.outliers) == 1
     assert high - low < 1
 
 

@@ -79,17 +79,17 @@ def test_scores_that_do_not_differ_have_no_noise_whatever_their_decimals():
     assert read_pilot({arm: [arm / 100 + 0.07] * 3 for arm in range(50)}).noise == 0
 
 
-def test_a_score_that_is_wildly_off_is_named():
+def test_an_outlier_is_named():
     scores = scattered(1.0)
-    assert read_pilot(scores).wild is None
+    assert read_pilot(scores).outlier is None
     scores[7].append(100_000.0)
-    assert read_pilot(scores).wild == (7, 100_000.0)
+    assert read_pilot(scores).outlier == (7, 100_000.0)
 
 
-def test_a_noisy_arm_is_not_wild_and_neither_is_one_far_from_all_others():
+def test_neither_a_noisy_arm_nor_one_far_from_all_others_is_an_outlier():
     random = np.random.default_rng(2)
     scores = scattered(1.0) | {"noisy": random.normal(0, 5, 3).tolist(), "far": random.normal(1_000, 1, 3).tolist()}
-    assert read_pilot(scores).wild is None
+    assert read_pilot(scores).outlier is None
 
 
 def test_without_noise_any_difference_is_seen():

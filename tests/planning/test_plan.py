@@ -130,7 +130,7 @@ def test_the_advice_is_to_score_the_same_arms_again():
     assert found.notes[0].endswith("more pulls would show it: score the same arms again")
 
 
-def test_a_wild_score_of_a_pilot_is_named_in_a_note():
+def test_an_outlier_of_a_pilot_is_named_in_a_note():
     _, pilot = normal(400, 0.5, 3)
     arm = next(iter(pilot))
     found = plan(400, pilot=pilot | {arm: [*pilot[arm], 1e5]}, budgets=[100])

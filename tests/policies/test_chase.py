@@ -35,7 +35,7 @@ REWARDS = {
     "no noise": lambda _rng, arm: GRID * (37 * arm % 1024),
     "no noise, two values": lambda _rng, arm: float(arm % 3 == 1),
     "all equal": lambda _rng, _arm: 0.75,
-    "wild now and then": lambda rng, arm: (
+    "outliers now and then": lambda rng, arm: (
         GRID * (37 * arm % 1024 + rng.randrange(-256, 257)) + rng.choice((-1.0, 1.0)) * 64.0 * (rng.randrange(50) == 0)
     ),
     "one noisy arm": lambda rng, arm: float(arm == 0) * rng.choice((-1.0, 3.0)),

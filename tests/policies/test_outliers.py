@@ -1,4 +1,4 @@
-"""Results that are wildly off are set aside; what is rare, far away or noisy and honest is not."""
+"""Outliers are excluded; what is rare, far away or noisy and honest is not."""
 
 import random
 
@@ -10,7 +10,7 @@ from boxthirding.lab import Table, captions, simulate
 from boxthirding.policies import Chase
 from boxthirding.policies.boxes import KNOWN
 from boxthirding.policies.chase_final import SIGMA, VARIANCE
-from boxthirding.policies.noise import SHARE, stray, usual_variance
+from boxthirding.policies.noise import SHARE, outlier_value, usual_variance
 from boxthirding.policies.rule_runner import LiveState
 from boxthirding.types import NONE, WAIT
 
@@ -32,8 +32,8 @@ def mean(arm):
     return 37 * arm % 500 / 500
 
 
-def aside(state):
-    return state.policy.set_aside(state.arrays)
+def n_outliers(state):
+    return state.policy.n_outliers(state.arrays)
 
 
 @pytest.mark.parametrize("off", [100.0, -100.0, 1e6])  # beside 1e9 the sum of a job loses what the others were
@@ -42,19 +42,19 @@ def test_what_is_learned_is_what_is_learned_without_them(off):
 
     def now_and_then(rng, arm):
         nonlocal count
-        is_wild = rng.random() < 0.002
-        count += is_wild
-        return mean(arm) + rng.gauss(0.0, 0.3) + off * is_wild
+        is_outlier = rng.random() < 0.002
+        count += is_outlier
+        return mean(arm) + rng.gauss(0.0, 0.3) + off * is_outlier
 
     state = played(now_and_then)
     assert count > 2
-    assert count - 2 <= aside(state) <= count  # a low first result may stay the only one of its arm
+    assert count - 2 <= n_outliers(state) <= count  # a low first result may stay the only one of its arm
     assert state.arrays.facts[SIGMA] == pytest.approx(0.3, rel=0.1)
     assert mean(state.recommend()) > 0.9
-    assert sum(times for times, _ in state.policy.strays(state.arrays).values()) == aside(state)
+    assert sum(times for times, _ in state.policy.outliers(state.arrays).values()) == n_outliers(state)
 
 
-def test_the_result_that_is_set_aside_is_told_with_its_arm():
+def test_the_outlier_is_told_with_its_arm():
     state = played(lambda rng, arm: mean(arm) + rng.gauss(0.0, 0.3), pulls=500)
     job, arm, times = state.ask()
     while times > 1:
@@ -63,14 +63,14 @@ def test_the_result_that_is_set_aside_is_told_with_its_arm():
     before = state.arrays.pulls[arm], state.arrays.total[arm]
     assert before[0] > 0
     state.tell(job, 1, 55.5, 55.5**2)
-    assert state.policy.strays(state.arrays) == {arm: (1, pytest.approx(55.5))}
+    assert state.policy.outliers(state.arrays) == {arm: (1, pytest.approx(55.5))}
     assert (state.arrays.pulls[arm], state.arrays.total[arm]) == pytest.approx(before)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_an_arm_that_is_far_above_all_others_wins(seed):
     state = played(lambda rng, arm: 100.0 * (arm == 77) + rng.gauss(0.0, 0.3), seed=seed)
-    assert (state.recommend(), aside(state)) == (77, 0)
+    assert (state.recommend(), n_outliers(state)) == (77, 0)
 
 
 def test_a_single_result_that_is_too_high_is_repeated_before_it_is_believed():
@@ -81,11 +81,11 @@ def test_a_single_result_that_is_too_high_is_repeated_before_it_is_believed():
             break
         state.tell(job, times, times * mean(arm), times * mean(arm) ** 2)
     state.tell(job, times, times * 40.0, times * 1600.0)
-    assert (state.recommend(), state.arrays.pulls[arm], aside(state)) == (arm, 1, 0)
+    assert (state.recommend(), state.arrays.pulls[arm], n_outliers(state)) == (arm, 1, 0)
     again, same, one = state.ask()
     assert (same, one) == (arm, 1)
     state.tell(again, 1, 0.25, 0.0625)
-    assert aside(state) == 1
+    assert n_outliers(state) == 1
     assert state.recommend() != arm
     assert state.arrays.total[arm] + state.arrays.facts[0] == pytest.approx(0.25)
 
@@ -103,15 +103,15 @@ def test_a_single_result_that_is_too_high_is_repeated_before_it_is_believed():
     ids=["1 in 10", "1 in 100", "1 in 1,000", "sales", "normal", "unlike arms", "no noise", "one noisy arm"],
 )
 def test_what_is_rare_or_noisy_and_honest_counts(reward):
-    assert aside(played(reward)) == 0
+    assert n_outliers(played(reward)) == 0
 
 
-def test_of_an_arm_one_result_in_eight_at_most_is_set_aside():
+def test_of_an_arm_one_result_in_eight_at_most_is_excluded():
     state = played(lambda rng, arm: rng.gauss(0.0, 0.3) + 1_000.0 * (arm == 0) * (rng.random() < 0.5), arms=40)
     arrays = state.arrays
-    assert arrays.aside[0] > 1
-    assert SHARE * (arrays.aside[0] - 1) < arrays.pulls[0]
-    assert not arrays.aside[1:].any()
+    assert arrays.n_outliers[0] > 1
+    assert SHARE * (arrays.n_outliers[0] - 1) < arrays.pulls[0]
+    assert not arrays.n_outliers[1:].any()
 
 
 def test_several_at_once_are_found_among_results_that_were_known():
@@ -119,9 +119,9 @@ def test_several_at_once_are_found_among_results_that_were_known():
     for arm in range(200):
         rewards = [mean(arm) + rng.gauss(0.0, 0.3) + 100.0 * (arm % 40 == 0 and k == 0) for k in range(3)]
         state.amend(arm, 3, sum(rewards), sum(reward * reward for reward in rewards))
-    assert aside(state) == 0
+    assert n_outliers(state) == 0
     state.amend(NONE, 0, 0.0, 0.0)
-    assert [*state.policy.strays(state.arrays)] == [0, 40, 80, 120, 160]
+    assert [*state.policy.outliers(state.arrays)] == [0, 40, 80, 120, 160]
     assert state.arrays.facts[SIGMA] == pytest.approx(0.3, rel=0.1)
     assert 0.09 < usual_variance(state.arrays, int(state.arrays.scalars[KNOWN])) < 0.5
 
@@ -132,17 +132,17 @@ def test_nothing_is_judged_by_few_repeats():
         rewards = [rng.gauss(0.0, 0.3), rng.gauss(0.0, 0.3) + 100.0 * (arm == 2)]
         state.amend(arm, 2, sum(rewards), sum(reward * reward for reward in rewards))
     state.amend(NONE, 0, 0.0, 0.0)
-    assert (aside(state), state.arrays.facts[VARIANCE]) == (0, 0.0)
+    assert (n_outliers(state), state.arrays.facts[VARIANCE]) == (0, 0.0)
 
 
 @pytest.mark.parametrize(("expected", "found"), [(0.5, 9.5), (9.0, 0.25)])
-def test_of_two_results_the_one_where_none_is_expected_is_the_stray(expected, found):
+def test_of_two_results_the_one_where_none_is_expected_is_the_outlier(expected, found):
     a, b = 9.5, 0.25
-    assert stray((a + b) / 2, 2, (a - b) ** 2 / 2, expected) == pytest.approx(found)
+    assert outlier_value((a + b) / 2, 2, (a - b) ** 2 / 2, expected) == pytest.approx(found)
 
 
 @pytest.mark.skipif(not _compile.available(), reason="numba is not installed")
-def test_interpreted_and_compiled_set_the_same_aside():
+def test_interpreted_and_compiled_exclude_the_same_outliers():
     instance = captions(150)
     values = instance.means[:, None] + np.array([-0.5, -0.2, 0.0, 0.2, 0.5, 80.0])
     rewards = Table(values, np.tile([0.1, 0.2, 0.39, 0.2, 0.1, 0.01], (150, 1)))

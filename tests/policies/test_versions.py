@@ -15,7 +15,7 @@ VERSIONS = {
     "b3": (1, "b1159259cb61d69e"),
     "bsh": (1, "83838fde922ddb7b"),
     "bucb": (1, "0871da591673cdfc"),
-    "chase": (1, "e1fea3da959a452f"),
+    "chase": (1, "e95169e73d8c83d9"),
     "dsh": (1, "60de1475b75301a6"),
     "ebtc": (1, "e1cc2c4dd8b18f44"),
     "klucb": (1, "1835ba8117695a89"),

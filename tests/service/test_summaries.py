@@ -88,19 +88,19 @@ def test_those_who_were_heard_of_in_the_last_minute_are_at_work_and_those_who_ho
     assert now() == (1, 1)
 
 
-def test_results_that_are_set_aside_are_named(server):
+def test_outliers_are_named(server):
     study = server.study(arms=["x" * 10_000 + str(number) for number in range(12)], about=PLAIN)
     draw = random.Random(2)
     for number in range(400):
         (ticket,) = study.ask(holder="ann")
         study.tell(ticket, 1e6 if number > 200 and number % 29 == 0 else draw.gauss(0, 1))
     said, view = get(server, ONE, brief=True), study.view()
-    assert said["aside"] == view.aside > 0
-    shown = [(row["key"], row["reward"], row["holder"], row["ticket"]) for row in said["set_aside"]]
-    assert shown == [(key_of(row.label), row.reward, "ann", row.ticket) for row in view.set_aside]
-    assert {len(row["text"]) for row in said["set_aside"]} == {300}
+    assert said["n_outliers"] == view.n_outliers > 0
+    shown = [(row["key"], row["reward"], row["holder"], row["ticket"]) for row in said["outliers"]]
+    assert shown == [(key_of(row.label), row.reward, "ann", row.ticket) for row in view.outliers]
+    assert {len(row["text"]) for row in said["outliers"]} == {300}
     server.operator.post(f"{ONE}/corrections", json={"ticket": shown[0][3], "reward": 0.5})
-    assert get(server, ONE, brief=True)["aside"] < said["aside"]
+    assert get(server, ONE, brief=True)["n_outliers"] < said["n_outliers"]
 
 
 @pytest.mark.parametrize("label", ["a", "7", 7, -3, 'it\'s "so"', "é\n", "x" * 200, "True", ""])

@@ -1,4 +1,4 @@
-"""Results that chase sets aside: a session names them, they do not count, and what a person has corrected does."""
+"""Outliers: a session names them and they do not count, but a corrected one does."""
 
 import pickle
 import random
@@ -18,12 +18,12 @@ def mean(label):
 
 
 class Crew:
-    """A session that is told rewards, some of them wildly off."""
+    """A session that is told rewards, some of them outliers."""
 
     def __init__(self, direction="maximize", off=100.0, policy="chase", share=0.003):
         self.session = Session(ARMS, policy, seed=1, direction=direction)
         self.rng, self.off, self.share = random.Random(5), off, share
-        self.rewards, self.wild, self.holders = {}, {}, {}
+        self.rewards, self.outliers, self.holders = {}, {}, {}
         self.sign = 1.0 if direction == "maximize" else -1.0
 
     def pull(self, times, holders=("ann", "bob")):
@@ -34,17 +34,17 @@ class Crew:
             reward = self.sign * mean(ticket.label) + self.rng.gauss(0.0, 0.3)
             if self.rng.random() < self.share:
                 reward += self.sign * self.off
-                self.wild[ticket.id] = (ticket.label, ticket.pull, reward)
+                self.outliers[ticket.id] = (ticket.label, ticket.pull, reward)
             self.rewards[ticket.id] = (ticket.label, reward)
             self.session.tell(ticket, reward)
         return self
 
     @property
     def named(self):
-        return {row.ticket: (row.label, row.pull, row.reward) for row in self.session.set_aside()}
+        return {row.ticket: (row.label, row.pull, row.reward) for row in self.session.outliers()}
 
     def check_means(self):
-        """Hold every mean against the results that were not set aside."""
+        """Hold every mean against the results that are no outliers."""
         kept, named, excluded = {}, self.named, self.session.view().excluded
         for ticket, (label, reward) in self.rewards.items():
             if ticket not in named and self.holders[ticket] not in excluded:
@@ -57,13 +57,13 @@ class Crew:
 
 
 @pytest.mark.parametrize(("direction", "off"), [("maximize", 100.0), ("minimize", 100.0), ("maximize", 1e30)])
-def test_those_that_are_wildly_off_are_named_and_no_others(direction, off):
+def test_outliers_are_named_and_no_others(direction, off):
     crew = Crew(direction, off).pull(2_000)
     view = crew.session.view()
-    assert len(crew.wild) > 3
-    assert crew.named == crew.wild
-    assert (view.aside, view.pulls, view.spent) == (len(crew.wild), 2_000 - len(crew.wild), 2_000)
-    assert [row.ticket for row in view.set_aside] == sorted(crew.wild)[-10:]
+    assert len(crew.outliers) > 3
+    assert crew.named == crew.outliers
+    assert (view.n_outliers, view.pulls, view.spent) == (len(crew.outliers), 2_000 - len(crew.outliers), 2_000)
+    assert [row.ticket for row in view.outliers] == sorted(crew.outliers)[-10:]
     assert mean(view.recommendation.label) > 0.9
     crew.check_means()
 
@@ -71,9 +71,9 @@ def test_those_that_are_wildly_off_are_named_and_no_others(direction, off):
 def test_the_view_has_the_latest_ten():
     crew = Crew(share=0.01).pull(2_000)
     view = crew.session.view()
-    assert view.aside == len(crew.session.set_aside()) > 10
-    assert view.set_aside == tuple(crew.session.set_aside()[-10:])
-    assert view.as_dict()["set_aside"][0] == view.set_aside[0]._asdict()
+    assert view.n_outliers == len(crew.session.outliers()) > 10
+    assert view.outliers == tuple(crew.session.outliers()[-10:])
+    assert view.as_dict()["outliers"][0] == view.outliers[0]._asdict()
 
 
 @pytest.fixture
@@ -82,19 +82,19 @@ def crew():
 
 
 def test_a_corrected_value_counts_from_then_on(crew):
-    ticket, (label, _, _) = next(iter(crew.wild.items()))
+    ticket, (label, _, _) = next(iter(crew.outliers.items()))
     before = crew.session.view()
     crew.session.correct(ticket, 0.5)
     crew.rewards[ticket] = (label, 0.5)
     after = crew.session.view()
-    assert (after.aside, after.pulls) == (before.aside - 1, before.pulls + 1)
+    assert (after.n_outliers, after.pulls) == (before.n_outliers - 1, before.pulls + 1)
     assert ticket not in crew.named
     crew.check_means()
 
 
-def test_a_corrected_value_is_never_set_aside_however_far_it_is(crew):
+def test_a_corrected_value_is_never_excluded_however_far_it_is(crew):
     pulls = {arm.label: arm.pulls for arm in crew.session.arms(count=ARMS)}
-    ticket = next(key for key, (label, _) in crew.rewards.items() if key not in crew.wild and 2 < pulls[label] < 9)
+    ticket = next(key for key, (label, _) in crew.rewards.items() if key not in crew.outliers and 2 < pulls[label] < 9)
     label, _ = crew.rewards[ticket]
     crew.session.correct(ticket, 500.0)
     crew.rewards[ticket] = (label, 500.0)
@@ -102,14 +102,14 @@ def test_a_corrected_value_is_never_set_aside_however_far_it_is(crew):
     crew.pull(1_600)  # σ is worked out anew
     for _ in range(2):
         assert ticket not in crew.named
-        assert set(crew.named) <= set(crew.wild)
+        assert set(crew.named) <= set(crew.outliers)
         crew.check_means()
         crew.session.use("chase")
 
 
 def test_those_of_an_excluded_holder_stay_out_when_it_is_included_again(crew):
     named, pulls = crew.named, crew.session.view().pulls
-    holders = {row.ticket: row.holder for row in crew.session.set_aside()}
+    holders = {row.ticket: row.holder for row in crew.session.outliers()}
     assert set(holders.values()) == {"ann", "bob"}
     crew.session.exclude("bob")
     crew.session.include("bob")
@@ -139,8 +139,8 @@ def test_each_policy_judges_for_itself(crew):
 
 
 @pytest.mark.parametrize("policy", ["b3", "us", "prose:sigma=0.3"])
-def test_other_policies_set_nothing_aside(policy):
-    assert Crew(policy=policy).pull(600).session.set_aside() == []
+def test_other_policies_exclude_no_outliers(policy):
+    assert Crew(policy=policy).pull(600).session.outliers() == []
 
 
 def test_known_results_are_judged_too():
@@ -149,13 +149,13 @@ def test_known_results_are_judged_too():
     known = {label: [mean(label) + rng.gauss(0.0, 0.3) for _ in range(3)] for label in range(60)}
     known[7][1] += 100.0
     session.observe_all(known)
-    assert [row[:3] for row in session.set_aside()] == [(7, 1, known[7][1])]
-    assert (session.set_aside()[0].holder, session.set_aside()[0].ticket) == ("", None)
+    assert [row[:3] for row in session.outliers()] == [(7, 1, known[7][1])]
+    assert (session.outliers()[0].holder, session.outliers()[0].ticket) == ("", None)
 
 
 def test_a_session_that_is_put_down_goes_on_with_them(crew):
     again = pickle.loads(pickle.dumps(crew.session))  # noqa: S301  # our own
-    assert again.set_aside() == crew.session.set_aside()
+    assert again.outliers() == crew.session.outliers()
     saved = crew.session._core.save()
     core = Core(ARMS, seed=1)
     core.load(saved, crew.session.policy)
@@ -172,12 +172,12 @@ def test_what_was_found_names_them():
         return mean(label) + rng.gauss(0.0, 0.3) + 1_000.0 * (next(calls) % 400 == 399)
 
     found = find_best(range(ARMS), score, budget=1_500, seed=2, progress=False)
-    assert len(found.set_aside) == 3
-    assert all(row.reward > 900 for row in found.set_aside)
-    last = found.set_aside[-1]
-    assert "3 results set aside as wildly off: " in repr(found)
+    assert len(found.outliers) == 3
+    assert all(row.reward > 900 for row in found.outliers)
+    last = found.outliers[-1]
+    assert "3 outliers excluded: " in repr(found)
     assert f"{last.label} {last.reward:.6g} (ticket {last.ticket})" in repr(found)
-    assert "set aside as wildly off" in found._repr_html_()
+    assert "outliers excluded" in found._repr_html_()
 
 
 def test_none_is_named_for_what_several_have_done_together():

@@ -63,7 +63,7 @@ def _print(view: "View", boxes: "Sequence[Box]", ladder: "Sequence[Rung]") -> No
     console.print(_format_progress(view, console.width), soft_wrap=True)
     if view.excluded:
         console.print(f"excluded: {', '.join(view.excluded)}", soft_wrap=True)
-    if view.aside:
+    if view.n_outliers:
         console.print(aside_in_words(view), soft_wrap=True)
     console.print()
     if view.recommendation is None:

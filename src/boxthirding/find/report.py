@@ -345,7 +345,7 @@ def _facts(view: View, collected: _Collected, about: dict[str, Any], arms: _Arms
         ("Results that count", f"{view.pulls:,}" + (f" of {view.spent:,} told" if view.spent != view.pulls else "")),
         ("Raters and workers", f"{collected.holders:,}"),
         ("Excluded", ", ".join(_kept(visible(holder)) for holder in view.excluded)),
-        ("Set aside", _set_aside(view, arms)),
+        ("Outliers", _outliers(view, arms)),
         ("First and last result", _period(collected)),
         (
             "Response time",
@@ -357,14 +357,14 @@ def _facts(view: View, collected: _Collected, about: dict[str, Any], arms: _Arms
     return [(name, value) for name, value in rows if value]
 
 
-def _set_aside(view: View, arms: _Arms) -> str:
-    """Say how many results are wildly off, and the latest of them."""
-    if not view.aside:
+def _outliers(view: View, arms: _Arms) -> str:
+    """Say how many results are outliers, and name the latest."""
+    if not view.n_outliers:
         return ""
-    texts = apart((arms.text(row.label) for row in view.set_aside), _NAME)
-    rows = [f"{_kept(texts[arms.text(row.label)])} {row.reward:.6g}" for row in reversed(view.set_aside)]
-    dots = ", …" if view.aside > len(rows) else ""
-    return f"{counted(view.aside, 'result')} wildly off, which do not count: {', '.join(rows)}{dots}"
+    texts = apart((arms.text(row.label) for row in view.outliers), _NAME)
+    rows = [f"{_kept(texts[arms.text(row.label)])} {row.reward:.6g}" for row in reversed(view.outliers)]
+    dots = ", …" if view.n_outliers > len(rows) else ""
+    return f"{counted(view.n_outliers, 'outlier')} excluded: {', '.join(rows)}{dots}"
 
 
 def _believed(view: View, noise: ScoreNoise, told: Certainty) -> list[str]:

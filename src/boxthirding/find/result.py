@@ -25,7 +25,7 @@ from boxthirding.find.search import (
     Search,
 )
 from boxthirding.find.summary import RUNNERS_UP, aside_in_words, dataframe, having, measured, rows, summary
-from boxthirding.session import AskTell, Recommendation, SetAside, View
+from boxthirding.session import AskTell, Outlier, Recommendation, View
 from boxthirding.session.protocol import points
 from boxthirding.types import Label
 
@@ -128,9 +128,9 @@ class Found:
         return self.session.payload(label)
 
     @property
-    def set_aside(self) -> list[SetAside]:
-        """Results that are wildly off, and so do not count: the ten latest; `session.view().aside` counts them all."""
-        return [*self.session.view().set_aside]
+    def outliers(self) -> list[Outlier]:
+        """The ten latest results excluded as outliers; `session.view().n_outliers` counts all of them."""
+        return [*self.session.view().outliers]
 
     def top(self, k: int) -> list[Recommendation]:
         """Return the k best arms, the recommended one first."""
@@ -233,7 +233,7 @@ class Found:
             lines.append(failed if self.stopped == ERROR else f"{failed}; the last: {self.last_failure}")
             if view.withdrawn:
                 lines.append(f"{counted(view.withdrawn, 'arm')} {'is' if view.withdrawn == 1 else 'are'} withdrawn")
-        if view.aside:
+        if view.n_outliers:
             lines.append(aside_in_words(view))
         if self.spending.abandoned:
             lines.append(f"{counted(self.spending.abandoned, 'evaluation')} under way not waited for")

@@ -148,11 +148,11 @@ def having(holders: Mapping[str, int]) -> str:
 
 def aside_in_words(view: View) -> str:
     """Return which results are excluded as outliers, the latest last."""
-    rows = view.set_aside[-_HOLDERS:]
+    rows = view.outliers[-_HOLDERS:]
     name = names(row.label for row in rows)
     shown = [f"{name[row.label]} {row.reward:.6g}{_by_ticket(row.ticket)}" for row in rows]
-    dots = "…, " if view.aside > len(shown) else ""
-    return f"{counted(view.aside, 'result')} set aside as wildly off: {dots}{', '.join(shown)}"
+    dots = "…, " if view.n_outliers > len(shown) else ""
+    return f"{counted(view.n_outliers, 'outlier')} excluded: {dots}{', '.join(shown)}"
 
 
 def _by_ticket(ticket: int | None) -> str:

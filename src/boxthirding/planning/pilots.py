@@ -12,7 +12,7 @@ from boxthirding._checks import LARGEST_REWARD
 from boxthirding._csv import read_sheet
 from boxthirding.errors import InvalidInput, UnreadableData
 from boxthirding.planning.shapes import ONE_IN_TEN
-from boxthirding.policies.noise import ENOUGH, SHARE, is_wild
+from boxthirding.policies.noise import ENOUGH, SHARE, is_outlier
 from boxthirding.session.amendments import listed
 from boxthirding.session.labels import rows_of, unlabelled
 from boxthirding.types import Floats, Ints
@@ -39,8 +39,8 @@ class Pilot:
     """Scores that are repeats: what the noise is estimated from."""
     zero_one: bool
     """Whether every score is 0 or 1, so that the noise follows from the mean."""
-    wild: tuple[Any, float] | None = None
-    """An arm with a score that is wildly off, and the score, if there is one."""
+    outlier: tuple[Any, float] | None = None
+    """An arm with an outlier among its scores, and that score; None if there is no outlier."""
 
     @property
     def arms(self) -> int:
@@ -100,19 +100,19 @@ def read_pilot(scores: Scores, *, minimize: bool = False) -> Pilot:
     squares: Floats = np.bincount(owner, (offsets - means[owner]) ** 2).astype(float)
     freedom = int(counts.sum()) - len(counts)
     noise = math.sqrt(float(squares.sum()) / freedom)
-    wild = None if zero_one else _wild(by_arm, counts, squares)
-    return Pilot(counts, firsts + means, noise, freedom, zero_one, wild)
+    outlier = None if zero_one else _outlier(by_arm, counts, squares)
+    return Pilot(counts, firsts + means, noise, freedom, zero_one, outlier)
 
 
-def _wild(by_arm: Mapping[Any, list[float]], counts: Ints, squares: Floats) -> tuple[Any, float] | None:
-    """Return the arm and the score that is wildly off, by the rule of `chase` (11); None, if there is none."""
+def _outlier(by_arm: Mapping[Any, list[float]], counts: Ints, squares: Floats) -> tuple[Any, float] | None:
+    """Return an arm and its outlier, by rule 11 of `chase`; None if there is no outlier."""
     repeated = np.flatnonzero(counts > 1)
     variances = squares[repeated] / (counts[repeated] - 1)
     if len(repeated) < ENOUGH:
         return None
     usual = float(np.quantile(variances, 1 - 1 / SHARE, method="lower"))
     worst = int(np.argmax(squares))
-    if usual == 0 or not is_wild(float(squares[worst]), int(counts[worst]), usual):
+    if usual == 0 or not is_outlier(float(squares[worst]), int(counts[worst]), usual):
         return None
     arm, scores = list(by_arm.items())[worst]
     middle = float(np.median(scores))

@@ -323,8 +323,8 @@ def _notes(arms: int, wish: Wish | None, known: Known, given: Pilot | tuple[floa
             "more, to see that there is no noise"
         )
     if isinstance(given, Pilot):
-        if given.wild is not None:
-            arm, score = given.wild
+        if given.outlier is not None:
+            arm, score = given.outlier
             notes.append(
                 f"arm {arm} has the score {score:g}, which is further from its others than 20 times the noise of most "
                 "arms explains, and makes noise and spread seem larger than they are: correct it, or leave it out"

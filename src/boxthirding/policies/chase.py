@@ -47,10 +47,10 @@ from boxthirding.policies.base_policy import BasePolicy, zeros
 from boxthirding.policies.boxes import KNOWN, SEEN, WITHDRAWN, mean, short_of_arms
 from boxthirding.policies.chase_final import (
     ALL_MET,
-    ASIDE,
     CENTRE,
     CREDIT,
     N_FACTS,
+    N_OUTLIERS,
     N_SCALARS,
     NEXT_FIT,
     ORIGIN,
@@ -296,8 +296,8 @@ def begin_record(state: ChaseState) -> None:
     state.finalist[arm] = 0
     state.amended[arm] = 0
     state.amended_total[arm] = 0.0
-    state.aside[arm] = 0
-    state.stray[arm] = 0.0
+    state.n_outliers[arm] = 0
+    state.outlier[arm] = 0.0
 
 
 @kernel
@@ -423,14 +423,14 @@ class Chase(BasePolicy):
         arms = np.flatnonzero(state.score > -math.inf)
         return in_order(arms, state.score[arms], state.luck[arms], k=k)
 
-    def set_aside(self, state: ChaseState) -> int:
-        """Return how many results the rule has set aside, ever (rule 11)."""
-        return int(state.scalars[ASIDE])
+    def n_outliers(self, state: ChaseState) -> int:
+        """Return how many results the rule has excluded as outliers (rule 11)."""
+        return int(state.scalars[N_OUTLIERS])
 
-    def strays(self, state: ChaseState) -> dict[int, tuple[int, float]]:
-        """Return, by arm, how many of its results were set aside, and the latest of them."""
-        rewards = state.stray + state.facts[ORIGIN]
-        return {int(arm): (int(state.aside[arm]), float(rewards[arm])) for arm in np.flatnonzero(state.aside)}
+    def outliers(self, state: ChaseState) -> dict[int, tuple[int, float]]:
+        """Return, by arm, how many of its results were excluded as outliers, and the latest of them."""
+        rewards = state.outlier + state.facts[ORIGIN]
+        return {int(arm): (int(state.n_outliers[arm]), float(rewards[arm])) for arm in np.flatnonzero(state.n_outliers)}
 
     def keeps_up(self, state: ChaseState) -> NDArray[np.bool_]:
         """Return, by arm, whether it keeps up with the leader (rule 2); the leader itself does not."""

@@ -11,13 +11,13 @@ from boxthirding.policies.boxes import KNOWN, SCALARS, WITHDRAWN, mean
 from boxthirding.policies.noise import (
     FAR,
     SHARE,
-    is_wild,
+    is_outlier,
     learn,
     more_repeats,
+    outlier_value,
     sigma,
     spread,
     squares_of,
-    stray,
     usual_variance,
 )
 from boxthirding.policies.structures.treap import champion_among, insert, keeps_place, refresh_path, remove
@@ -32,7 +32,7 @@ OUT: Final = SCALARS + 5  # pulls of the final in flight
 REPEATS: Final = SCALARS + 6  # results of arms that had one before
 AMENDED: Final = SCALARS + 7  # results amended since the last fit
 OWN: Final = SCALARS + 8  # results of its own jobs
-ASIDE: Final = SCALARS + 9  # results set aside, ever
+N_OUTLIERS: Final = SCALARS + 9  # results excluded as outliers
 N_SCALARS: Final = SCALARS + 10
 
 ORIGIN: Final = 0  # the first reward: all others are counted from it
@@ -71,8 +71,8 @@ class ChaseState(NamedTuple):
     first_mean: Floats  # [K] its first result
     amended: Ints  # [K] results known without a job, less those taken out
     amended_total: Floats  # [K] their sum
-    aside: Ints  # [K] how many of its results were set aside, ever
-    stray: Floats  # [K] the latest of them
+    n_outliers: Ints  # [K] how many of its results were excluded as outliers
+    outlier: Floats  # [K] the latest of them
     facts: Floats  # [N_FACTS] what is known of all arms
     finalist: Ints  # [K] 1 while the arm is in the final, which all are that have a result
     root: Ints  # [1]
@@ -179,22 +179,22 @@ def has_result(state: ChaseState, arm: int) -> bool:
 
 @kernel
 def judge(state: ChaseState, arm: int, times: int, known: float, expected: float) -> None:
-    """Set the result aside that an arm has got among its last ones, if it is wild and those before are not.
+    """Exclude the outlier among an arm's last results, if there is one there and none among those before.
 
     `known` was their spread, and `expected` what the arm was like.
     """
     variance = state.facts[VARIANCE]
-    if variance > 0.0 and may_be_wild(state, arm) and not is_wild(known, state.pulls[arm] - times, variance):
+    if variance > 0.0 and may_have_outlier(state, arm) and not is_outlier(known, state.pulls[arm] - times, variance):
         squares = spread_of(state, arm) - known
-        if is_wild(squares, times, variance):
+        if is_outlier(squares, times, variance):
             squares -= (times - 1) * variance
-            set_aside(state, arm, stray(mean(state, arm), state.pulls[arm], squares, expected))
+            exclude_outlier(state, arm, outlier_value(mean(state, arm), state.pulls[arm], squares, expected))
 
 
 @kernel
-def may_be_wild(state: ChaseState, arm: int) -> bool:
-    """Tell whether one more result of an arm may be set aside."""
-    return state.pulls[arm] > max(1, SHARE * state.aside[arm])
+def may_have_outlier(state: ChaseState, arm: int) -> bool:
+    """Tell whether one more result of an arm may be excluded."""
+    return state.pulls[arm] > max(1, SHARE * state.n_outliers[arm])
 
 
 @kernel
@@ -208,12 +208,12 @@ def is_unbelievable(state: ChaseState, arm: int) -> bool:
 
 
 @kernel
-def set_aside(state: ChaseState, arm: int, reward: float) -> None:
+def exclude_outlier(state: ChaseState, arm: int, reward: float) -> None:
     """Take a result out of an arm's record, as if it had never been there."""
     scalars = state.scalars
-    scalars[ASIDE] += 1
-    state.aside[arm] += 1
-    state.stray[arm] = reward
+    scalars[N_OUTLIERS] += 1
+    state.n_outliers[arm] += 1
+    state.outlier[arm] = reward
     scalars[TOLD] -= 1
     scalars[REPEATS] -= 1
     learn(state, arm, -1, -reward, -reward * reward)
@@ -224,14 +224,14 @@ def set_aside(state: ChaseState, arm: int, reward: float) -> None:
 
 
 @kernel
-def clear_of_wild(state: ChaseState, usual: float) -> None:
-    """Set aside, of every arm, the result that is wild beside the usual variance, if there is one (rule 11)."""
+def exclude_outliers(state: ChaseState, usual: float) -> None:
+    """Exclude the outlier of every arm that has one, judged by the usual variance (rule 11)."""
     for arm in range(state.scalars[KNOWN]):
         n = state.pulls[arm]
-        if may_be_wild(state, arm):
+        if may_have_outlier(state, arm):
             squares = spread_of(state, arm)
-            if is_wild(squares, n, usual):
-                set_aside(state, arm, stray(mean(state, arm), n, squares, state.facts[CENTRE]))
+            if is_outlier(squares, n, usual):
+                exclude_outlier(state, arm, outlier_value(mean(state, arm), n, squares, state.facts[CENTRE]))
 
 
 # The final (rules 6 and 8)
@@ -298,13 +298,13 @@ def upper_bound(state: ChaseState, arm: int) -> float:
 
 @kernel
 def learn_anew(state: ChaseState) -> None:
-    """Work out σ, m and ρ anew, clear of wild results (rule 10)."""
+    """Refit σ, m and ρ without outliers (rule 10)."""
     scalars, facts = state.scalars, state.facts
     scalars[NEXT_FIT] = scalars[TOLD] + max(1, scalars[OWN])
     scalars[AMENDED] = 0
     usual = usual_variance(state, scalars[KNOWN])
     if usual > 0.0:
-        clear_of_wild(state, usual)
+        exclude_outliers(state, usual)
     facts[SIGMA] = sigma(state, scalars[KNOWN], scalars[REPEATS])
     facts[VARIANCE] = facts[SIGMA] * facts[SIGMA] if usual > 0.0 else 0.0
     facts[CENTRE] = centre(state)

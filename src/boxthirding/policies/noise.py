@@ -3,9 +3,9 @@
 Every arm has its own sums, counted from its first reward, so that a result can be taken out again and arms that are far
 apart do not drown a small noise.
 
-Results that are wildly off are found by these sums: one of them explains nearly all squares of its arm. Sums cannot
+Outliers are found by these sums: one of them explains nearly all squares of its arm. Sums cannot
 tell two such results apart, so an arm is looked at whenever results come in. What noise is usual is learned from most
-arms, each with the same weight: an arm with wild results is pulled often. Rewards that are rare and honest, such as one
+arms, each with the same weight: an arm with outliers is pulled often. Rewards that are rare and honest, such as one
 success in a thousand tries, must count, so nothing is judged where most arms show no noise at all.
 """
 
@@ -22,7 +22,7 @@ _SPLIT: Final = 2.0**41 + 1.0  # leaves 12 bits of a float, so that squares of w
 FAR: Final = 20.0  # standard deviations of a pull that are never noise
 UNLIKE: Final = 10.0  # an arm's variance may be so many times that of all arms
 ENOUGH: Final = 8  # arms with repeats that tell what noise is
-SHARE: Final = 8  # at most one arm in so many is wild, and one result in so many of an arm, or its first
+SHARE: Final = 8  # at most one arm in eight has an outlier, and one result in eight of an arm is one, or its first
 
 
 class Noise(Protocol):
@@ -122,7 +122,7 @@ def too_few_repeats(repeats: int, told: int, in_flight: int) -> bool:
 
 
 @kernel
-def is_wild(squares: float, times: int, variance: float) -> bool:
+def is_outlier(squares: float, times: int, variance: float) -> bool:
     """Tell whether the squares that `times` results have added cannot be noise of this variance."""
     return squares > (FAR * FAR + UNLIKE * times) * variance
 
@@ -161,7 +161,7 @@ def usual_variance(state: Noise, arms: int) -> float:
 
 
 @kernel
-def stray(mean: float, pulls: int, squares: float, expected: float) -> float:
+def outlier_value(mean: float, pulls: int, squares: float, expected: float) -> float:
     """Return the one result that adds so many squares to an arm, on the side of its mean where none is expected."""
     apart = math.sqrt(squares * (pulls - 1) / pulls)  # from the mean with it; squares are d² (n - 1) / n
     return mean + apart if mean > expected else mean - apart

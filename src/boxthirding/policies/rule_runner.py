@@ -31,13 +31,13 @@ class LiveState:
     tell: Callable[[int, int, float, float], None]
     """Take the sums of some pulls of a job: tell(job, times, total, squares)."""
 
-    set_aside: Callable[[Any], int] | None
-    """Return how many results the rule of a state has set aside, ever; None, if it sets none aside."""
+    n_outliers: Callable[[Any], int] | None
+    """Return how many results the rule of a state has excluded as outliers; None if it never excludes any."""
 
     def __init__(self, policy: Policy, n_arms: int, seed: int, capacity: int = 64) -> None:
         self.policy = policy
         self._rule = policy.rule
-        self.set_aside = getattr(policy, "set_aside", None)
+        self.n_outliers = getattr(policy, "n_outliers", None)
         self.hold(policy.new(n_arms, seed, capacity))
 
     def hold(self, state: Any) -> None:
@@ -53,7 +53,7 @@ class LiveState:
     def __setstate__(self, state: tuple[Policy, Any]) -> None:
         self.policy, arrays = state
         self._rule = self.policy.rule
-        self.set_aside = getattr(self.policy, "set_aside", None)
+        self.n_outliers = getattr(self.policy, "n_outliers", None)
         self.hold(arrays)
 
     @property
@@ -84,10 +84,10 @@ class LiveState:
         """Withdraw an arm that the rule has met, or that has a record."""
         self._rule.drop(self.views, arm)
 
-    def strays(self) -> dict[int, tuple[int, float]]:
-        """Return, by arm, how many of its results the rule has set aside, and the latest of them."""
+    def outliers(self) -> dict[int, tuple[int, float]]:
+        """Return, by arm, how many of its results the rule has excluded as outliers, and the latest of them."""
         policy: Any = self.policy
-        found: dict[int, tuple[int, float]] = policy.strays(self.arrays)
+        found: dict[int, tuple[int, float]] = policy.outliers(self.arrays)
         return found
 
     def keeps_up(self) -> NDArray[np.bool_] | None:

@@ -87,7 +87,7 @@ def _results(study: Study, about: About) -> Iterator[tuple[Any, ...]]:
                 excluded.add(holder)
             case Included(holder=holder):
                 excluded.discard(holder)
-    aside = Counter((result.label, result.ticket, result.reward) for result in study.set_aside())
+    outliers = Counter((result.label, result.ticket, result.reward) for result in study.outliers())
     tickets: dict[int, tuple[Label, str]] = {}
     told: set[int] = set()
     for event in _events(study):
@@ -108,10 +108,10 @@ def _results(study: Study, about: About) -> Iterator[tuple[Any, ...]]:
                 told.add(ticket)
                 claims = [details.get(name, "") for name in ("id", "study_id", "session_id")]
                 row = (_moment(event.at), holder, label, answer, reward, details.get("seconds", ""), ticket)
-                yield (*row, holder not in excluded and not _taken(aside, key), *claims)
+                yield (*row, holder not in excluded and not _taken(outliers, key), *claims)
             case Observed(results=known):
                 for label, reward, _ in known:
-                    counts = not _taken(aside, (label, None, reward))
+                    counts = not _taken(outliers, (label, None, reward))
                     answer = about.answer(reward) or ""
                     yield (_moment(event.at), "", label, answer, reward, "", "", counts, "", "", "")
 

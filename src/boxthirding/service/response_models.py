@@ -57,7 +57,7 @@ Problem = _model("Problem", None, _NOT_ALWAYS, **_PROBLEM)
 
 _VIEW: Final = {
     **get_type_hints(values.View),
-    "set_aside": _rows("SetAside", values.SetAside, _OR_KEY, **_BY_KEY),
+    "outliers": _rows("Outlier", values.Outlier, _OR_KEY, **_BY_KEY),
     "recommendation": _Best | None,
     "top": _list(_Best),
     "boxes": _rows("BoxSize", values.BoxSize),

@@ -41,7 +41,7 @@ MOST: Final = 100
 
 _PLAIN: Final = (
     *("name", "status", "policy", "direction", "arms", "tried", "untried", "withdrawn", "pulls", "spent"),
-    *("open", "aside", "per_minute"),
+    *("open", "n_outliers", "per_minute"),
 )
 _LOOKED_AT: Final = 24  # arms of a box; of those that are not shown the page knows where they are
 _CARDS: Final = 240  # arms of the boxes, in all
@@ -77,13 +77,13 @@ class Looks:
 
 
 def view(one: Served) -> dict[str, Any]:
-    """Return the counts of a study, the results that were set aside last, and what raters are shown."""
+    """Return the counts of a study, the latest outliers, and what raters are shown."""
     seq = one.study.seq  # first: a stream from there on leaves nothing out
     now, looks = one.study.view(), Looks(one)
-    aside = [looks.of(result.label) | result._asdict() for result in now.set_aside]
-    for row in aside:
+    outliers = [looks.of(result.label) | result._asdict() for result in now.outliers]
+    for row in outliers:
         del row["label"]
-    return fitted({**_counts(one, now), "set_aside": aside, "seq": seq, "about": one.about.as_dict()})
+    return fitted({**_counts(one, now), "outliers": outliers, "seq": seq, "about": one.about.as_dict()})
 
 
 def row(one: Served) -> dict[str, Any]:
@@ -162,7 +162,7 @@ def curves(one: Served) -> dict[str, Any]:
     """Return what the answer was over time, results by time, and how long they took."""
     one.tally.update()
     moments, view, pace, looks = one.study.history(), one.study.view(), one.tally.pace, Looks(one)
-    is_left_out = bool(view.excluded or view.aside)
+    is_left_out = bool(view.excluded or view.n_outliers)
     pulls = view.pulls if is_left_out or not moments else moments[-1].results  # else a result may have come between
     if len(moments) > MOMENTS:
         step = -(-len(moments) // MOMENTS)

@@ -31,9 +31,9 @@ class Outliers:
 
     def update(self, live: LiveState) -> None:
         """Find the results that the rule has excluded since the last time, and tell it the exact sums without them."""
-        if live.set_aside is None or live.set_aside(live.views) == sum(self.excluded.values()):
+        if live.n_outliers is None or live.n_outliers(live.views) == sum(self.excluded.values()):
             return
-        for arm, (times, value) in live.strays().items():
+        for arm, (times, value) in live.outliers().items():
             if times == self.excluded.get(arm, 0):
                 continue
             self.excluded[arm] = times

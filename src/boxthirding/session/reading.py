@@ -26,11 +26,11 @@ from boxthirding.session.values import (
     Glance,
     Lineage,
     Moment,
+    Outlier,
     Recommendation,
     Rival,
     Rung,
     Screening,
-    SetAside,
     Spread,
     Step,
     View,
@@ -90,7 +90,7 @@ class CoreReader(Plotted):
         with self._reading() as core:
             return screening(core, share)
 
-    def set_aside(self) -> list[SetAside]:
+    def outliers(self) -> list[Outlier]:
         """Return the results that the policy has excluded as outliers, earliest first; `chase` does that."""
         with self._reading() as core:
             return outliers(core, sorted(core.ledger.outliers))
@@ -245,10 +245,10 @@ def screening(core: Core, share: float) -> Screening | None:
     return Screening(1 - non_inclusion(there, good, candidates), candidates, there, share)
 
 
-def outliers(core: Core, rows: list[int]) -> list[SetAside]:
+def outliers(core: Core, rows: list[int]) -> list[Outlier]:
     """Return excluded outliers of the ledger."""
     return [
-        SetAside(core.labels.label(arm), pull, reward, holder, None if ticket == NONE else ticket)
+        Outlier(core.labels.label(arm), pull, reward, holder, None if ticket == NONE else ticket)
         for arm, pull, holder, ticket, _, reward in map(core.ledger.result, rows)
     ]
 
@@ -273,8 +273,8 @@ def view(core: Core, *, name: str | None, status: str, per_minute: float | None)
         wanted=sum(job.left for job in core.jobs.queued),
         holders=core.tickets.held_by,
         excluded=tuple(sorted(ledger.excluded)),
-        aside=len(excluded),
-        set_aside=tuple(outliers(core, excluded[-TOP:])),
+        n_outliers=len(excluded),
+        outliers=tuple(outliers(core, excluded[-TOP:])),
         recommendation=recommend(core),
         top=tuple(top(core, TOP)),
         boxes=tuple(BoxSize(*size) for size in core.record.sizes(core.arrays)),

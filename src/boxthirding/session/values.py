@@ -68,11 +68,11 @@ class ArmResult(NamedTuple):
     """Who told it; empty for a known result."""
     reward: float
     counts: bool
-    """False while its holder is excluded, and for one that is set aside."""
+    """False while its holder is excluded, and for an outlier."""
 
 
-class SetAside(NamedTuple):
-    """A result that is wildly off, and so does not count: correct its ticket, and it does."""
+class Outlier(NamedTuple):
+    """A result that is excluded as an outlier. Correct its ticket, and it counts."""
 
     label: Label
     pull: int
@@ -288,9 +288,9 @@ class View:
     """Open tickets by holder, those with the most first; tickets without a holder are not in it."""
     excluded: tuple[str, ...]
     """Holders whose results do not count."""
-    aside: int
-    """Results that the policy has set aside as wildly off: they do not count."""
-    set_aside: tuple[SetAside, ...]
+    n_outliers: int
+    """Results that the policy has excluded as outliers."""
+    outliers: tuple[Outlier, ...]
     """The ten latest of them."""
     recommendation: Recommendation | None
     top: tuple[Recommendation, ...]

@@ -4,7 +4,7 @@
 import { call, element, listen, stateOf, studyPath, viewPath } from "/static/api.js";
 import { start as answer } from "/static/study-answer.js";
 import { start as arms } from "/static/arms.js";
-import { start as aside } from "/static/aside.js";
+import { start as outliers } from "/static/outliers.js";
 import { start as boxes } from "/static/boxes.js";
 import { start as curves } from "/static/curves.js";
 import { said } from "/static/dialogs.js";
@@ -14,7 +14,7 @@ import { start as share } from "/static/access.js";
 
 const PAUSE = 500; // milliseconds between two refreshes
 const RETRY = 3_000; // milliseconds until the next, when one has failed
-const FIRST = { header, answer, aside, boxes };
+const FIRST = { header, answer, outliers, boxes };
 const THEN = { curves, raters, arms, share }; // for the server, they are more work
 
 /**
