@@ -25,8 +25,8 @@ BoxThirdingError
 ├── JournalBroken (also a RuntimeError)    a study's journal is damaged, or disagrees with the rule that it names
 └── MissingExtra (also an ImportError)     an optional dependency is not installed
 
-Programs read attributes, never messages: `transient` tells whether the same call may succeed later, `advice` what a
-person can do about it.
+Programs read attributes, never messages: `transient` tells whether the same call may succeed later, `unsure` whether it
+may have been carried out all the same, `advice` what a person can do about it.
 """
 
 from collections.abc import Mapping
@@ -36,12 +36,14 @@ from typing import Any, Self
 class BoxThirdingError(Exception):
     """Any error of this package."""
 
-    def __init__(self, *args: object, advice: str = "", transient: bool = False) -> None:
+    def __init__(self, *args: object, advice: str = "", transient: bool = False, unsure: bool = False) -> None:
         super().__init__(*args)
         self.advice = advice
         """What to do about it, where the message does not say."""
         self.transient = transient
         """Whether the same call may succeed later, because the trouble may pass by itself."""
+        self.unsure = unsure
+        """Whether the call may have been carried out all the same: look before you repeat it."""
 
     @property
     def problem(self) -> str:
@@ -57,7 +59,7 @@ class BoxThirdingError(Exception):
 
     def again(self) -> Self:
         """Return the same error as a new object, to be raised in another thread."""
-        twin = type(self)(*self.args, advice=self.advice, transient=self.transient)
+        twin = type(self)(*self.args, advice=self.advice, transient=self.transient, unsure=self.unsure)
         twin.__cause__ = self.__cause__
         return twin
 
@@ -154,10 +156,11 @@ class SimulationFailed(BoxThirdingError, RuntimeError):
 
 
 class StudyUnavailable(BoxThirdingError, RuntimeError):
-    """The database of a study is unreachable, locked, full or read-only; nothing is lost, and the next call retries.
+    """The database of a study is unreachable, locked, full or read-only; the next call connects again.
 
-    A call that raised it may have been committed or not: `held` lists tickets that were given, and a tell may be
-    repeated, as the first answer counts. `transient` tells whether the trouble may pass by itself.
+    Unless `unsure` is True, the call has changed nothing. If it is, the call may have been committed: `held` lists
+    tickets that were given, a tell may be repeated, because the first answer counts, and of known results `arms` has
+    the pulls that are there.
     """
 
 

@@ -303,7 +303,7 @@ class TestLostReplies:
         monkeypatch.setattr(server.service.replies, "end", lambda *_: server.service.replies._under_way.clear())
         with RemoteStudy(between.url(name), server.key) as one:
             between.lose = 1
-            with pytest.raises(StudyUnavailable, match="carried out or not") as trouble:
+            with pytest.raises(StudyUnavailable, match="may have succeeded") as trouble:
                 one.observe("a", 1.0)
             assert not trouble.value.transient
             assert one.view().pulls == 1  # once, and never twice

@@ -3,12 +3,12 @@
 from collections import Counter
 
 COUNTS = Counter()
-"""Of kills, faults, flips, folder readers and deleted sidecars; and of what must stay 0: lost, doubled, tracebacks."""
+"""How many attacks of each kind there were; and of what must stay 0: lost, doubled, tracebacks."""
 
 
 def summary():
     """Return the counts in one line; nothing, if there was no attack."""
-    attacks = ("kills", "faults", "flips", "folder readers", "deleted sidecars")
+    attacks = ("kills", "faults", "flips", "folder readers", "deleted sidecars", "cut commits")
     if not any(COUNTS[attack] for attack in attacks):
         return ""
     done = ", ".join(f"{COUNTS[attack]:,} {attack}" for attack in attacks)

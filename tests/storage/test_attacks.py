@@ -16,10 +16,12 @@ from pathlib import Path
 
 import pytest
 from counting import COUNTS
+from cutting import Cutting
 from damage import Attack, make
+from processes import Listening
 from workers import reward
 
-from boxthirding import AlreadyTold, StudyUnavailable, open_study
+from boxthirding import AlreadyTold, RemoteStudy, StudyUnavailable, open_study
 from boxthirding.study.events import Asked, Told
 
 pytestmark = pytest.mark.soak
@@ -177,3 +179,24 @@ def test_runs_that_read_their_folder_and_are_killed_lose_nothing(tmp_path):
         COUNTS["doubled"] += sum(times > 1 for times in told.values())
         assert (study.pulls, study.open, set(told.values())) == (3_000, 0, {1})
     assert kills >= 3
+
+
+def test_results_through_a_proxy_that_loses_what_the_server_says_of_commits(server, database):
+    rng, rounds = random.Random(5), 400
+    proxy = Cutting(server.folder)
+    served = Listening(database.replace(str(server.folder), proxy.folder))
+    try:
+        with RemoteStudy(served.url("s"), served.key, arms=20) as study:
+            for number in range(rounds):
+                if rng.random() < 0.5:
+                    proxy.arm()
+                study.observe(number % 20, 0.5)
+            pulls = {arm.label: arm.pulls for arm in study.arms()}
+    finally:
+        served.close()
+        proxy.close()
+    lost = sum(max(0, rounds // 20 - count) for count in pulls.values())
+    doubled = sum(max(0, count - rounds // 20) for count in pulls.values())
+    COUNTS.update({"cut commits": proxy.cuts, "lost": lost, "doubled": doubled})
+    assert proxy.cuts > rounds / 4
+    assert (lost, doubled) == (0, 0)

@@ -6,7 +6,7 @@ import signal
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 
 import pytest
@@ -385,7 +385,7 @@ class TestThreadsThatShareACommit:
             thread.join()
         interrupted, told = sorted(said)
         assert interrupted == ""
-        assert "it may have been carried out or not" in told
+        assert "interrupted and may have succeeded" in told
 
     def test_arms_to_add_are_made_before_any_thread_has_to_wait_for_them(self, study, journal):
         while_writing = []
@@ -447,13 +447,15 @@ class TestFailingCommits:
 
     def test_what_was_committed_and_not_acknowledged_is_there(self, failure):
         journal, study = self.study()
+        # An error of the journal is looked up, an interrupt is raised.
+        ends = pytest.raises(KeyboardInterrupt) if isinstance(failure, KeyboardInterrupt) else nullcontext()
         journal.failure, journal.moment = failure, "after"
-        with pytest.raises(type(failure)):
+        with ends:
             study.ask(2)
         tickets = study.held()
         assert [ticket.id for ticket in tickets] == [5, 6]
         journal.failure = failure
-        with pytest.raises(type(failure)):
+        with ends:
             study.tell(tickets[0], 0.5)
         with pytest.raises(AlreadyTold):
             study.tell(tickets[0], 0.5)

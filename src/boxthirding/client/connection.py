@@ -94,6 +94,8 @@ class Connection:
                     return Reply(value, is_unsure)
                 if not (trouble.transient and (status in _BUSY or status == 409)):  # noqa: PLR2004  # under way
                     raise trouble
+                if once and trouble.unsure:  # the server refuses the key from now on
+                    raise trouble
                 was_begun = status not in (409, 429)
             except _Lost as lost:
                 trouble, was_begun = lost.args
@@ -249,12 +251,13 @@ def as_error(said: Mapping[str, Any], status: int, server: str) -> errors.BoxThi
         advice = f"set {KEY} to a key of this server; `boxthirding serve PLACE --new-key` there makes one"
     if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
         return errors.AccessRefused(detail, advice=advice)
-    if said.get("unsure") or status == HTTPStatus.TOO_MANY_REQUESTS:
-        return errors.StudyUnavailable(detail, advice=advice, transient=not said.get("unsure"))
+    unsure = bool(said.get("unsure"))
+    if status == HTTPStatus.TOO_MANY_REQUESTS or (unsure and "error" not in said):
+        return errors.StudyUnavailable(detail, advice=advice, transient=not unsure, unsure=unsure)
     kind = getattr(errors, str(said.get("error")), None)
     if not (isinstance(kind, type) and issubclass(kind, errors.BoxThirdingError)) or kind is errors.MissingExtra:
         transient = transient or status in _BUSY
         is_theirs = transient or status >= HTTPStatus.INTERNAL_SERVER_ERROR
         kind = errors.StudyUnavailable if is_theirs else errors.InvalidInput
-    error: errors.BoxThirdingError = kind(detail, advice=advice, transient=transient)
+    error: errors.BoxThirdingError = kind(detail, advice=advice, transient=transient, unsure=unsure)
     return error

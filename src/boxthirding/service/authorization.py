@@ -2,10 +2,13 @@
 
 import json
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any, Final
 
+from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -148,17 +151,29 @@ async def _once(request: "_Careful", key: str, study: str | None, handle: Handle
     name, before = await run_in_threadpool(begin)
     if before is not None:
         return Response(before.body, before.status, {"Idempotency-Replayed": "true"}, media_type=before.type)
-    reply: KeptReply | None = None
+    end = partial(replies.leave, name)  # after a failure that nobody foresaw
     try:
         try:
             response = await handle(request)
+            is_unsure = False
         except (BoxThirdingError, Refusal) as error:
             response = refused(error, request.scope)
-        if response.status_code < 500 and response.status_code != 429:  # noqa: PLR2004  # else it may be tried again
-            reply = KeptReply(response.status_code, response.media_type or "application/json", bytes(response.body))
+            is_unsure = isinstance(error, BoxThirdingError) and error.unsure
+        except (RequestValidationError, HTTPException):
+            end = partial(replies.end, name, asked, None)
+            raise
+        if not is_unsure:
+            end = partial(replies.end, name, asked, _kept(response))
         return response
     finally:
-        await run_in_threadpool(replies.end, name, asked, reply)
+        await run_in_threadpool(end)
+
+
+def _kept(response: Response) -> KeptReply | None:
+    """Return what to answer when a request comes again; None, if it has changed nothing and may be carried out then."""
+    if response.status_code >= 500 or response.status_code == 429:  # noqa: PLR2004
+        return None
+    return KeptReply(response.status_code, response.media_type or "application/json", bytes(response.body))
 
 
 class _Careful(Request):

@@ -72,15 +72,18 @@ class Replies:
         if facts["status"] is None:
             raise Refusal(
                 409,
-                "the server was stopped while a request with this Idempotency-Key was under way: it may have been "
-                "carried out or not",
+                "the request that came with this Idempotency-Key before ended without a reply and may have succeeded",
                 "look at the study, then repeat what is missing under a new key",
                 unsure=True,
             )
         return KeptReply(facts["status"], facts["type"], kept)
 
+    def leave(self, name: str) -> None:
+        """End a request whose outcome is unknown: from now on the same key is refused."""
+        self._under_way.discard(name)
+
     def end(self, name: str, asked: bytes, reply: KeptReply | None) -> None:
-        """Keep the reply of a request; None, if it had none that counts."""
+        """Keep the reply of a request; None if it has changed nothing, so that it may be repeated."""
         try:
             if reply is None:
                 self._records.delete(KIND, name)

@@ -119,7 +119,9 @@ def problem_of(error: errors.BoxThirdingError) -> dict[str, Any]:
     """Return an error of the library as a problem; `error` names its class, and `python` advises those who call it."""
     status = next((status for kind, status in _STATUS.items() if isinstance(error, kind)), 500)
     advice = error.advice_from(_ADVICE)
-    more = {} if advice == error.advice else {"python": error.advice}
+    more: dict[str, Any] = {} if advice == error.advice else {"python": error.advice}
+    if error.unsure:
+        more["unsure"] = True
     return _problem(status, error.problem, advice, error=type(error).__name__, transient=error.transient, **more)
 
 

@@ -128,16 +128,15 @@ class PostgresConnection:
                     trouble = error
         except psycopg.Error as error:  # errors of statements are raised when the pipeline ends
             if trouble is None:
-                self._roll_back(connection)
-                raise self._translated(error) from error
-        except BaseException:
-            self._roll_back(connection)
-            raise
+                trouble = self._translated(error)
+                trouble.__cause__ = error
+        except BaseException as error:  # noqa: BLE001  # raised below; an interrupted pipeline ends with an IndexError
+            trouble = trouble or error
         finally:
             if self._transaction is connection:
                 self._transaction = None
         if trouble is not None:
-            self._roll_back(connection)
+            self._roll_back(connection, is_interrupted=not isinstance(trouble, Exception))
             raise trouble
 
     def unlock(self) -> None:
@@ -233,13 +232,17 @@ class PostgresConnection:
         rows = self.fetch("SELECT version FROM boxthirding_schema")
         return int(rows[0][0]) if rows else 0
 
-    def _roll_back(self, connection: psycopg.Connection[Any]) -> None:
-        """Roll back a failed transaction, unless its connection is gone, with which the server has rolled it back."""
-        if self._connection is connection:
-            try:
-                connection.execute("ROLLBACK")
-            except psycopg.Error:
+    def _roll_back(self, connection: psycopg.Connection[Any], *, is_interrupted: bool) -> None:
+        """Roll back a failed transaction, unless its connection is gone, with which the server rolls it back."""
+        if self._connection is not connection:
+            return
+        try:
+            if is_interrupted:  # the state of the connection is unknown
                 self._drop()
+            else:
+                connection.execute("ROLLBACK")
+        except psycopg.Error:
+            self._drop()
 
     def _drop(self) -> None:
         self._transaction = None

@@ -10,12 +10,12 @@ import os
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
-from boxthirding.errors import BoxThirdingError, StudyUnavailable
+from boxthirding.errors import BoxThirdingError, JournalBroken, StudyUnavailable
 from boxthirding.study.codec import check_of, decode, encode
 from boxthirding.study.decisions import Decided
 from boxthirding.study.events import Event
@@ -35,8 +35,8 @@ SHARE: Final = 20
 
 
 _PATIENCE: Final = 0.1  # seconds after which a thread that was not woken looks for itself
-_PERHAPS: Final = "the commit was interrupted: it may have been carried out or not"
-_LOOK: Final = "look before you try again"
+_PERHAPS: Final = "the commit was interrupted and may have succeeded"
+_LOOK: Final = "look at the study before you try again"
 
 
 @dataclass(slots=True)
@@ -196,12 +196,13 @@ class Transactions:
     def _try(self, batch: list[_Request]) -> None:
         """Carry out and commit a batch as one transaction; a request that breaks it ends alone."""
         attempt, is_committing = _Attempt(), False
+        before, texts, events = 0, list[str](), list[Event]()
         for request in batch:
             request.attempt = attempt
         try:
             with self.journal.writing():
                 state = self._caught_up()
-                before, check, texts, events = state.seq, state.check, [], []
+                before, check = state.seq, state.check
                 for request in batch:
                     for event in self._carry_out(request, state):
                         text, check = encode(event, check)
@@ -212,18 +213,41 @@ class Transactions:
                 is_committing = True
             state.check = check
             attempt.is_over = True
-            for listener in self.listeners:
-                for seq, event in enumerate(events, before + 1):
-                    listener(seq, event)
+            self._publish(before, events)
         except _Broken:
             self._state = None  # what memory holds may be half done: what is in the journal counts, and is read again
-        except BaseException as error:
+        except BoxThirdingError as error:
             self._state = None
-            if isinstance(error, BoxThirdingError):
-                attempt.failure, attempt.is_over = error, True
-            elif is_committing and not attempt.is_over:
-                attempt.failure, attempt.is_over = StudyUnavailable(_PERHAPS, advice=_LOOK, transient=True), True
+            is_written = bool(texts) and self._is_written(before, texts)
+            if not is_written:
+                attempt.failure, attempt.is_over = _unsure(error) if is_written is None else error, True
+                raise attempt.failure from error.__cause__
+            self._state, state.check = state, check
+            attempt.is_over = True
+            self._publish(before, events)
+        except BaseException:
+            self._state = None
+            if is_committing and not attempt.is_over:
+                attempt.failure = StudyUnavailable(_PERHAPS, advice=_LOOK, transient=True, unsure=True)
+                attempt.is_over = True
             raise
+
+    def _is_written(self, after: int, texts: Sequence[str]) -> bool | None:
+        """Tell whether a commit that failed has written these texts after a number; None if that cannot be known.
+
+        The lock waits until a database has ended the transaction that lost its connection.
+        """
+        try:
+            with self.journal.writing():
+                return self.journal.read(after, len(texts)) == texts
+        except (StudyUnavailable, JournalBroken):
+            return None
+
+    def _publish(self, before: int, events: Iterable[Event]) -> None:
+        """Call the listeners with events that follow a number."""
+        for listener in self.listeners:
+            for seq, event in enumerate(events, before + 1):
+                listener(seq, event)
 
     def _carry_out(self, request: _Request, state: StudyState) -> list[Event]:
         """Carry out a request; an error of this package leaves everything as it was, while any other may not."""
@@ -289,6 +313,14 @@ def _forked() -> None:
 
 if hasattr(os, "register_at_fork"):  # where there are forks
     os.register_at_fork(after_in_child=_forked)
+
+
+def _unsure(error: BoxThirdingError) -> BoxThirdingError:
+    """Return an error that says that the commit may have succeeded."""
+    unsure = error.again()
+    unsure.args = (f"{error.problem}; the commit may have succeeded",)
+    unsure.advice, unsure.unsure = _LOOK if error.transient else error.advice, True
+    return unsure
 
 
 class _Broken(Exception):
