@@ -15,7 +15,7 @@ from boxthirding.service.rater_stats import LATE, SKIPPED
 from boxthirding.service.studies import Served
 from boxthirding.session import Ticket
 from boxthirding.storage.server_records import Records
-from boxthirding.study import Turn, TurnResult
+from boxthirding.study import Exchanged
 from boxthirding.types import Label
 
 LEASE: Final = 600.0
@@ -98,13 +98,11 @@ class Rating:
                 room = min(room, _GUESTS - len(held))
             elif about.sitting is not None:
                 room = min(room, about.sitting - self._told() - len(before))
-            came: TurnResult | Exception = TurnResult([], [])
+            exchanged = Exchanged([], [])
             if fit or room > 0:
-                (came,) = self.study.exchange([Turn(fit, max(0, room), holder, unseen=not about.repeats)])
-            if isinstance(came, Exception):
-                raise came
-            mine += map(self._shown, came.tickets)
-            problems = iter(came.problems)
+                exchanged = self.study.exchange(fit, max(0, room), holder=holder, unseen=not about.repeats)
+            mine += map(self._shown, exchanged.tickets)
+            problems = iter(exchanged.problems)
             outcomes = [self._outcome(rated.ticket, reward, problems) for rated, reward in rows]
             return outcomes, self._next(mine, count)
 
