@@ -6,7 +6,6 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict, fields
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,7 +13,7 @@ import click
 
 from boxthirding._checks import MOST, is_numeric, whole
 from boxthirding._csv import csv_lines
-from boxthirding._text import counted, writer, written
+from boxthirding._text import counted, format_time, writer, written
 from boxthirding.cli.output import (
     FILE,
     Output,
@@ -49,12 +48,8 @@ COLUMNS: Final = ("arm", "mean", "pulls", "level", "withdrawn")
 EVENT_COLUMNS: Final = ("seq", "at", "event", "ticket", "arm", "pull", "holder", "reward", "details")
 """The columns of an export."""
 
-DAMAGED: Final = "damaged"
-"""The event of a row that stands for one which cannot be read."""
-
 _ROWS = 20  # of a table on the screen, or of damaged events
 _LABEL, _CELL = 24, 14  # columns of the screen that a label, or a cell of another column, may have
-_LATEST = 253402300799  # seconds: the year 9999, beyond which no calendar goes
 _IN_COLUMNS: Final = frozenset({"at", "tickets", "ticket", "label", "labels", "holder", "reward", "results"})
 _LONG: Final = frozenset(
     {"arms", "payloads", "drawn", "drawn_payloads", "example_payloads", "met"}
@@ -137,6 +132,7 @@ def export(ctx: click.Context, *, url: str, name: str | None, form: str | None, 
     """
     from boxthirding.storage.opening import open_journal
     from boxthirding.study import Damaged, read_journal
+    from boxthirding.study.codec import DAMAGED, entry_line
 
     if out is not None:
         ending = _check_form(out, url, force=force).removeprefix(".")
@@ -154,7 +150,7 @@ def export(ctx: click.Context, *, url: str, name: str | None, form: str | None, 
     with ExitStack() as stack:
         journal = stack.enter_context(closing(open_journal(url, existing_name(url, name))))
         file = Output() if out is None else stack.enter_context(whole_file(out))
-        for line in (_event_lines if form == "jsonl" else _ticket_lines)(entries()):
+        for line in map(entry_line, entries()) if form == "jsonl" else _ticket_lines(entries()):
             file.write(line)
         if out is None:
             sys.stdout.flush()  # a full disk is reported now
@@ -257,19 +253,6 @@ def _format_step(step: "Step") -> str:
 # The events of a journal
 
 
-def _event_lines(entries: "Iterable[Entry | Damaged]") -> Iterator[str]:
-    """Yield every event as a JSON object."""
-    from boxthirding.study import Damaged
-    from boxthirding.study.codec import as_object
-
-    for entry in entries:
-        if isinstance(entry, Damaged):
-            row = {"seq": entry.seq, "event": DAMAGED, "problem": entry.problem, "text": entry.text}
-        else:
-            row = {"seq": entry.seq, **as_object(entry.event)}
-        yield json.dumps(row) + "\n"
-
-
 def _ticket_lines(entries: "Iterable[Entry | Damaged]") -> Iterator[str]:
     """Yield every event as lines of CSV, one for each ticket or arm; a result is given the arm of its ticket."""
     rows = _event_rows(entries)
@@ -278,7 +261,7 @@ def _ticket_lines(entries: "Iterable[Entry | Damaged]") -> Iterator[str]:
 
 def _event_rows(entries: "Iterable[Entry | Damaged]") -> Iterator[dict[str, Any]]:
     from boxthirding.study import Damaged
-    from boxthirding.study.codec import name_of
+    from boxthirding.study.codec import DAMAGED, name_of
 
     tickets: dict[int, dict[str, Any]] = {}
     for entry in entries:
@@ -287,9 +270,14 @@ def _event_rows(entries: "Iterable[Entry | Damaged]") -> Iterator[dict[str, Any]
             yield {"seq": entry.seq, "event": DAMAGED, "details": details}
             continue
         seq, event = entry
-        at = datetime.fromtimestamp(min(max(event.at, 0.0), _LATEST), UTC).isoformat(timespec="milliseconds")
         for row in _rows_of(event, tickets):
-            yield {"seq": seq, "at": at, "event": name_of(event), "details": _format_details(event), **row}
+            yield {
+                "seq": seq,
+                "at": format_time(event.at),
+                "event": name_of(event),
+                "details": _format_details(event),
+                **row,
+            }
 
 
 def _rows_of(event: "Event", tickets: dict[int, dict[str, Any]]) -> list[dict[str, Any]]:

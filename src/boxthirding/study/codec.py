@@ -15,10 +15,13 @@ from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
 from boxthirding.errors import JournalBroken, UnreadableData
-from boxthirding.study.events import KINDS, Asked, Created, Event, Told
+from boxthirding.study.events import KINDS, Asked, Created, Damaged, Entry, Event, Told
 
 FORMAT: Final = 1
 """The version of what is written here."""
+
+DAMAGED: Final = "damaged"
+"""What an export calls an event that cannot be read."""
 
 START: Final = ""
 """The check before the first event."""
@@ -71,6 +74,15 @@ def as_object(event: Event) -> dict[str, Any]:
         if default is MISSING or value != default:
             row[name] = {"range": [value.start, value.stop, value.step]} if type(value) is range else value
     return row
+
+
+def entry_line(entry: Entry | Damaged) -> str:
+    """Return an event of a journal as a line of an export, a JSON object, whether it can be read or not."""
+    if isinstance(entry, Damaged):
+        row = {"seq": entry.seq, "event": DAMAGED, "problem": entry.problem, "text": entry.text}
+    else:
+        row = {"seq": entry.seq, **as_object(entry.event)}
+    return json.dumps(row) + "\n"
 
 
 def check_of(text: str) -> str:
