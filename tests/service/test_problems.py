@@ -31,8 +31,10 @@ def refused(reply, status=422):
         (
             MINE,
             {"name": "x", "arms": ["a", 2.5]},
-            "arms.1 is 2.5, but must be a valid string or be a valid dictionary or object to extract fields from or "
-            "be a valid integer",
+            (
+                "arms.1 is 2.5, but must be a valid string or be a valid dictionary or object to extract fields from "
+                "or be a valid integer"
+            ),
         ),
         (
             MINE,

@@ -13,6 +13,7 @@ from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
 
 from boxthirding.errors import BoxThirdingError, InvalidInput
 from boxthirding.service.demo import Demo
@@ -58,7 +59,7 @@ def create_app(service: Service) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         lifespan=lifespan,
-        middleware=[Middleware(Shield, service)],
+        middleware=[*_cors(service.options.origins), Middleware(Shield, service)],
         exception_handlers=dict.fromkeys(
             (HTTPException, RequestValidationError, BoxThirdingError, Exception), on_error
         ),
@@ -67,6 +68,14 @@ def create_app(service: Service) -> FastAPI:
     for prefix, router in ROUTERS:
         app.include_router(router, prefix=prefix, responses={"default": _PROBLEM})
     return app
+
+
+def _cors(origins: frozenset[str]) -> list[Middleware]:
+    """Return what lets pages of other origins call the API, if there are any: with a key, never with a cookie."""
+    methods = ("GET", "POST", "PUT", "PATCH", "DELETE")
+    headers = ("Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID")
+    allowed = Middleware(CORSMiddleware, allow_origins=[*origins], allow_methods=methods, allow_headers=headers)
+    return [allowed] if origins else []
 
 
 def bind(host: str, port: int) -> socket.socket:

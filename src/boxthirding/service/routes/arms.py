@@ -15,7 +15,7 @@ from boxthirding.service.problems import reply
 from boxthirding.service.rating import FLAGGED, check_arms, seen
 from boxthirding.service.reply_size import paged
 from boxthirding.service.request_models import ArmsIn
-from boxthirding.service.routes.studies import Brief, answer, served
+from boxthirding.service.routes.studies import Brief, OpenStudy, answer
 from boxthirding.service.studies import Served
 from boxthirding.types import Label
 
@@ -36,8 +36,7 @@ Order = Annotated[
 
 @router.get("/studies/{name}/arms", response_model=models.Arms, **needs(READER))
 def list_arms(
-    request: Request,
-    name: str,
+    one: OpenStudy,
     first: Annotated[int, Query(ge=0, le=2**53)] = 0,
     count: Annotated[int, Query(ge=1, le=1000)] = 100,
     order: Order = "best",
@@ -49,7 +48,6 @@ def list_arms(
 
     A page has at most 300 kB, so perhaps fewer arms than `count`; `next` is where the next one begins.
     """
-    one = served(request, name)
     flagged = one.tally.often_skipped(FLAGGED)
     found = one.study.arms(first, min(count, in_brief.MOST) if brief else count, order=order, search=search)
     if brief:
@@ -59,9 +57,8 @@ def list_arms(
 
 
 @router.post("/studies/{name}/arms", response_model=models.ArmsAdded, status_code=201, **needs(OPERATOR, LARGE))
-def add_arms(request: Request, name: str, body: ArmsIn) -> Response:
+def add_arms(request: Request, one: OpenStudy, body: ArmsIn) -> Response:
     """Add arms, all or none of them."""
-    one = served(request, name)
     study, arms = one.study, body.contents()
     check_arms(arms, service_of(request).records, for_raters=bool(one.about.scale))
     study.add(arms)
@@ -70,10 +67,9 @@ def add_arms(request: Request, name: str, body: ArmsIn) -> Response:
 
 @router.get("/studies/{name}/arm", response_model=models.Arm, **needs(READER))
 def one_arm(
-    request: Request, name: str, label: LabelQuery = None, kind: Kind = None, key: Key = None, *, brief: Brief = False
+    one: OpenStudy, label: LabelQuery = None, kind: Kind = None, key: Key = None, *, brief: Brief = False
 ) -> Response:
     """Return one arm: what was given as it, how it stands, and its story."""
-    one = served(request, name)
     found = _label(one, label, kind, key)
     story = one.study.why(found)
     if brief:
@@ -89,8 +85,7 @@ def one_arm(
 
 @router.get("/studies/{name}/arm/results", response_model=models.ArmResults, **needs(READER))
 def results_of_arm(
-    request: Request,
-    name: str,
+    one: OpenStudy,
     label: LabelQuery = None,
     kind: Kind = None,
     key: Key = None,
@@ -101,16 +96,14 @@ def results_of_arm(
 
     A page has at most 300 kB, so perhaps fewer results than `count`; `next` is where the next one begins.
     """
-    one = served(request, name)
     about, found = one.about, one.study.results(_label(one, label, kind, key), first, count)
     rows = [{**row._asdict(), "answer": about.answer(row.reward)} for row in found]
     return reply(paged("results", rows, first, count))
 
 
 @router.delete("/studies/{name}/arm", response_model=models.ArmWithdrawn, **needs(OPERATOR))
-def withdraw_arm(request: Request, name: str, label: LabelQuery = None, kind: Kind = None, key: Key = None) -> Response:
+def withdraw_arm(one: OpenStudy, label: LabelQuery = None, kind: Kind = None, key: Key = None) -> Response:
     """Take an arm out of the race for good; its open tickets become void."""
-    one = served(request, name)
     found = _label(one, label, kind, key)
     one.study.withdraw(found)
     return reply({"withdrawn": found, "arms": one.study.view().arms, **answer(one.study)})

@@ -15,6 +15,7 @@ from boxthirding.service.problems import reply
 from boxthirding.service.rating import Came, Rated, Rating
 from boxthirding.service.request_models import NextIn, RatingsIn, RerateIn, SittingIn, SkipIn
 from boxthirding.service.routes.keys import is_secure, picture_reply
+from boxthirding.service.routes.studies import open_study
 
 router = APIRouter(route_class=GuardedRoute, tags=["rating"], prefix="/rating/{link}")
 
@@ -78,12 +79,10 @@ def picture(request: Request, link: str, id: str) -> Response:  # noqa: A002, AR
 
 
 async def _rated(request: Request, ratings: Iterable[Rated], want: int) -> Came:
-    service, rater, study = service_of(request), rater_of(request), link_of(request).study
+    service, rater = service_of(request), rater_of(request)
     if not service.links.has_begun(rater):
         await run_in_threadpool(service.links.begin, link_of(request), rater)
-    served = service.studies.at_hand(study)
-    if served is None:
-        served = await run_in_threadpool(service.studies.get, study)
+    served = await open_study(request, link_of(request).study)
     return await run_in_threadpool(Rating(served, rater, service.clock).rate, ratings, want)
 
 
