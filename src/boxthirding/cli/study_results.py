@@ -13,7 +13,7 @@ import click
 
 from boxthirding._checks import MOST, is_numeric, whole
 from boxthirding._csv import csv_lines
-from boxthirding._text import counted, format_time, writer, written
+from boxthirding._text import counted, format_time, writer
 from boxthirding.cli.output import (
     FILE,
     Output,
@@ -39,7 +39,7 @@ from boxthirding.cli.study_options import (
 from boxthirding.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from boxthirding.session import ArmSummary, Lineage, Step, View
+    from boxthirding.session import ArmSummary, Lineage, View
     from boxthirding.study import Damaged, Entry, Event
 
 COLUMNS: Final = ("arm", "mean", "pulls", "level", "withdrawn")
@@ -231,23 +231,13 @@ def _print_lineage(lineage: "Lineage", row: dict[str, str]) -> None:
         lines = textwrap.wrap(one_line(text), console.width, initial_indent=indent, subsequent_indent=indent + "  ")
         console.print("\n".join(lines), style=style, soft_wrap=True)
 
+    now, *steps = lineage.lines()
     put(str(lineage.label), style="bold")
-    told = "not tried yet"
-    if lineage.mean is not None:
-        told = f"mean {written(lineage.mean)} of {counted(lineage.pulls, 'pull')}"
-    put(f"{told}; {lineage.place}" if lineage.place else told)
+    put(now)
     if row:
         put(", ".join(f"{name} {cell}" for name, cell in row.items() if cell))
-    for step in lineage.steps:
-        put(f"after {counted(step.pulls, 'pull')}: {_format_step(step)}", "  ")
-
-
-def _format_step(step: "Step") -> str:
-    if not step.rivals:
-        return f"{step.outcome} at level {step.level}"
-    write = writer([step.mean, *(rival.mean for rival in step.rivals)])
-    rivals = " and ".join(f"{one_line(rival.label)} ({write(rival.mean)})" for rival in step.rivals)
-    return f"{step.outcome} from box ({step.level}, {step.deferment}) with mean {write(step.mean)}; rivals: {rivals}"
+    for step in steps:
+        put(step, "  ")
 
 
 # The events of a journal

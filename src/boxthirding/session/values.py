@@ -104,6 +104,14 @@ class Step(NamedTuple):
     own_pulls: int
     rivals: tuple[Rival, ...]
 
+    def __str__(self) -> str:
+        when = f"after {counted(self.pulls, 'pull')}: {self.outcome}"
+        if not self.rivals:
+            return f"{when} at level {self.level}"
+        write = writer([self.mean, *(rival.mean for rival in self.rivals)])
+        rivals = ", ".join(f"{visible(rival.label)} ({write(rival.mean)})" for rival in self.rivals)
+        return f"{when} from box ({self.level}, {self.deferment}) with mean {write(self.mean)}; rivals: {rivals}"
+
 
 class Box(NamedTuple):
     """A page of the arms that stand in a box now, in the order in which they came, with the means they compete with."""
@@ -159,19 +167,13 @@ class Lineage:
     place: str
     """Where it stands: that it is the answer or keeps up with it, and its box, with `b3`; empty for any other arm."""
 
-    def __repr__(self) -> str:
+    def lines(self) -> list[str]:
+        """Return the story a line each: how the arm does, and its steps."""
         told = "not tried yet" if self.mean is None else f"{counted(self.pulls, 'pull')}, mean {written(self.mean)}"
-        lines = [f"{visible(self.label)}: {told}" + (f"; {self.place}" if self.place else "")]
-        for step in self.steps:
-            where = f"  after {counted(step.pulls, 'pull')}: {step.outcome}"
-            if step.rivals:
-                write = writer([step.mean, *(rival.mean for rival in step.rivals)])
-                met = ", ".join(f"{visible(rival.label)} ({write(rival.mean)})" for rival in step.rivals)
-                where += f" from box ({step.level}, {step.deferment}) with mean {write(step.mean)}; rivals: {met}"
-            else:
-                where += f" at level {step.level}"
-            lines.append(where)
-        return "\n".join(lines)
+        return [f"{told}; {self.place}" if self.place else told, *map(str, self.steps)]
+
+    def __repr__(self) -> str:
+        return f"{visible(self.label)}: " + "\n  ".join(self.lines())
 
 
 @dataclass(frozen=True)
