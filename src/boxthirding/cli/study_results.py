@@ -5,7 +5,7 @@ import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import asdict, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,6 +27,7 @@ from boxthirding.cli.output import (
     whole_file,
 )
 from boxthirding.cli.study_options import (
+    AnyStudy,
     ArmColumns,
     database_argument,
     existing_name,
@@ -35,8 +36,10 @@ from boxthirding.cli.study_options import (
     json_option,
     open_anywhere,
     study_argument,
+    with_study,
 )
 from boxthirding.errors import InvalidInput
+from boxthirding.session.values import as_plain
 
 if TYPE_CHECKING:
     from boxthirding.session import ArmSummary, Lineage, View
@@ -90,24 +93,22 @@ def results(*, url: str, name: str | None, top: int | None, out: Path | None, fo
 
 
 @click.command(epilog="For example: boxthirding study why screen.db aspirin")
-@study_argument
+@with_study
 @click.argument("label", metavar="[LABEL]", required=False)
 @json_option
-def why(*, url: str, name: str | None, label: str | None, as_json: bool) -> None:
+def why(*, study: AnyStudy, label: str | None, as_json: bool) -> None:
     """Tell the story of the arm LABEL: where it stands now, and with the policy b3 the boxes it was in.
 
     Without LABEL it is the best arm.
     """
-    with open_anywhere(url, name) as study:
-        best = study.recommend() if label is None else None
-        if label is None and best is None:
-            raise InvalidInput("no arm has a result yet, so there is no best one: name an arm, or come back later")
-        known = best.label if best is not None else find_label(study, str(label))
-        lineage = study.why(known)
-        row = ArmColumns([(known, study.payload(known))]).row(known)
+    best = study.recommend() if label is None else None
+    if label is None and best is None:
+        raise InvalidInput("no arm has a result yet, so there is no best one: name an arm, or come back later")
+    known = best.label if best is not None else find_label(study, str(label))
+    lineage = study.why(known)
+    row = ArmColumns([(known, study.payload(known))]).row(known)
     if as_json:
-        steps = [{**step._asdict(), "rivals": [rival._asdict() for rival in step.rivals]} for step in lineage.steps]
-        click.echo(json.dumps({**asdict(lineage), "steps": steps, "row": row}))
+        click.echo(json.dumps({**as_plain(lineage), "row": row}))
     else:
         _print_lineage(lineage, row)
 

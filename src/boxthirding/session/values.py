@@ -1,7 +1,7 @@
 """The values that the verbs of `AskTell` take and return."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, is_dataclass
 from typing import Any, Final, NamedTuple
 
 from boxthirding._text import counted, visible, writer, written
@@ -306,14 +306,23 @@ class View:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the view as plain values for JSON, with the version of their meaning."""
-        return {"version": VIEW_VERSION} | {name: _as_plain(value) for name, value in vars(self).items()}
+        return {"version": VIEW_VERSION, **as_plain(self)}
 
 
-def _as_plain(value: Any) -> Any:
-    """Return a field of a view as JSON has it: tuples with names as dictionaries, others as lists."""
-    if isinstance(value, tuple):
-        return value._asdict() if hasattr(value, "_asdict") else [_as_plain(part) for part in value]
-    return asdict(value) if isinstance(value, Screening) else value
+def as_plain(value: Any) -> Any:
+    """Return a value of this file as JSON has it: tuples with names and data classes as dictionaries, others as lists.
+
+    >>> as_plain([Recommendation("ann", 0.5, 2, None)])
+    [{'label': 'ann', 'mean': 0.5, 'pulls': 2, 'level': None}]
+    """
+    if is_dataclass(value):
+        return {name: as_plain(part) for name, part in vars(value).items()}
+    if isinstance(value, dict):
+        return {name: as_plain(part) for name, part in value.items()}
+    if isinstance(value, tuple | list):
+        parts = [*map(as_plain, value)]
+        return dict(zip(value._fields, parts, strict=True)) if hasattr(value, "_fields") else parts
+    return value
 
 
 Known = Mapping[Label, Any] | Iterable[tuple[Label, float]]

@@ -1,6 +1,6 @@
 """Arms: by pages, one by one with its story, added and withdrawn."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
@@ -17,6 +17,7 @@ from boxthirding.service.reply_size import paged
 from boxthirding.service.request_models import ArmsIn
 from boxthirding.service.routes.studies import Brief, OpenStudy, answer
 from boxthirding.service.studies import Served
+from boxthirding.session.values import as_plain
 from boxthirding.types import Label
 
 router = APIRouter(route_class=GuardedRoute, tags=["arms"])
@@ -72,15 +73,12 @@ def one_arm(
     """Return one arm: what was given as it, how it stands, and its story."""
     found = _label(one, label, kind, key)
     story = one.study.why(found)
-    if brief:
-        return reply(in_brief.arm(one, story, len(one.tally.skips.get(found, ()))))
-    steps = [{**step._asdict(), "rivals": [rival._asdict() for rival in step.rivals]} for step in story.steps]
     skipped = len(one.tally.skips.get(found, ()))
+    if brief:
+        return reply(in_brief.arm(one, story, skipped))
     payload = one.study.payload(found)
-    row: dict[str, Any] = {"label": found, "mean": story.mean, "pulls": story.pulls, "place": story.place}
-    row |= seen(found, payload)
     more = {} if payload is found else {"payload": payload}
-    return reply({**row, **more, "skipped": skipped, "steps": steps, "story": str(story)})
+    return reply({**as_plain(story), **seen(found, payload), **more, "skipped": skipped, "story": str(story)})
 
 
 @router.get("/studies/{name}/arm/results", response_model=models.ArmResults, **needs(READER))

@@ -1,7 +1,6 @@
 """Studies: make, list, look at, describe, pause, resume, finish, delete."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
@@ -21,6 +20,7 @@ from boxthirding.service.reply_size import fits, paged, part
 from boxthirding.service.request_models import AboutIn, ExamplesIn, OpenIn, PolicyIn, StudyIn
 from boxthirding.service.studies import About, Served, check_about, check_policy
 from boxthirding.session import Box, Rung
+from boxthirding.session.values import as_plain
 from boxthirding.study import Study
 
 router = APIRouter(route_class=GuardedRoute, tags=["studies"])
@@ -53,9 +53,8 @@ def shown(one: Served, *, as_brief: bool = False) -> dict[str, Any]:
 
 def answer(study: Study) -> dict[str, Any]:
     """Return how far a study is after a call, and its answer: a glance."""
-    glance = study.glance()
-    best = None if glance.recommendation is None else glance.recommendation._asdict()
-    return {**glance._asdict(), "recommendation": best}
+    plain: dict[str, Any] = as_plain(study.glance())
+    return plain
 
 
 @router.get("/studies", response_model=models.Studies, **needs(ANY))
@@ -183,7 +182,7 @@ def top_arms(
     A reply has at most 300 kB, so perhaps fewer than k arms; `next` is the `first` of the rest.
     """
     found = one.study.top(first + k)[first:]
-    return reply(paged("top", [arm._asdict() for arm in found], first, k))
+    return reply(paged("top", as_plain(found), first, k))
 
 
 @router.get("/studies/{name}/boxes", response_model=models.Boxes, **needs(READER))
@@ -219,7 +218,7 @@ def ladder(
 def screening(one: OpenStudy, share: Annotated[float, Query(gt=0, le=1, allow_inf_nan=False)] = 0.01) -> Response:
     """Return the chance that an arm of the best `share` is among those that could still be returned."""
     found = one.study.screening(share)
-    return reply({"screening": None if found is None else replace(found).__dict__})
+    return reply({"screening": as_plain(found)})
 
 
 @router.post("/sheets", response_model=models.Sheet, **needs(OPERATOR, LARGE, takes="text/csv"))
@@ -230,7 +229,7 @@ async def read_sheet(request: Request, rows: Annotated[int, Query(ge=1, le=1000)
 
 def _shortened(name: str, found: Sequence[Box | Rung], first: int, count: int) -> dict[str, Any]:
     """Return boxes or rungs with so many of their arms that the reply is not too large, and where the next begin."""
-    rows = [{**one._asdict(), "arms": [arm._asdict() for arm in one.arms]} for one in found]
+    rows: list[dict[str, Any]] = as_plain(found)
     while count > 1 and not fits(rows):
         count //= 2
         rows = [{**row, "arms": row["arms"][:count]} for row in rows]
