@@ -1,7 +1,6 @@
 """`boxthirding study observe|correct|exclude|include|add|withdraw|use`: what changes results, arms or the policy."""
 
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ from boxthirding.cli.study_options import (
     with_study,
 )
 from boxthirding.errors import InvalidInput
+from boxthirding.session.values import KnownResult
 
 if TYPE_CHECKING:
     from boxthirding.study import Study
@@ -36,14 +36,14 @@ def observe(*, study: AnyStudy, file: Path, no_header: bool, as_json: bool) -> N
     They count like any other result, and are not paid for. Several rows of an arm are several results. Where the study
     has examples, a column pull says which: the place of the example in their order. If a row is bad, none is taken.
     """
-    from boxthirding.find.input_files import as_known, read_known
+    from boxthirding.find.input_files import read_known
 
     rows = read_known(file, with_pulls=study.examples is not None, header=not no_header)
-    known = as_known(rows, cache(lambda text: find_label(study, text)))
+    labels = {text: find_label(study, text) for text in dict.fromkeys(row.arm for row in rows)}
     before = study.view()
-    study.observe_all(known)
-    what = f"{file}: {counted(len(rows), 'known result')} of {counted(len(known), 'arm')} taken."
-    print_change(what, before, study.view(), as_json=as_json, observed=len(rows), arms=len(known))
+    study.observe_all([KnownResult(labels[row.arm], row.reward, row.pull) for row in rows])
+    what = f"{file}: {counted(len(rows), 'known result')} of {counted(len(labels), 'arm')} taken."
+    print_change(what, before, study.view(), as_json=as_json, observed=len(rows), arms=len(labels))
 
 
 @click.command(

@@ -325,7 +325,15 @@ def as_plain(value: Any) -> Any:
     return value
 
 
-Known = Mapping[Label, Any] | Iterable[tuple[Label, float]]
+class KnownResult(NamedTuple):
+    """A result without a ticket."""
+
+    label: Label
+    reward: float
+    pull: int | None
+
+
+Known = Mapping[Label, Any] | Iterable[tuple[Label, float]] | list[KnownResult]
 """Known results: a mapping of labels to a reward, a list of rewards, or a mapping of pulls to rewards; or pairs."""
 
 

@@ -10,7 +10,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from boxthirding._text import counted
 from boxthirding.errors import BoxThirdingError, InvalidInput, StudyFinished
 from boxthirding.session import Ticket, amendments
-from boxthirding.session.amendments import KnownResult
+from boxthirding.session.values import KnownResult
 from boxthirding.study import events
 from boxthirding.study.arm_payloads import kept_all
 from boxthirding.study.arm_source import NotDrawn

@@ -12,12 +12,12 @@ from boxthirding.errors import BoxThirdingError, InvalidInput, JournalBroken, Un
 from boxthirding.policies.lineage import Record
 from boxthirding.policies.spec import as_policy, written
 from boxthirding.session import amendments
-from boxthirding.session.amendments import KnownResult, check_details, listed, plain
+from boxthirding.session.amendments import check_details, listed, plain
 from boxthirding.session.core import Core
 from boxthirding.session.labels import is_label, rows_of
 from boxthirding.session.reading import CoreReader, glance
 from boxthirding.session.tickets import check_holder, is_worker
-from boxthirding.session.values import Glance, Known, Ticket, View, in_brief
+from boxthirding.session.values import Glance, Known, KnownResult, Ticket, View, in_brief
 from boxthirding.study import decisions
 from boxthirding.study.arm_payloads import kept_all
 from boxthirding.study.arm_source import ArmSource
