@@ -8,6 +8,7 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
 from os.path import commonprefix
 from typing import Final
 
@@ -129,6 +130,24 @@ def in_ascii(text: object) -> str:
     return visible(text).encode("ascii", "backslashreplace").decode("ascii")
 
 
+def as_date(at: float) -> datetime:
+    """Return seconds since 1970 as a time in UTC; the first or the last one there is, for what lies beyond.
+
+    >>> as_date(-1.0).year, as_date(1e300).year
+    (1970, 9999)
+    """
+    return datetime.fromtimestamp(min(max(at, 0.0), _LATEST), UTC)
+
+
+def format_time(at: float) -> str:
+    """Return seconds since 1970 as a table has them.
+
+    >>> format_time(1763234091.25)
+    '2025-11-15T19:14:51.250+00:00'
+    """
+    return as_date(at).isoformat(timespec="milliseconds")
+
+
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun, in the plural where that is due.
 
@@ -187,6 +206,7 @@ def _decimals(values: list[float]) -> int:
     return math.ceil(-math.log10(gaps[(len(gaps) - 1) // 4])) if gaps else 0
 
 
+_LATEST: Final = 253402300799  # seconds: the end of the year 9999
 _FEWEST: Final = 4  # digits of a number
 _MOST: Final = 15  # digits that a float can have
 _LONGEST: Final = 9  # digits before the point, beyond which there may be an exponent

@@ -69,7 +69,7 @@ def test_large_results_can_be_told_apart_wherever_they_are_shown():
     assert best.label == 19
     assert re.findall(r"1,000,0\d\d", done("show", "s.db")) == [f"{1_000_020 - k:,}" for k in range(5)]
     assert re.findall(r"1,000,0\d\d", done("results", "s.db")) == [f"{1_000_020 - k:,}" for k in range(20)]
-    assert "mean 1,000,020 of" in done("why", "s.db")
+    assert "mean 1,000,020; " in done("why", "s.db")
     assert "1,000,020 " in done("list", "s.db")
     assert f"best so far 19, 1,000,020 over {best.pulls} pulls." in done("pause", "s.db")
     assert not any("e+" in done(command, "s.db") for command in ("show", "results", "why", "list", "pause"))
@@ -103,7 +103,7 @@ def test_the_story_of_an_arm_is_told(monkeypatch, width):
     text = " ".join(map(str.strip, lines))
     number = int(best.label.split()[1])
     assert lines[0] == best.label
-    assert f"mean {best.mean:.4g} of {best.pulls} pulls; the answer; at level" in text
+    assert f"{best.pulls} pulls, mean {best.mean:.4g}; the answer; at level" in text
     assert f"mass {100 + number}.5, supplier S{number % 3} after" in text
     assert text.count("after ") == len(story.steps)
     last = story.steps[-1]

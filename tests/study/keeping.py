@@ -4,7 +4,7 @@ import threading
 from contextlib import contextmanager
 
 from boxthirding.storage.memory import MemoryJournal, MemoryShelf
-from boxthirding.study import Settings, Study, Turn, codec
+from boxthirding.study import Settings, Study, codec
 from boxthirding.study.codec import START, check_of
 from boxthirding.study.snapshot import pack, unpack
 
@@ -79,11 +79,3 @@ class Counted(MemoryJournal):
             self.reached.set()
             self.gate.wait()
         self.commits += 1
-
-
-def one_turn(study, results, n, holder, *, unseen=False):
-    """Let one holder tell results and ask, and return the outcome."""
-    (result,) = study.exchange([Turn(results, n, holder, unseen)])
-    if isinstance(result, Exception):
-        raise result
-    return result

@@ -1,7 +1,7 @@
 """A study with a scale accepts the rewards on it and no others; once there are ratings, its rewards stay."""
 
 import pytest
-from keeping import Place, one_turn
+from keeping import Place
 
 from boxthirding import InvalidInput, find_best, open_study
 from boxthirding.errors import EvaluationFailed
@@ -53,7 +53,7 @@ def test_a_reward_is_written_with_all_its_digits():
 
 def test_a_rating_that_is_not_on_the_scale_is_refused_alone(study):
     first, second = study.ask(2, holder="ann")
-    problems, _ = one_turn(study, [(first, 700, None), (second, 1.0, None)], 1, "ann")
+    problems, _ = study.exchange([(first, 700, None), (second, 1.0, None)], 1, holder="ann")
     assert [problem and "the reward is 700" in str(problem) for problem in problems] == [True, None]
     assert study.pulls == 1
 

@@ -5,7 +5,7 @@ from contextlib import closing
 
 import numpy as np
 import pytest
-from keeping import Counted, Place, kinds, one_turn, play, reward
+from keeping import Counted, Place, kinds, play, reward
 
 from boxthirding import (
     AlreadyTold,
@@ -19,7 +19,7 @@ from boxthirding import (
 )
 from boxthirding.errors import CannotAmend
 from boxthirding.storage.memory import MemoryJournal
-from boxthirding.study import Settings, Study, Turn
+from boxthirding.study import Settings, Study
 from boxthirding.study.events import Asked, Failed, Given, Observed, Released, Told, Withdrawn
 
 
@@ -544,7 +544,7 @@ class TestTellAndAsk:
         (first,), (other,) = one.ask(holder="ann", unseen=True), two.ask(holder="ann", unseen=True)
         for number in range(8):
             before = journals[0].commits
-            problems, (first,) = one_turn(one, [(first, number / 3, {"answer": "x"})], 1, "ann", unseen=True)
+            problems, (first,) = one.exchange([(first, number / 3, {"answer": "x"})], 1, holder="ann", unseen=True)
             assert (problems, journals[0].commits - before) == ([None], 1)
             two.tell(other, number / 3, holder="ann", details={"answer": "x"})
             (other,) = two.ask(holder="ann", unseen=True)
@@ -555,7 +555,7 @@ class TestTellAndAsk:
         study = Study("s", MemoryJournal(), Settings(9))
         mine, theirs = study.ask(holder="ann")[0], study.ask(holder="bob")[0]
         rows = [(mine, 0.5, None), (mine.id, 0.7, None), (theirs, 0.5, None), (99, 0.5, None)]
-        problems, tickets = one_turn(study, rows, 2, "ann")
+        problems, tickets = study.exchange(rows, 2, holder="ann")
         assert [type(problem) for problem in problems] == [type(None), AlreadyTold, TicketRefused, UnknownTicket]
         assert (study.pulls, len(tickets), study.held("ann")) == (1, 2, tickets)
 
@@ -564,30 +564,42 @@ class TestTellAndAsk:
         told, ticket = study.ask(2, holder="ann")
         study.tell(told, 0.5)
         study.finish()
-        problems, tickets = one_turn(study, [(told, 0.5, None), (ticket, 0.5, None)], 1, "ann")
+        problems, tickets = study.exchange([(told, 0.5, None), (ticket, 0.5, None)], 1, holder="ann")
         assert ([*map(type, problems)], tickets, study.pulls) == ([AlreadyTold, StudyFinished], [], 1)
 
     def test_arms_of_an_iterator_are_drawn_for_it(self):
         study = Study("s", MemoryJournal(), Settings(iter(range(5)), "us"))
         (ticket,) = study.ask(holder="ann", unseen=True)
-        problems, tickets = one_turn(study, [(ticket, 0.5, None)], 3, "ann", unseen=True)
+        problems, tickets = study.exchange([(ticket, 0.5, None)], 3, holder="ann", unseen=True)
         assert (problems, len(tickets)) == ([None], 3)
 
-    def test_the_turns_of_many_holders_are_one_commit_and_an_error_stands_in_its_place(self):
+    def test_it_is_one_commit(self):
         journals = Counted(), Counted()
         one, two = (Study("s", journal, Settings(9), holder="m", clock=lambda: 0.0) for journal in journals)
-        turns = [
-            Turn((), 1, "ann"),
-            Turn((), 1, ""),
-            Turn([(99, 0.5, None)], 0, "bob"),
-            Turn((), 2, "cid", unseen=True),
-        ]
+        (first,) = one.exchange((), 1, holder="ann").tickets
         before = journals[0].commits
-        (none, first), wrong, (problems, nothing), (_, second) = one.exchange(turns)
+        problems, tickets = one.exchange([(99, 0.5, None), (first, 0.5, None)], 2, holder="ann", unseen=True)
         assert journals[0].commits - before == 1
-        assert (none, type(wrong), [*map(type, problems)], nothing) == ([], InvalidInput, [UnknownTicket], [])
-        assert first == one_turn(two, (), 1, "ann")[1]
-        assert second == one_turn(two, (), 2, "cid", unseen=True)[1]
-        one.finish()
-        (problems, tickets), last = one.exchange([Turn([(first[0], 0.5, None)], 1, "ann"), Turn((), 1, "cid")])
-        assert ([*map(type, problems)], tickets, last) == ([StudyFinished], [], ([], []))
+        (same,) = two.ask(holder="ann")
+        two.tell(same, 0.5, holder="ann")
+        assert ([*map(type, problems)], same) == ([UnknownTicket, type(None)], first)
+        assert tickets == two.ask(2, holder="ann", unseen=True)
+
+    @pytest.mark.parametrize(
+        ("results", "holder"),
+        [((), ""), ([(0, float("nan"), None)], "ann"), ([(0, 0.5, {"x": float("nan")})], "ann")],
+    )
+    def test_what_is_impossible_raises_and_changes_nothing(self, results, holder):
+        study = Study("s", MemoryJournal(), Settings(9))
+        study.ask(holder="ann")
+        with pytest.raises(InvalidInput):
+            study.exchange([(0, 0.5, None), *results] if results else (), 1, holder=holder)
+        assert (study.seq, study.pulls) == (2, 0)
+
+    def test_a_finished_study_takes_part_in_none(self):
+        study = Study("s", MemoryJournal(), Settings(9))
+        (ticket,) = study.ask(holder="ann")
+        study.finish()
+        problems, tickets = study.exchange([(ticket, 0.5, None)], 1, holder="ann")
+        assert ([*map(type, problems)], tickets) == ([StudyFinished], [])
+        assert study.exchange((), 1, holder="cid") == ([], [])

@@ -1,7 +1,7 @@
 """A newer version of a rule takes a study over once, when something is written; an older one is told to upgrade."""
 
 import pytest
-from keeping import Place, filled, kinds, one_turn, play, reward, rewritten
+from keeping import Place, filled, kinds, play, reward, rewritten
 
 from boxthirding import BoxThirding, InvalidInput, JournalBroken, PolicyMissing, UnreadableData, find_best
 from boxthirding.policies import SequentialHalving
@@ -148,7 +148,7 @@ class TestOlder:
             *(study.ask, lambda: study.observe(1, 1.0), lambda: study.correct(1, 0.5), lambda: study.exclude("me")),
             *(lambda: study.withdraw(1), lambda: study.add(["x"]), lambda: study.tell(1, 0.5)),
             *(lambda: study.policy, lambda: find_best(None, float, budget=30, study=study)),
-            lambda: one_turn(study, (), 1, "me"),
+            lambda: study.exchange((), 1, holder="me"),
         ):
             with pytest.raises(UnreadableData, match=r"version 7 of policy b3, but here is version 1: upgrade boxth"):
                 attempt()

@@ -10,6 +10,7 @@ from boxthirding._checks import whole
 from boxthirding._text import counted, sentence, writer
 from boxthirding.cli.output import dots, grid, label_shortener, one_line, plain_console
 from boxthirding.cli.study_options import json_option, open_anywhere, study_argument
+from boxthirding.session.values import as_plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,10 +45,7 @@ def show(*, url: str, name: str | None, top: int | None, as_json: bool) -> None:
         if top is not None:
             view = replace(view, top=tuple(study.top(top)))
     if as_json:
-        drawn, rungs = (
-            [{**one._asdict(), "arms": [arm._asdict() for arm in one.arms]} for one in many] for many in (boxes, ladder)
-        )
-        click.echo(json.dumps({**view.as_dict(), "drawn": drawn, "ladder": rungs}))
+        click.echo(json.dumps({**view.as_dict(), "drawn": as_plain(boxes), "ladder": as_plain(ladder)}))
     else:
         _print(replace(view, top=view.top[: _TOP if top is None else top]), boxes, ladder)
 

@@ -23,6 +23,7 @@ from boxthirding.cli.output import (
 )
 from boxthirding.cli.show import show
 from boxthirding.cli.study_options import (
+    AnyStudy,
     confirm,
     database_argument,
     database_url,
@@ -31,10 +32,9 @@ from boxthirding.cli.study_options import (
     force_option,
     format_summary,
     json_option,
-    open_anywhere,
     open_database,
-    study_argument,
     study_name,
+    with_study,
     yes_option,
 )
 from boxthirding.cli.study_results import export, results, why
@@ -122,38 +122,35 @@ def _print_studies(rows: list[dict[str, Any]]) -> None:
 
 
 @study.command
-@study_argument
-def pause(*, url: str, name: str | None) -> None:
+@with_study
+def pause(*, study: AnyStudy) -> None:
     """Let STUDY hand out no tickets until it is resumed; results are still taken."""
-    with open_anywhere(url, name) as opened:
-        opened.pause()
-        say(f"Paused: no tickets until it is resumed.\n{format_summary(opened.view())}")
+    study.pause()
+    say(f"Paused: no tickets until it is resumed.\n{format_summary(study.view())}")
 
 
 @study.command
-@study_argument
-def resume(*, url: str, name: str | None) -> None:
+@with_study
+def resume(*, study: AnyStudy) -> None:
     """Let STUDY hand out tickets again."""
-    with open_anywhere(url, name) as opened:
-        opened.resume()
-        say(f"Resumed.\n{format_summary(opened.view())}")
+    study.resume()
+    say(f"Resumed.\n{format_summary(study.view())}")
 
 
 @study.command
-@study_argument
+@with_study
 @yes_option
-def finish(*, url: str, name: str | None, yes: bool) -> None:
+def finish(*, study: AnyStudy, yes: bool) -> None:
     """End STUDY for good: no more tickets, and nothing changes the answer.
 
     It asks first. Results of open tickets, corrections and exclusions are refused. This cannot be undone.
     """
-    with open_anywhere(url, name) as opened:
-        view = opened.view()
-        refused = f"results of {counted(view.open, 'open ticket')}, corrections and exclusions are refused"
-        question = f"Finish study {view.name} for good? No more tickets; {refused}."
-        confirm(question, f"study {view.name!r} was not finished", yes=yes)
-        opened.finish()
-        say(f"Finished for good: no more tickets, and nothing changes the answer.\n{format_summary(opened.view())}")
+    view = study.view()
+    refused = f"results of {counted(view.open, 'open ticket')}, corrections and exclusions are refused"
+    question = f"Finish study {view.name} for good? No more tickets; {refused}."
+    confirm(question, f"study {view.name!r} was not finished", yes=yes)
+    study.finish()
+    say(f"Finished for good: no more tickets, and nothing changes the answer.\n{format_summary(study.view())}")
 
 
 @study.command(epilog="For example: boxthirding study report contest.db --out report.html")

@@ -9,13 +9,14 @@ from contextlib import suppress
 from functools import wraps
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 import click
 
 from boxthirding._text import counted, did_you_mean, writer, written
 from boxthirding.cli.output import FILE, one_line, say
 from boxthirding.errors import InvalidInput, UnknownLabel, UnknownStudy
+from boxthirding.session.values import as_plain
 
 if TYPE_CHECKING:
     from boxthirding.client import RemoteStudy
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 _WIDEST = 24  # columns of a label
 _WHOLE: Final = re.compile(r"-?[0-9]{1,4000}")  # Python reads no longer ones
 
+AnyStudy: TypeAlias = "Study | RemoteStudy"
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
@@ -40,20 +42,9 @@ tickets_out_option = click.option(
 )
 
 
-def direction_option(text: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options --direction and --minimize, which it takes as one argument."""
-
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        @wraps(command)
-        def directed(*args: Any, direction: str | None, minimize: bool, **options: Any) -> None:
-            if minimize and direction == "maximize":
-                raise InvalidInput("--minimize and --direction maximize are given, but contradict each other: drop one")
-            command(*args, direction="minimize" if minimize else direction, **options)
-
-        short = click.option("--minimize", is_flag=True, help="The same as --direction minimize.")
-        return click.option("--direction", type=click.Choice(["maximize", "minimize"]), help=text)(short(directed))
-
-    return decorate
+def direction_option(text: str) -> Callable[[Command], Command]:
+    """Return the option --direction, with this help."""
+    return click.option("--direction", type=click.Choice(["maximize", "minimize"]), help=text)
 
 
 def durable_url(_: click.Context, __: click.Parameter, url: str | None) -> str | None:
@@ -87,6 +78,25 @@ def database_argument(command: Command) -> Command:
     return _argument(command, database_url)
 
 
+def with_study(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command an open study of a database or of a server, by the argument STUDY and the option --name."""
+    return study_argument(_opening(open_anywhere, command))
+
+
+def with_database_study(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command an open study of a database, by the argument STUDY and the option --name."""
+    return database_argument(_opening(open_database, command))
+
+
+def _opening(open_study: Callable[..., AnyStudy], command: Callable[..., None]) -> Callable[..., None]:
+    @wraps(command)
+    def opened(*, url: str, name: str | None, **options: Any) -> None:
+        with open_study(url, name) as study:
+            command(study=study, **options)
+
+    return opened
+
+
 def _argument(command: Command, check: Callable[..., str | None]) -> Command:
     name = click.option("--name", metavar="NAME", help="Which study, where the database has several.")
     return click.argument("url", metavar="STUDY", callback=check)(name(command))
@@ -99,7 +109,7 @@ def open_database(url: str, name: str | None) -> "Study":
     return open_study(url, study_name(url, name))
 
 
-def open_anywhere(url: str, name: str | None) -> "Study | RemoteStudy":
+def open_anywhere(url: str, name: str | None) -> AnyStudy:
     """Open an existing study of a database or of a server."""
     from boxthirding.client.addresses import is_remote
 
@@ -157,7 +167,7 @@ def _no_studies(url: str) -> UnknownStudy:
     )
 
 
-def find_label(study: "Study | RemoteStudy", text: str) -> "Label":
+def find_label(study: AnyStudy, text: str) -> "Label":
     """Return the label that a text means: a study made in Python may have numbers."""
     try:
         study.payload(text)
@@ -230,8 +240,7 @@ def print_change(what: str, before: "View", after: "View", *, as_json: bool, **f
     """Print what has changed and the best arm now, with the one before if it was another."""
     best, was = after.recommendation, before.recommendation
     if as_json:
-        answers = {"before": None if was is None else was._asdict(), "after": None if best is None else best._asdict()}
-        click.echo(json.dumps({**facts, **answers, "pulls": after.pulls}))
+        click.echo(json.dumps({**facts, **as_plain({"before": was, "after": best}), "pulls": after.pulls}))
         return
     say(what)
     write = writer(one.mean for one in (was, best) if one is not None)

@@ -5,8 +5,7 @@ import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import asdict, fields
-from datetime import UTC, datetime
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,7 +13,7 @@ import click
 
 from boxthirding._checks import MOST, is_numeric, whole
 from boxthirding._csv import csv_lines
-from boxthirding._text import counted, writer, written
+from boxthirding._text import counted, format_time, writer
 from boxthirding.cli.output import (
     FILE,
     Output,
@@ -28,6 +27,7 @@ from boxthirding.cli.output import (
     whole_file,
 )
 from boxthirding.cli.study_options import (
+    AnyStudy,
     ArmColumns,
     database_argument,
     existing_name,
@@ -36,11 +36,13 @@ from boxthirding.cli.study_options import (
     json_option,
     open_anywhere,
     study_argument,
+    with_study,
 )
 from boxthirding.errors import InvalidInput
+from boxthirding.session.values import as_plain
 
 if TYPE_CHECKING:
-    from boxthirding.session import ArmSummary, Lineage, Step, View
+    from boxthirding.session import ArmSummary, Lineage, View
     from boxthirding.study import Damaged, Entry, Event
 
 COLUMNS: Final = ("arm", "mean", "pulls", "level", "withdrawn")
@@ -49,12 +51,8 @@ COLUMNS: Final = ("arm", "mean", "pulls", "level", "withdrawn")
 EVENT_COLUMNS: Final = ("seq", "at", "event", "ticket", "arm", "pull", "holder", "reward", "details")
 """The columns of an export."""
 
-DAMAGED: Final = "damaged"
-"""The event of a row that stands for one which cannot be read."""
-
 _ROWS = 20  # of a table on the screen, or of damaged events
 _LABEL, _CELL = 24, 14  # columns of the screen that a label, or a cell of another column, may have
-_LATEST = 253402300799  # seconds: the year 9999, beyond which no calendar goes
 _IN_COLUMNS: Final = frozenset({"at", "tickets", "ticket", "label", "labels", "holder", "reward", "results"})
 _LONG: Final = frozenset(
     {"arms", "payloads", "drawn", "drawn_payloads", "example_payloads", "met"}
@@ -95,24 +93,22 @@ def results(*, url: str, name: str | None, top: int | None, out: Path | None, fo
 
 
 @click.command(epilog="For example: boxthirding study why screen.db aspirin")
-@study_argument
+@with_study
 @click.argument("label", metavar="[LABEL]", required=False)
 @json_option
-def why(*, url: str, name: str | None, label: str | None, as_json: bool) -> None:
+def why(*, study: AnyStudy, label: str | None, as_json: bool) -> None:
     """Tell the story of the arm LABEL: where it stands now, and with the policy b3 the boxes it was in.
 
     Without LABEL it is the best arm.
     """
-    with open_anywhere(url, name) as study:
-        best = study.recommend() if label is None else None
-        if label is None and best is None:
-            raise InvalidInput("no arm has a result yet, so there is no best one: name an arm, or come back later")
-        known = best.label if best is not None else find_label(study, str(label))
-        lineage = study.why(known)
-        row = ArmColumns([(known, study.payload(known))]).row(known)
+    best = study.recommend() if label is None else None
+    if label is None and best is None:
+        raise InvalidInput("no arm has a result yet, so there is no best one: name an arm, or come back later")
+    known = best.label if best is not None else find_label(study, str(label))
+    lineage = study.why(known)
+    row = ArmColumns([(known, study.payload(known))]).row(known)
     if as_json:
-        steps = [{**step._asdict(), "rivals": [rival._asdict() for rival in step.rivals]} for step in lineage.steps]
-        click.echo(json.dumps({**asdict(lineage), "steps": steps, "row": row}))
+        click.echo(json.dumps({**as_plain(lineage), "row": row}))
     else:
         _print_lineage(lineage, row)
 
@@ -137,6 +133,7 @@ def export(ctx: click.Context, *, url: str, name: str | None, form: str | None, 
     """
     from boxthirding.storage.opening import open_journal
     from boxthirding.study import Damaged, read_journal
+    from boxthirding.study.codec import DAMAGED, entry_line
 
     if out is not None:
         ending = _check_form(out, url, force=force).removeprefix(".")
@@ -154,7 +151,7 @@ def export(ctx: click.Context, *, url: str, name: str | None, form: str | None, 
     with ExitStack() as stack:
         journal = stack.enter_context(closing(open_journal(url, existing_name(url, name))))
         file = Output() if out is None else stack.enter_context(whole_file(out))
-        for line in (_event_lines if form == "jsonl" else _ticket_lines)(entries()):
+        for line in map(entry_line, entries()) if form == "jsonl" else _ticket_lines(entries()):
             file.write(line)
         if out is None:
             sys.stdout.flush()  # a full disk is reported now
@@ -235,39 +232,16 @@ def _print_lineage(lineage: "Lineage", row: dict[str, str]) -> None:
         lines = textwrap.wrap(one_line(text), console.width, initial_indent=indent, subsequent_indent=indent + "  ")
         console.print("\n".join(lines), style=style, soft_wrap=True)
 
+    now, *steps = lineage.lines()
     put(str(lineage.label), style="bold")
-    told = "not tried yet"
-    if lineage.mean is not None:
-        told = f"mean {written(lineage.mean)} of {counted(lineage.pulls, 'pull')}"
-    put(f"{told}; {lineage.place}" if lineage.place else told)
+    put(now)
     if row:
         put(", ".join(f"{name} {cell}" for name, cell in row.items() if cell))
-    for step in lineage.steps:
-        put(f"after {counted(step.pulls, 'pull')}: {_format_step(step)}", "  ")
-
-
-def _format_step(step: "Step") -> str:
-    if not step.rivals:
-        return f"{step.outcome} at level {step.level}"
-    write = writer([step.mean, *(rival.mean for rival in step.rivals)])
-    rivals = " and ".join(f"{one_line(rival.label)} ({write(rival.mean)})" for rival in step.rivals)
-    return f"{step.outcome} from box ({step.level}, {step.deferment}) with mean {write(step.mean)}; rivals: {rivals}"
+    for step in steps:
+        put(step, "  ")
 
 
 # The events of a journal
-
-
-def _event_lines(entries: "Iterable[Entry | Damaged]") -> Iterator[str]:
-    """Yield every event as a JSON object."""
-    from boxthirding.study import Damaged
-    from boxthirding.study.codec import as_object
-
-    for entry in entries:
-        if isinstance(entry, Damaged):
-            row = {"seq": entry.seq, "event": DAMAGED, "problem": entry.problem, "text": entry.text}
-        else:
-            row = {"seq": entry.seq, **as_object(entry.event)}
-        yield json.dumps(row) + "\n"
 
 
 def _ticket_lines(entries: "Iterable[Entry | Damaged]") -> Iterator[str]:
@@ -278,7 +252,7 @@ def _ticket_lines(entries: "Iterable[Entry | Damaged]") -> Iterator[str]:
 
 def _event_rows(entries: "Iterable[Entry | Damaged]") -> Iterator[dict[str, Any]]:
     from boxthirding.study import Damaged
-    from boxthirding.study.codec import name_of
+    from boxthirding.study.codec import DAMAGED, name_of
 
     tickets: dict[int, dict[str, Any]] = {}
     for entry in entries:
@@ -287,9 +261,14 @@ def _event_rows(entries: "Iterable[Entry | Damaged]") -> Iterator[dict[str, Any]
             yield {"seq": entry.seq, "event": DAMAGED, "details": details}
             continue
         seq, event = entry
-        at = datetime.fromtimestamp(min(max(event.at, 0.0), _LATEST), UTC).isoformat(timespec="milliseconds")
         for row in _rows_of(event, tickets):
-            yield {"seq": seq, "at": at, "event": name_of(event), "details": _format_details(event), **row}
+            yield {
+                "seq": seq,
+                "at": format_time(event.at),
+                "event": name_of(event),
+                "details": _format_details(event),
+                **row,
+            }
 
 
 def _rows_of(event: "Event", tickets: dict[int, dict[str, Any]]) -> list[dict[str, Any]]:

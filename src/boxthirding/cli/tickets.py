@@ -14,18 +14,19 @@ from boxthirding._csv import Sheet, csv_lines, escape_formula, read_sheet, shown
 from boxthirding._text import counted, in_ascii
 from boxthirding.cli.output import FILE, Output, check_out, say, whole_file
 from boxthirding.cli.study_options import (
+    AnyStudy,
     ArmColumns,
     database_argument,
     direction_option,
     format_summary,
     json_option,
     no_header_option,
-    open_anywhere,
     open_database,
     print_change,
-    study_argument,
     study_name,
     tickets_out_option,
+    with_database_study,
+    with_study,
 )
 from boxthirding.errors import AlreadyTold, InvalidInput, UnknownTicket
 
@@ -142,86 +143,83 @@ def held(*, url: str, name: str | None, holder: str, out: Path | None, as_json: 
 
 
 @click.command(epilog="For example: boxthirding study tell screen.db plate-1.csv")
-@database_argument
+@with_database_study
 @click.argument("file", type=FILE)
 @no_header_option
 @click.option("--skip-bad", is_flag=True, help="Tell the good rows although others are bad.")
 @json_option
-def tell(*, url: str, name: str | None, file: Path, no_header: bool, skip_bad: bool, as_json: bool) -> None:
+def tell(*, study: "Study", file: Path, no_header: bool, skip_bad: bool, as_json: bool) -> None:
     """Tell STUDY the results in FILE, a table with the columns ticket and reward, as `ask` writes it.
 
     Rows without a reward are left open. If a row is bad (a ticket that is unknown or told already, a reward that is no
     number), nothing at all is told: every bad row is named with its reason.
     """
-    with open_database(url, name) as study:
-        good, bad, empty = _read_results(file, study, header=not no_header)
-        is_refused = bool(bad) and not skip_bad
-        if not is_refused:
-            study.tell_all((row.ticket, row.reward) for row in good)
-        if as_json:
-            rows = {"good": [row._asdict() for row in good], "bad": [row._asdict() for row in bad]}
-            click.echo(json.dumps({"told": 0 if is_refused else len(good), "empty": empty, **rows}))
-        elif bad:
-            say(_format_bad(file, good, bad, empty), err=True)
-        if is_refused:
-            instead = f", or give --skip-bad to tell the {counted(len(good), 'good row')}" if good else ""
-            raise InvalidInput(f"{file} has {counted(len(bad), 'bad row')}, so nothing was told: correct it{instead}")
-        if not as_json:
-            left = f"; {counted(empty, 'row')} without a reward left open" if empty else ""
-            say(f"{file}: {counted(len(good), 'result')} told{left}.")
-            say(format_summary(study.view()))
+    good, bad, empty = _read_results(file, study, header=not no_header)
+    is_refused = bool(bad) and not skip_bad
+    if not is_refused:
+        study.tell_all((row.ticket, row.reward) for row in good)
+    if as_json:
+        rows = {"good": [row._asdict() for row in good], "bad": [row._asdict() for row in bad]}
+        click.echo(json.dumps({"told": 0 if is_refused else len(good), "empty": empty, **rows}))
+    elif bad:
+        say(_format_bad(file, good, bad, empty), err=True)
+    if is_refused:
+        instead = f", or give --skip-bad to tell the {counted(len(good), 'good row')}" if good else ""
+        raise InvalidInput(f"{file} has {counted(len(bad), 'bad row')}, so nothing was told: correct it{instead}")
+    if not as_json:
+        left = f"; {counted(empty, 'row')} without a reward left open" if empty else ""
+        say(f"{file}: {counted(len(good), 'result')} told{left}.")
+        say(format_summary(study.view()))
 
 
 @click.command(epilog="For example: boxthirding study release screen.db --holder plate-1.csv")
-@study_argument
+@with_study
 @click.argument("tickets", metavar="[TICKET]...", nargs=-1, type=int)
 @click.option("--holder", metavar="NAME", help="All that NAME has: a plate by its path, or as `study show` names it.")
-def release(*, url: str, name: str | None, tickets: tuple[int, ...], holder: str | None) -> None:
+def release(*, study: AnyStudy, tickets: tuple[int, ...], holder: str | None) -> None:
     """Take open tickets of STUDY from their holders: the next to ask is given them.
 
     For a plate that is lost, or a worker that will not come back. Nothing counts as failed; if a result comes in all
     the same, it counts.
     """
-    with open_anywhere(url, name) as study:
-        released = study.release(*tickets, holder=None if holder is None else _find_holder(study, holder))
-        them = "it" if len(released) == 1 else "them"
-        say(f"{counted(len(released), 'ticket')} released: the next to ask is given {them}.")
-        say(format_summary(study.view()))
+    released = study.release(*tickets, holder=None if holder is None else _find_holder(study, holder))
+    them = "it" if len(released) == 1 else "them"
+    say(f"{counted(len(released), 'ticket')} released: the next to ask is given {them}.")
+    say(format_summary(study.view()))
 
 
 @click.command(epilog="For example: boxthirding study fail screen.db 17 23")
-@database_argument
+@with_database_study
 @click.argument("tickets", metavar="TICKET...", nargs=-1, required=True, type=int)
 @json_option
-def fail(*, url: str, name: str | None, tickets: tuple[int, ...], as_json: bool) -> None:
+def fail(*, study: "Study", tickets: tuple[int, ...], as_json: bool) -> None:
     """Say that tickets of STUDY could not be evaluated, such as wells that could not be read: all or none of them.
 
     The next to ask is given them. An arm that fails three times in a row is withdrawn.
     """
-    with open_database(url, name) as study:
-        before = study.view()
-        have_holders = study.held_by(lambda _: True)
-        labels: dict[int, str] = {}
-        for ticket in tickets:
-            try:
-                labels[ticket] = str(_open_ticket(study, ticket).label)
-            except InvalidInput as refusal:
-                raise InvalidInput(f"{refusal.problem}; nothing was changed") from None
-            if ticket not in have_holders:
-                raise InvalidInput(f"ticket {ticket} has no holder: the next to ask is given it; nothing was changed")
-        withdrawn: list[str] = []
-        for ticket, label in labels.items():
-            if label not in withdrawn:  # else its tickets are void
-                study.fail(ticket)
-                if study.view().withdrawn > before.withdrawn + len(withdrawn):
-                    withdrawn.append(label)
-        again = [ticket for ticket, label in labels.items() if label not in withdrawn]
-        what = f"{counted(len(labels), 'ticket')} failed"
-        if again:
-            what += f": the next to ask is given {'it' if len(again) == 1 else 'them'}"
-        for label in withdrawn:
-            what += f"; {label} failed {study.patience} times in a row and is withdrawn"
-        print_change(f"{what}.", before, study.view(), as_json=as_json, failed=list(labels), withdrawn=withdrawn)
+    before = study.view()
+    have_holders = study.held_by(lambda _: True)
+    labels: dict[int, str] = {}
+    for ticket in tickets:
+        try:
+            labels[ticket] = str(_open_ticket(study, ticket).label)
+        except InvalidInput as refusal:
+            raise InvalidInput(f"{refusal.problem}; nothing was changed") from None
+        if ticket not in have_holders:
+            raise InvalidInput(f"ticket {ticket} has no holder: the next to ask is given it; nothing was changed")
+    withdrawn: list[str] = []
+    for ticket, label in labels.items():
+        if label not in withdrawn:  # else its tickets are void
+            study.fail(ticket)
+            if study.view().withdrawn > before.withdrawn + len(withdrawn):
+                withdrawn.append(label)
+    again = [ticket for ticket, label in labels.items() if label not in withdrawn]
+    what = f"{counted(len(labels), 'ticket')} failed"
+    if again:
+        what += f": the next to ask is given {'it' if len(again) == 1 else 'them'}"
+    for label in withdrawn:
+        what += f"; {label} failed {study.patience} times in a row and is withdrawn"
+    print_change(f"{what}.", before, study.view(), as_json=as_json, failed=list(labels), withdrawn=withdrawn)
 
 
 # Holders

@@ -1,7 +1,7 @@
 """New pulls for the arms that look best: means that owe nothing to selection, with intervals."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from boxthirding._text import counted, writer
@@ -40,6 +40,10 @@ class Confirmation:
     seen: int
     """How many pulls of each arm may be on examples that the search has seen: there were no others."""
 
+    def unpaired(self) -> "Confirmation":
+        """Return the same without a comparison pull by pull, for pulls that have nothing in common."""
+        return Confirmation(tuple([replace(arm, difference=None) for arm in self.arms]), self.failures, 0)
+
     def to_dataframe(self) -> "pd.DataFrame":
         """Return a pandas DataFrame with a row for each arm.
 
@@ -57,9 +61,12 @@ class Confirmation:
         return dataframe(table)
 
     def __repr__(self) -> str:
-        names = arms_in_words((arm.label, arm.arm) for arm in self.arms)
-        width = max(map(len, names))
-        lines = [f"Confirmed with fresh pulls, {100 * CONFIDENCE:g} % intervals, in the order of the search:"]
+        head = f"Confirmed with fresh pulls, {100 * CONFIDENCE:g} % intervals, in the order of the search:"
+        return "\n".join([head, *self.lines(arms_in_words((arm.label, arm.arm) for arm in self.arms))])
+
+    def lines(self, names: Sequence[str]) -> list[str]:
+        """Return a line for each arm, under these names, and one for each thing to know about them."""
+        lines, width = [], max(map(len, names))
         write = writer(end for arm in self.arms for end in (arm.mean, arm.low, arm.high))
         less = writer(end for arm in self.arms for end in arm.difference or ())
         for name, arm in zip(names, self.arms, strict=True):
@@ -76,7 +83,7 @@ class Confirmation:
             lines.append(
                 f"  {counted(self.seen, 'pull')} of each arm may be on examples of the search: there were no others"
             )
-        return "\n".join(lines)
+        return lines
 
 
 class FreshPulls:

@@ -1,7 +1,7 @@
 """Arms, examples and known results, as files give them: tables, or texts with one on each line."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
@@ -91,14 +91,14 @@ def read_known(
     return rows
 
 
-def as_known(rows: Iterable[KnownRow], label: Callable[[str], Label] = str) -> dict[Label, Any]:
-    """Return known results as `find_best` and studies take them: lists of rewards, or rewards by pull."""
+def as_known(rows: Iterable[KnownRow]) -> dict[Label, Any]:
+    """Return known results as `find_best` takes them: lists of rewards, or rewards by example."""
     known: dict[Label, Any] = {}
     for row in rows:
         if row.pull is None:
-            known.setdefault(label(row.arm), []).append(row.reward)
+            known.setdefault(row.arm, []).append(row.reward)
             continue
-        rewards = known.setdefault(label(row.arm), {})
+        rewards = known.setdefault(row.arm, {})
         if row.pull in rewards:
             raise InvalidInput(
                 f"line {row.line} has a second result of arm {row.arm!r} on the same example, but each counts once: "

@@ -3,13 +3,12 @@
 import base64
 import math
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from html import escape
 from importlib import resources
 from importlib.metadata import version
 from typing import Any, Final, NamedTuple
 
-from boxthirding._text import apart, counted, cut, sentence, visible
+from boxthirding._text import apart, as_date, counted, cut, sentence, visible
 from boxthirding.figures.svg import answer_curve, bars, line, whisker
 from boxthirding.find.intervals import ScoreNoise
 from boxthirding.find.notebook import climb
@@ -32,7 +31,6 @@ _PARTS: Final = 200  # of the range of means on a page: what is finer is noise
 _DECIMALS, _MOST_DECIMALS = 3, 8  # of equal means, and of any
 _SMALL: Final = 500_000  # bytes of a picture in the list, which has ten of them
 _STATUS: Final = {"open": "running"}  # as the dashboard says it
-_LATEST: Final = 253402300799  # seconds: the year 9999, beyond which no calendar goes
 
 
 _BOXES: Final = (
@@ -304,16 +302,12 @@ _FORMS: Final = {"date": "%-d %B %Y, %H:%M", "day": "%-d %b", "time": "%H:%M"}  
 
 
 def _clock(at: float, form: str) -> str:
-    return datetime.fromtimestamp(_within(at), UTC).strftime(_FORMS[form])
+    return as_date(at).strftime(_FORMS[form])
 
 
 def _marks(at: float, form: str) -> str:
     """Return the attributes by which the page's script finds a moment."""
-    return f'data-form="{form}" data-at="{_within(at):.0f}"'
-
-
-def _within(at: float) -> float:
-    return min(max(at, 0.0), _LATEST)
+    return f'data-form="{form}" data-at="{as_date(at).timestamp():.0f}"'
 
 
 def _date(at: float) -> str:

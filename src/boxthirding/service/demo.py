@@ -9,7 +9,8 @@ import numpy as np
 
 from boxthirding.errors import BoxThirdingError
 from boxthirding.lab import captions
-from boxthirding.service.rating import Rated, Rating
+from boxthirding.service.rating import Rating
+from boxthirding.service.request_models import RatingIn
 from boxthirding.service.service import Service
 from boxthirding.service.studies import About, Choice
 
@@ -74,7 +75,7 @@ class Demo:
                 return
             mean = self._means.get(arms[0]["text"], 0.5)
             answer = _SCALE[int(draws.random() < mean)].label
-            rating.rate([Rated(arms[0]["ticket"], answer, seconds)])
+            rating.rate([RatingIn(ticket=arms[0]["ticket"], answer=answer, seconds=seconds)])
 
 
 def _shuffled(means: list[float]) -> list[float]:

@@ -1,19 +1,17 @@
 """A study to take away: results, arms and the journal, line by line."""
 
-import csv
-import io
-import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
-from itertools import chain, count
+from collections.abc import Iterator
+from itertools import chain, count, islice
 from typing import Any, Final
 
+from boxthirding._csv import csv_lines
+from boxthirding._text import format_time
 from boxthirding.service.studies import About
-from boxthirding.study import Damaged, Entry, Event, Study
-from boxthirding.study.codec import as_object
+from boxthirding.study import Entry, Event, Study
+from boxthirding.study.codec import entry_line
 from boxthirding.study.events import Asked, Corrected, Excluded, Given, Included, Observed, Told
 from boxthirding.types import Label
 
@@ -32,15 +30,14 @@ RESULTS: Final = (
 )
 """Columns of the results."""
 
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would run it
-_LATEST: Final = 253402300799  # seconds: the year 9999
 _LOST: Final = ("", "")  # the arm and the holder of a ticket whose event is damaged
 _PAGE: Final = 1000  # arms read at a time
+_CHUNK: Final = 500  # lines sent at a time
 
 
 def results(study: Study, about: About) -> Iterator[bytes]:
     """Yield every result as CSV; corrected ones as they are now."""
-    return _lines(RESULTS, _results(study, about))
+    return _chunks(csv_lines(RESULTS, _results(study, about)))
 
 
 def arms(study: Study, about: About) -> Iterator[bytes]:
@@ -53,26 +50,12 @@ def arms(study: Study, about: About) -> Iterator[bytes]:
             answers.setdefault(row["arm"], Counter())[answer] += 1
             squares[row["arm"]] = squares.get(row["arm"], 0.0) + row["reward"] ** 2
     names = [answer.label for answer in about.scale]
-    return _lines(_arm_columns(names), _arm_rows(study, names, answers, squares))
+    return _chunks(csv_lines(_arm_columns(names), _arm_rows(study, names, answers, squares)))
 
 
 def journal(study: Study) -> Iterator[bytes]:
     """Yield every event as a JSON object, one a line."""
-    for entry in study.events(damaged=True):
-        if isinstance(entry, Damaged):
-            row: dict[str, Any] = {"seq": entry.seq, "event": "damaged", "problem": entry.problem, "text": entry.text}
-        else:
-            row = {"seq": entry.seq, **as_object(entry.event)}
-        yield json.dumps(row).encode() + b"\n"
-
-
-def cell(value: Any) -> Any:
-    """Return a cell that no spreadsheet takes for a formula.
-
-    >>> cell("=1+1"), cell(-0.5), cell("plain")
-    ("'=1+1", -0.5, 'plain')
-    """
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+    return _chunks(map(entry_line, study.events(damaged=True)))
 
 
 def _results(study: Study, about: About) -> Iterator[tuple[Any, ...]]:
@@ -107,13 +90,13 @@ def _results(study: Study, about: About) -> Iterator[tuple[Any, ...]]:
                 key = (label, None if ticket in told else ticket, reward)
                 told.add(ticket)
                 claims = [details.get(name, "") for name in ("id", "study_id", "session_id")]
-                row = (_moment(event.at), holder, label, answer, reward, details.get("seconds", ""), ticket)
+                row = (format_time(event.at), holder, label, answer, reward, details.get("seconds", ""), ticket)
                 yield (*row, holder not in excluded and not _taken(outliers, key), *claims)
             case Observed(results=known):
                 for label, reward, _ in known:
                     counts = not _taken(outliers, (label, None, reward))
                     answer = about.answer(reward) or ""
-                    yield (_moment(event.at), "", label, answer, reward, "", "", counts, "", "", "")
+                    yield (format_time(event.at), "", label, answer, reward, "", "", counts, "", "", "")
 
 
 def _taken(rows: Counter[tuple[Any, ...]], row: tuple[Any, ...]) -> bool:
@@ -145,20 +128,10 @@ def _events(study: Study) -> Iterator[Event]:
     return (entry.event for entry in study.events(damaged=True) if isinstance(entry, Entry))
 
 
-def _lines(columns: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> Iterator[bytes]:
-    text = io.StringIO()
-    sheet = csv.writer(text, lineterminator="\n")
-    for row in chain([columns], rows):
-        sheet.writerow([cell(value) for value in row])
-        if text.tell() > 1 << 16:
-            yield text.getvalue().encode("utf-8", "replace")
-            text.seek(0)
-            text.truncate()
-    yield text.getvalue().encode("utf-8", "replace")
-
-
-def _moment(at: float) -> str:
-    return datetime.fromtimestamp(min(max(at, 0.0), _LATEST), UTC).isoformat(timespec="milliseconds")
+def _chunks(lines: Iterator[str]) -> Iterator[bytes]:
+    """Yield lines as bytes, many at a time: each chunk of a reply changes the thread."""
+    while chunk := "".join(islice(lines, _CHUNK)):
+        yield chunk.encode("utf-8", "replace")
 
 
 def _arm_columns(answers: list[str]) -> tuple[str, ...]:

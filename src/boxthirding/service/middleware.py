@@ -74,13 +74,12 @@ class Shield:
         if is_head:
             scope = {**scope, "method": "GET"}
         headers = Headers(scope=scope)
-        cors = self._cors(headers)
 
         async def send_more(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                _add(MutableHeaders(scope=message), cors)
+                _add(MutableHeaders(scope=message))
             elif is_head:
                 message = {**message, "body": b""}
             await send(message)
@@ -102,8 +101,6 @@ class Shield:
             address = self._address(scope, headers)
             scope["boxthirding.address"] = address
             self._addresses.take(address)
-            if scope["method"] == "OPTIONS" and headers.get("origin") in self._service.options.origins:
-                return Response(status_code=204)
             await self._identify(scope, headers, address)
         except (HTTPException, BoxThirdingError) as error:  # the database is needed to know a key
             return refused(error, scope)
@@ -214,18 +211,6 @@ class Shield:
         client = scope.get("client")
         return str(client[0]) if client else "unknown"
 
-    def _cors(self, headers: Headers) -> dict[str, str]:
-        origin = headers.get("origin")
-        if origin is None or origin not in self._service.options.origins:
-            return {}
-        return {
-            "Access-Control-Allow-Origin": origin,
-            "Access-Control-Allow-Headers": "authorization, content-type, idempotency-key, last-event-id",
-            "Access-Control-Allow-Methods": "GET, POST, PUT, PATCH, DELETE",
-            "Cross-Origin-Resource-Policy": "cross-origin",
-            "Vary": "Origin",
-        }
-
 
 def _route(scope: Scope) -> str:
     """Return the route of a request as it is counted: pages and the API have paths that differ in the prefix alone."""
@@ -247,8 +232,8 @@ def rater_cookie(link: Link, rater_id: str = "") -> str:
     return f"{SESSION}-{link.id}-{rater_id}" if rater_id else f"{SESSION}-{link.id}"
 
 
-def _add(headers: MutableHeaders, cors: dict[str, str]) -> None:
-    for name, value in {**_HEADERS, **cors}.items():
+def _add(headers: MutableHeaders) -> None:
+    for name, value in _HEADERS.items():
         headers.setdefault(name, value)
     headers.setdefault("Cache-Control", "no-store")
 

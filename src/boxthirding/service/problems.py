@@ -15,7 +15,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.types import Scope
 
 from boxthirding import errors
-from boxthirding.service.validation_errors import misfits
+from boxthirding.service.validation_errors import format_problems
 
 _STATUS: Final[dict[type[errors.BoxThirdingError], int]] = {
     errors.UnknownStudy: 404,
@@ -103,7 +103,7 @@ def refused(error: Exception, scope: Scope) -> Response:
                 422, "the body did not come as JSON", "send it with the header Content-Type: application/json"
             )
         case RequestValidationError():
-            rows = misfits(error.errors(), error.body)
+            rows = format_problems(error.errors(), error.body)
             first = f"{rows[0]['where']} {rows[0]['what']}" if rows else "the request does not fit its description"
             said = _problem(422, first, "/openapi.json describes what is expected", errors=rows)
         case errors.BoxThirdingError():

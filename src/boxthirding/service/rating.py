@@ -5,17 +5,18 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final
 
 from boxthirding.errors import AlreadyTold, ArmWithdrawn, InvalidInput, StudyFinished, TicketRefused
 from boxthirding.service import pictures
 from boxthirding.service.links import Rater, is_rater
 from boxthirding.service.problems import Refusal
 from boxthirding.service.rater_stats import LATE, SKIPPED
+from boxthirding.service.request_models import RatingIn
 from boxthirding.service.studies import Served
 from boxthirding.session import Ticket
 from boxthirding.storage.server_records import Records
-from boxthirding.study import Turn, TurnResult
+from boxthirding.study import Exchanged
 from boxthirding.types import Label
 
 LEASE: Final = 600.0
@@ -32,18 +33,6 @@ _REMEMBERED: Final = 20_000  # arms of open tickets, which are few
 
 FLAGGED: Final = 5
 """Raters who skipped an arm, after which it is flagged."""
-
-
-Came: TypeAlias = tuple[list[dict[str, Any]], dict[str, Any]]
-"""What became of each rating, and what comes next."""
-
-
-class Rated(NamedTuple):
-    """One rating as it comes in."""
-
-    ticket: int
-    answer: str
-    seconds: float | None = None
 
 
 class Rating:
@@ -78,8 +67,8 @@ class Rating:
         """Return the arms that the rater has and has not rated, up to `count`, new ones after those it holds."""
         return self.rate((), count)[1]
 
-    def rate(self, ratings: Iterable[Rated], count: int = 0) -> Came:
-        """Take ratings, and return what became of each, and what comes next as `next` has it.
+    def rate(self, ratings: Iterable[RatingIn], count: int = 0) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+        """Take ratings, and return the outcome of each, and what comes next as `next` has it.
 
         A rating is stored, again (it was there already) or refused. All is one commit.
         """
@@ -98,13 +87,11 @@ class Rating:
                 room = min(room, _GUESTS - len(held))
             elif about.sitting is not None:
                 room = min(room, about.sitting - self._told() - len(before))
-            came: TurnResult | Exception = TurnResult([], [])
+            exchanged = Exchanged([], [])
             if fit or room > 0:
-                (came,) = self.study.exchange([Turn(fit, max(0, room), holder, unseen=not about.repeats)])
-            if isinstance(came, Exception):
-                raise came
-            mine += map(self._shown, came.tickets)
-            problems = iter(came.problems)
+                exchanged = self.study.exchange(fit, max(0, room), holder=holder, unseen=not about.repeats)
+            mine += map(self._shown, exchanged.tickets)
+            problems = iter(exchanged.problems)
             outcomes = [self._outcome(rated.ticket, reward, problems) for rated, reward in rows]
             return outcomes, self._next(mine, count)
 
@@ -130,14 +117,14 @@ class Rating:
             )
         self.study.correct(ticket, reward)
 
-    def _details(self, rated: Rated) -> dict[str, Any]:
+    def _details(self, rated: RatingIn) -> dict[str, Any]:
         """Return what is kept with a rating."""
         details: dict[str, Any] = {"answer": rated.answer}
         if rated.seconds is not None:
             details["seconds"] = round(rated.seconds, 3)
         return details | self._rater.claims
 
-    def _reward(self, rated: Rated) -> float | InvalidInput:
+    def _reward(self, rated: RatingIn) -> float | InvalidInput:
         """Return the reward of a rating, or what is wrong with it."""
         if self._is_elsewhere(rated.ticket):
             return TicketRefused("another browser has it, under your id")

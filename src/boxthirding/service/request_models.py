@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from boxthirding.errors import InvalidInput, UnreadableData
 from boxthirding.service import pictures, uploaded_arms
-from boxthirding.service.rating import Rated
 from boxthirding.service.studies import About, Choice, arms_from
+from boxthirding.session.values import KnownResult
 from boxthirding.study.arm_payloads import is_json
 from boxthirding.types import Label as PlainLabel
 
@@ -114,7 +114,7 @@ class SheetIn(Wire):
     label: str | None = Field(default=None, description="The column of labels; the others are kept as payload.")
     known: str | None = Field(default=None, description="The column of known results, which may have empty cells.")
 
-    def arms(self) -> tuple[Any, list[tuple[PlainLabel, float]]]:
+    def arms(self) -> tuple[Any, list[KnownResult]]:
         """Return the arms, and their known results."""
         if (self.text is None) == (self.base64 is None):
             raise InvalidInput("a sheet has its text or its base64, and must have one of the two")
@@ -168,19 +168,19 @@ class StudyIn(SettingsIn):
     sheet: SheetIn | None = None
     about: AboutIn = AboutIn()
 
-    def contents(self) -> tuple[Any, Any]:
+    def contents(self) -> tuple[Any, list[KnownResult]]:
         """Return the arms and the known results."""
-        pairs: list[tuple[PlainLabel, float]] = []
+        known: list[KnownResult] = []
         if self.arms is not None and self.sheet is None:
             arms = _arms(self.arms)
         elif self.arms is None and self.sheet is not None:
-            arms, pairs = self.sheet.arms()
+            arms, known = self.sheet.arms()
         else:
             raise InvalidInput("a study has arms or a sheet with arms, and must have one of the two")
         for row in self.known:
             if row.label not in arms:
                 raise InvalidInput(f"a known result is of {row.label!r}, which is none of the arms")
-        return arms, known_of(self.known, pairs)
+        return arms, known + known_rows(self.known)
 
 
 class OpenIn(SettingsIn):
@@ -196,7 +196,7 @@ class OpenIn(SettingsIn):
     def settings(self) -> dict[str, Any]:
         """Return all that is said, as the library takes it."""
         arms = None if self.arms is None else _arms(self.arms)
-        return {**super().settings(), "arms": arms, "known": known_of(self.known)}
+        return {**super().settings(), "arms": arms, "known": known_rows(self.known)}
 
 
 class ArmsIn(Wire):
@@ -337,9 +337,9 @@ class ObservationsIn(Wire):
         default=False, description="Take of each arm what goes beyond the known results that it has."
     )
 
-    def known(self) -> Any:
+    def known(self) -> list[KnownResult]:
         """Return them as the library takes them."""
-        return known_of(self.results)
+        return known_rows(self.results)
 
 
 class CorrectionIn(OfTickets):
@@ -437,10 +437,6 @@ class RatingsIn(NextIn):
     model_config = _like(ratings=[{"ticket": 0, "answer": "funny", "seconds": 2.5}], want=2)
     ratings: list[RatingIn] = Field(min_length=1, max_length=1000)
 
-    def plain(self) -> list[Rated]:
-        """Return the ratings."""
-        return [Rated(rating.ticket, rating.answer, rating.seconds) for rating in self.ratings]
-
 
 class SkipIn(NextIn):
     """An arm that is skipped."""
@@ -457,22 +453,9 @@ class RerateIn(Wire):
     answer: str = Field(max_length=100)
 
 
-def known_of(rows: Iterable[KnownIn], pairs: Iterable[tuple[PlainLabel, float]] = ()) -> dict[PlainLabel, Any] | None:
-    """Return known results by arm: a list of rewards, or rewards by pull; None without any."""
-    known: dict[PlainLabel, Any] = {}
-    for label, reward in pairs:
-        known.setdefault(label, []).append(reward)
-    for row in rows:
-        results = known.setdefault(row.label, [] if row.pull is None else {})
-        if isinstance(results, list) and row.pull is None:
-            results.append(row.reward)
-        elif row.pull is None:
-            raise InvalidInput(f"known results of {row.label!r} name a pull here and none there: name all or none")
-        elif isinstance(results, list) or row.pull in results:
-            raise InvalidInput(f"pull {row.pull} of {row.label!r} is there twice, or others of it name no pull")
-        else:
-            results[row.pull] = row.reward
-    return known or None
+def known_rows(rows: Iterable[KnownIn]) -> list[KnownResult]:
+    """Return known results as the library takes them."""
+    return [KnownResult(row.label, row.reward, row.pull) for row in rows]
 
 
 def _arms(arms: Arms) -> Any:

@@ -13,6 +13,7 @@ from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
 
 from boxthirding.errors import BoxThirdingError, InvalidInput
 from boxthirding.service.demo import Demo
@@ -58,7 +59,7 @@ def create_app(service: Service) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         lifespan=lifespan,
-        middleware=[Middleware(Shield, service)],
+        middleware=[*_cors(service.options.origins), Middleware(Shield, service)],
         exception_handlers=dict.fromkeys(
             (HTTPException, RequestValidationError, BoxThirdingError, Exception), on_error
         ),
@@ -69,10 +70,20 @@ def create_app(service: Service) -> FastAPI:
     return app
 
 
+def _cors(origins: frozenset[str]) -> list[Middleware]:
+    """Return what lets pages of other origins call the API, if there are any: with a key, never with a cookie."""
+    methods = ("GET", "POST", "PUT", "PATCH", "DELETE")
+    headers = ("Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID")
+    allowed = Middleware(CORSMiddleware, allow_origins=[*origins], allow_methods=methods, allow_headers=headers)
+    return [allowed] if origins else []
+
+
 def bind(host: str, port: int) -> socket.socket:
     """Return a socket that listens; refuse an address that cannot be had."""
+    is_v6 = ":" in host
+    family = socket.AF_INET6 if is_v6 else socket.AF_INET
     try:
-        return _listening(host, port)
+        listening = socket.create_server((host, port), family=family, backlog=_BACKLOG, dualstack_ipv6=is_v6)
     except OSError as problem:
         if problem.errno == errno.EADDRINUSE:
             raise InvalidInput(
@@ -81,19 +92,7 @@ def bind(host: str, port: int) -> socket.socket:
         raise InvalidInput(
             f"cannot listen on {host}, port {port} ({problem.strerror or problem}): choose with --host and --port"
         ) from None
-
-
-def _listening(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    protocol = socket.IPPROTO_TCP  # said, as asyncio sends small replies at once only then
-    listening = socket.socket(family, socket.SOCK_STREAM, protocol)
-    try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((host, port))
-        listening.listen(_BACKLOG)
-    except OSError:
-        listening.close()
-        raise
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # connections inherit it: replies are small
     return listening
 
 

@@ -12,7 +12,7 @@ from starlette.concurrency import run_in_threadpool
 from boxthirding.errors import BoxThirdingError
 from boxthirding.service.reply_size import without_long
 from boxthirding.study import Damaged, Entry, Event, Study
-from boxthirding.study.codec import as_object
+from boxthirding.study.codec import DAMAGED, as_object
 
 PAUSE: Final = 0.5
 """Seconds for which events are gathered before they are sent."""
@@ -138,7 +138,7 @@ def shown(entry: Entry | Damaged) -> dict[str, Any]:
     A field that is too long for a reply is left out, and named.
     """
     if isinstance(entry, Damaged):
-        return {"seq": entry.seq, "event": "damaged", "problem": entry.problem}
+        return {"seq": entry.seq, "event": DAMAGED, "problem": entry.problem}
     row = {name: value for name, value in as_object(entry.event).items() if name not in _LONG}
     labels = getattr(entry.event, "arms", None) or getattr(entry.event, "labels", None)
     return without_long({"seq": entry.seq, **row, **({} if labels is None else {"n_arms": len(labels)})})

@@ -166,18 +166,17 @@ class Studies:
         return list(self._open.values())
 
     def at_hand(self, name: str) -> Served | None:
-        """Return a study, if it is open."""
-        return self._open.get(name)
+        """Return a study, if it is open and no other process has deleted it."""
+        served = self._open.get(name)
+        return None if served is None or served.announcer.is_gone else served
 
     def get(self, name: str) -> Served:
         """Return a study that is there."""
-        served = self._open.get(name)
-        if served is not None and not served.announcer.is_gone:
+        if (served := self.at_hand(name)) is not None:
             return served
         with self._lock:
-            if served is not None and self._open.get(name) is served:
-                del self._open[name]
-                served.study.close()
+            if name in self._open and self.at_hand(name) is None:
+                self._open.pop(name).study.close()
             return self._opened(name)
 
     def origin(self, name: str | None) -> str:

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from boxthirding._csv import Sheet, sheet_of
 from boxthirding.errors import UnreadableData
+from boxthirding.session.values import KnownResult
 from boxthirding.types import Label
 
 _NAME: Final = "the CSV file"
@@ -16,7 +17,7 @@ def read(data: bytes) -> Sheet:
     return sheet_of(data, _NAME)
 
 
-def arms_of(sheet: Sheet, label: str | None, known: str | None) -> tuple[dict[Label, Any], list[tuple[Label, float]]]:
+def arms_of(sheet: Sheet, label: str | None, known: str | None) -> tuple[dict[Label, Any], list[KnownResult]]:
     """Return the arms of a sheet: a column is the label, the others are the payload; and the known results.
 
     Without a column for the label it is `label`, `caption`, `arm` or `text`, else the first.
@@ -24,7 +25,7 @@ def arms_of(sheet: Sheet, label: str | None, known: str | None) -> tuple[dict[La
     of_label = usual_label(sheet) if label is None else _column(sheet, label)
     of_known = None if known is None else _column(sheet, known)
     arms: dict[Label, Any] = {}
-    results: list[tuple[Label, float]] = []
+    results: list[KnownResult] = []
     for row, cells in enumerate(sheet.rows):
         if not any(map(str.strip, cells)):
             continue
@@ -38,7 +39,7 @@ def arms_of(sheet: Sheet, label: str | None, known: str | None) -> tuple[dict[La
         others = {column: cell for column, cell in sheet.texts(row).items() if column not in (of_label, of_known)}
         arms[name] = others or name
         if of_known is not None and sheet.cell(row, of_known).strip():
-            results.append((name, sheet.number(row, of_known)))
+            results.append(KnownResult(name, sheet.number(row, of_known), None))
     if not arms:
         raise UnreadableData(f"{_NAME} has no row with an arm, but must have at least one")
     return arms, results

@@ -4,7 +4,7 @@ import json
 import reprlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
@@ -12,21 +12,13 @@ from boxthirding._checks import as_reward, whole
 from boxthirding.errors import CannotAmend, InvalidInput, StudyDiffers
 from boxthirding.session.core import Core
 from boxthirding.session.tickets import shortened
-from boxthirding.session.values import Known, Ticket
+from boxthirding.session.values import Known, KnownResult, Ticket
 from boxthirding.types import NONE, Label
 
 LONGEST_DETAILS: Final = 10_000
 """Characters of the details of a result, as JSON."""
 
 _PAIR = 2
-
-
-class KnownResult(NamedTuple):
-    """A result without a ticket."""
-
-    label: Label
-    reward: float
-    pull: int | None
 
 
 def plain(label: Label) -> Label:
@@ -36,13 +28,15 @@ def plain(label: Label) -> Label:
 
 
 def listed(known: Known | Any) -> list[KnownResult]:
-    """Return known results one by one, with plain labels and floats.
+    """Return known results one by one, with plain labels and floats; they may be listed already.
 
     >>> listed({"ann": 0.5, "bob": [1, 2]})[1]
     KnownResult(label='bob', reward=1.0, pull=None)
     """
     if isinstance(known, Mapping):
         return [row for label, rewards in known.items() for row in _results_of(plain(label), rewards)]
+    if isinstance(known, list) and all(isinstance(row, KnownResult) for row in known):
+        return [KnownResult(plain(label), as_reward(reward), pull) for label, reward, pull in known]
     return [KnownResult(plain(label), as_reward(reward), None) for label, reward in pairs_of(known)]
 
 

@@ -11,10 +11,10 @@ from boxthirding._checks import as_reward, is_number, whole
 from boxthirding.errors import BoxThirdingError, InvalidInput
 from boxthirding.policies.spec import as_policy
 from boxthirding.session import amendments, reading
-from boxthirding.session.amendments import KnownResult, check_details, listed
+from boxthirding.session.amendments import check_details, listed
 from boxthirding.session.core import Core
 from boxthirding.session.tickets import WORKER, check_holder
-from boxthirding.session.values import Glance, Known, Ticket, View, in_brief
+from boxthirding.session.values import Glance, Known, KnownResult, Ticket, View, in_brief
 from boxthirding.types import Label, Policy
 
 HOLDER: Final = "session"

@@ -1,7 +1,7 @@
 """The values that the verbs of `AskTell` take and return."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, is_dataclass
 from typing import Any, Final, NamedTuple
 
 from boxthirding._text import counted, visible, writer, written
@@ -104,6 +104,14 @@ class Step(NamedTuple):
     own_pulls: int
     rivals: tuple[Rival, ...]
 
+    def __str__(self) -> str:
+        when = f"after {counted(self.pulls, 'pull')}: {self.outcome}"
+        if not self.rivals:
+            return f"{when} at level {self.level}"
+        write = writer([self.mean, *(rival.mean for rival in self.rivals)])
+        rivals = ", ".join(f"{visible(rival.label)} ({write(rival.mean)})" for rival in self.rivals)
+        return f"{when} from box ({self.level}, {self.deferment}) with mean {write(self.mean)}; rivals: {rivals}"
+
 
 class Box(NamedTuple):
     """A page of the arms that stand in a box now, in the order in which they came, with the means they compete with."""
@@ -159,19 +167,13 @@ class Lineage:
     place: str
     """Where it stands: that it is the answer or keeps up with it, and its box, with `b3`; empty for any other arm."""
 
-    def __repr__(self) -> str:
+    def lines(self) -> list[str]:
+        """Return the story a line each: how the arm does, and its steps."""
         told = "not tried yet" if self.mean is None else f"{counted(self.pulls, 'pull')}, mean {written(self.mean)}"
-        lines = [f"{visible(self.label)}: {told}" + (f"; {self.place}" if self.place else "")]
-        for step in self.steps:
-            where = f"  after {counted(step.pulls, 'pull')}: {step.outcome}"
-            if step.rivals:
-                write = writer([step.mean, *(rival.mean for rival in step.rivals)])
-                met = ", ".join(f"{visible(rival.label)} ({write(rival.mean)})" for rival in step.rivals)
-                where += f" from box ({step.level}, {step.deferment}) with mean {write(step.mean)}; rivals: {met}"
-            else:
-                where += f" at level {step.level}"
-            lines.append(where)
-        return "\n".join(lines)
+        return [f"{told}; {self.place}" if self.place else told, *map(str, self.steps)]
+
+    def __repr__(self) -> str:
+        return f"{visible(self.label)}: " + "\n  ".join(self.lines())
 
 
 @dataclass(frozen=True)
@@ -304,17 +306,34 @@ class View:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the view as plain values for JSON, with the version of their meaning."""
-        return {"version": VIEW_VERSION} | {name: _as_plain(value) for name, value in vars(self).items()}
+        return {"version": VIEW_VERSION, **as_plain(self)}
 
 
-def _as_plain(value: Any) -> Any:
-    """Return a field of a view as JSON has it: tuples with names as dictionaries, others as lists."""
-    if isinstance(value, tuple):
-        return value._asdict() if hasattr(value, "_asdict") else [_as_plain(part) for part in value]
-    return asdict(value) if isinstance(value, Screening) else value
+def as_plain(value: Any) -> Any:
+    """Return a value of this file as JSON has it: tuples with names and data classes as dictionaries, others as lists.
+
+    >>> as_plain([Recommendation("ann", 0.5, 2, None)])
+    [{'label': 'ann', 'mean': 0.5, 'pulls': 2, 'level': None}]
+    """
+    if is_dataclass(value):
+        return {name: as_plain(part) for name, part in vars(value).items()}
+    if isinstance(value, dict):
+        return {name: as_plain(part) for name, part in value.items()}
+    if isinstance(value, tuple | list):
+        parts = [*map(as_plain, value)]
+        return dict(zip(value._fields, parts, strict=True)) if hasattr(value, "_fields") else parts
+    return value
 
 
-Known = Mapping[Label, Any] | Iterable[tuple[Label, float]]
+class KnownResult(NamedTuple):
+    """A result without a ticket."""
+
+    label: Label
+    reward: float
+    pull: int | None
+
+
+Known = Mapping[Label, Any] | Iterable[tuple[Label, float]] | list[KnownResult]
 """Known results: a mapping of labels to a reward, a list of rewards, or a mapping of pulls to rewards; or pairs."""
 
 

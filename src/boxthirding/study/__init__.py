@@ -1,20 +1,18 @@
 """Durable studies: a session whose every step is in a journal, shared by threads and processes."""
 
-from boxthirding.study.decisions import Turn
 from boxthirding.study.events import Damaged, Entry, Event
 from boxthirding.study.journal import Journal, WorkerLocks, read_journal
 from boxthirding.study.settings import Settings
-from boxthirding.study.study import Study, TurnResult
+from boxthirding.study.study import Exchanged, Study
 
 __all__ = [
     "Damaged",
     "Entry",
     "Event",
+    "Exchanged",
     "Journal",
     "Settings",
     "Study",
-    "Turn",
-    "TurnResult",
     "WorkerLocks",
     "read_journal",
 ]

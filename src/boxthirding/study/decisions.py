@@ -10,7 +10,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from boxthirding._text import counted
 from boxthirding.errors import BoxThirdingError, InvalidInput, StudyFinished
 from boxthirding.session import Ticket, amendments
-from boxthirding.session.amendments import KnownResult
+from boxthirding.session.values import KnownResult
 from boxthirding.study import events
 from boxthirding.study.arm_payloads import kept_all
 from boxthirding.study.arm_source import NotDrawn
@@ -35,16 +35,6 @@ class Handed(NamedTuple):
     tickets: list[Ticket]
     to_draw: int = 0
     trouble: BoxThirdingError | None = None
-
-
-class Turn(NamedTuple):
-    """What a rater does all the time: tell results, and ask for the next tickets."""
-
-    results: Iterable[tuple[int | Ticket, float, Mapping[str, Any] | None]]
-    """The ticket, the reward and the details of each."""
-    n: int
-    holder: str
-    unseen: bool = False
 
 
 def ask(
@@ -86,20 +76,28 @@ def ask(
     return Decided(led_to, Handed(tickets, 0, trouble))
 
 
-def exchange(state: StudyState, now: float, turn: Turn) -> Decided[tuple[list[InvalidInput | None], Handed]]:
+def exchange(
+    state: StudyState,
+    now: float,
+    results: Iterable[tuple[int | Ticket, float, Mapping[str, Any] | None]],
+    n: int,
+    holder: str,
+    *,
+    unseen: bool,
+) -> Decided[tuple[list[InvalidInput | None], Handed]]:
     """Take results of a holder and hand it tickets; return what is wrong with each result, or None, and the tickets."""
     led_to: list[Event] = []
     problems: list[InvalidInput | None] = []
-    for ticket, reward, details in turn.results:
+    for ticket, reward, details in results:
         problems.append(None)
         try:
-            led_to += tell(state, now, ticket, reward, turn.holder, details).events
+            led_to += tell(state, now, ticket, reward, holder, details).events
         except InvalidInput as problem:
             problems[-1] = problem
     handed = Handed([])
     try:
-        if turn.n > 0:
-            asked = ask(state, now, turn.n, turn.holder, None, unseen=turn.unseen)
+        if n > 0:
+            asked = ask(state, now, n, holder, None, unseen=unseen)
             led_to, handed = led_to + asked.events, asked.result
     except StudyFinished:
         pass

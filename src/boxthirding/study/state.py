@@ -13,8 +13,8 @@ from typing import Any, Final, NamedTuple, Self
 from boxthirding.errors import BoxThirdingError, InvalidInput, JournalBroken, PolicyMissing
 from boxthirding.policies.spec import parse_policy
 from boxthirding.session import Ticket, View, amendments, reading
-from boxthirding.session.amendments import KnownResult
 from boxthirding.session.core import Core, HandedOut
+from boxthirding.session.values import KnownResult
 from boxthirding.study import events
 from boxthirding.study.arm_payloads import kept_all
 from boxthirding.study.arm_source import ArmSource, Feed, NotDrawn

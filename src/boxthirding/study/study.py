@@ -12,17 +12,16 @@ from boxthirding.errors import BoxThirdingError, InvalidInput, JournalBroken, Un
 from boxthirding.policies.lineage import Record
 from boxthirding.policies.spec import as_policy, written
 from boxthirding.session import amendments
-from boxthirding.session.amendments import KnownResult, check_details, listed, plain
+from boxthirding.session.amendments import check_details, listed, plain
 from boxthirding.session.core import Core
 from boxthirding.session.labels import is_label, rows_of
 from boxthirding.session.reading import CoreReader, glance
 from boxthirding.session.tickets import check_holder, is_worker
-from boxthirding.session.values import Glance, Known, Ticket, View, in_brief
+from boxthirding.session.values import Glance, Known, KnownResult, Ticket, View, in_brief
 from boxthirding.study import decisions
 from boxthirding.study.arm_payloads import kept_all
 from boxthirding.study.arm_source import ArmSource
 from boxthirding.study.codec import START, check_of, decode, encode
-from boxthirding.study.decisions import Turn
 from boxthirding.study.events import Created, Damaged, Entry, Event
 from boxthirding.study.journal import HeldNames, Journal, read_from, unique_name
 from boxthirding.study.settings import GivenArms, Settings, changed, check_same, created_from, given
@@ -32,8 +31,8 @@ from boxthirding.study.transactions import Transactions
 from boxthirding.types import Label, Policy
 
 
-class TurnResult(NamedTuple):
-    """The outcome of a turn."""
+class Exchanged(NamedTuple):
+    """What came of an exchange."""
 
     problems: list[InvalidInput | None]
     """What is wrong with each result, or None."""
@@ -194,29 +193,39 @@ class Study(CoreReader):
         checked = None if details is None else check_details(details)
         self._transactions.do(decisions.tell, ticket, as_reward(reward), holder, checked)
 
-    def exchange(self, turns: Iterable[Turn]) -> list[TurnResult | Exception]:
-        """Take results of many holders and hand them tickets, in one commit; an error stands in its turn's place."""
-        checked = [*map(_checked, turns)]
-        done = self._transactions.do_all(decisions.exchange, [one for one in checked if isinstance(one, Turn)])
-        outcomes = iter(done)
-        return [self._turn_result(one, next(outcomes)) if isinstance(one, Turn) else one for one in checked]
+    def exchange(
+        self,
+        results: Iterable[tuple[int | Ticket, float, Mapping[str, Any] | None]],
+        n: int,
+        *,
+        holder: str,
+        unseen: bool = False,
+    ) -> Exchanged:
+        """Take results of a holder, and hand it up to n tickets, in one commit.
 
-    def _turn_result(
-        self, turn: Turn, outcome: tuple[list[InvalidInput | None], decisions.Handed] | Exception
-    ) -> TurnResult | Exception:
-        """Return the outcome of a turn, with tickets for which arms had to be drawn first."""
-        if isinstance(outcome, Exception):
-            return outcome
-        problems, handed = outcome
+        Parameters
+        ----------
+        results : iterable of (ticket, reward, details or None)
+            A result that is refused does not keep the others from being taken.
+        n : int
+            How many tickets to hand out; 0 for none.
+        holder : str
+            Who tells the results and is handed the tickets.
+        unseen : bool, default False
+            Whether to hand out only arms that the holder was never handed.
+
+        """
+        rows = [
+            (ticket, as_reward(reward), None if details is None else check_details(details))
+            for ticket, reward, details in results
+        ]
+        problems, handed = self._transactions.do(decisions.exchange, rows, n, check_holder(holder), unseen=unseen)
         tickets = [*map(self._arms.with_payload, handed.tickets)]
         self._put_off(handed.trouble)
-        try:
-            if handed.to_draw:
-                self._arms.draw_ahead(handed.to_draw)
-                tickets += self.ask(turn.n - len(tickets), holder=turn.holder, unseen=turn.unseen)
-        except BoxThirdingError as trouble:
-            return trouble
-        return TurnResult(problems, tickets)
+        if handed.to_draw:
+            self._arms.draw_ahead(handed.to_draw)
+            tickets += self.ask(n - len(tickets), holder=holder, unseen=unseen)
+        return Exchanged(problems, tickets)
 
     def _put_off(self, trouble: BoxThirdingError | None) -> None:
         """Raise an error when the next tickets are asked for: those in hand go out first."""
@@ -486,19 +495,6 @@ def _create(
             text, check = encode(event, check)
             texts.append(text)
         journal.append(0, texts)
-
-
-def _checked(turn: Turn) -> Turn | InvalidInput:
-    """Return a turn whose holder, rewards and details are possible, or what is wrong with it."""
-    try:
-        check_holder(turn.holder)
-        results = [
-            (ticket, as_reward(reward), None if details is None else check_details(details))
-            for ticket, reward, details in turn.results
-        ]
-    except InvalidInput as problem:
-        return problem
-    return turn._replace(results=results)
 
 
 def _listed(arms: Any) -> Any:

@@ -25,7 +25,6 @@ from boxthirding.study.state import StudyState
 
 T = TypeVar("T")
 P = ParamSpec("P")
-Given = TypeVar("Given")
 
 LEAST: Final = 5_000
 """Events between snapshots, at least."""
@@ -108,26 +107,9 @@ class Transactions:
         A thread that is interrupted leaves its request behind: another thread may carry it out.
         """
         request = _Request(decide, args, kwargs)
-        self._wait_for([request])
+        self._wait_for(request)
         result: T = request.outcome()
         return result
-
-    def do_all(
-        self, decide: Callable[[StudyState, float, Given], Decided[T]], given: Iterable[Given]
-    ) -> list[T | Exception]:
-        """Carry out a decision for each of several arguments in one commit; the error of one is returned in its place.
-
-        An error that keeps the commit from happening is raised.
-        """
-        requests = [_Request(decide, (each,)) for each in given]
-        self._wait_for(requests)
-        outcomes: list[T | Exception] = []
-        for request in requests:
-            try:
-                outcomes.append(request.outcome())
-            except Exception as error:  # noqa: BLE001  # the caller raises it
-                outcomes.append(error)
-        return outcomes
 
     @contextmanager
     def reading(self) -> Iterator[StudyState]:
@@ -155,30 +137,27 @@ class Transactions:
         with self._lock:
             self.journal.close()
 
-    def _wait_for(self, requests: list[_Request]) -> None:
-        """Return when requests of this thread have been carried out, here or by another thread."""
-        gate = None
+    def _wait_for(self, request: _Request) -> None:
+        """Return when a request of this thread has been carried out, here or by another thread."""
         if self._is_served:
-            gate = threading.Lock()
-            gate.acquire()
-            for request in requests:
-                request.gate = gate
-        self._waiting.extend(requests)
-        if gate is not None and self._is_served:  # still: the one that serves looks at those who wait before it ends
-            gate.acquire(timeout=_PATIENCE)
-            if all(request.attempt.is_over for request in requests):
+            request.gate = threading.Lock()
+            request.gate.acquire()
+        self._waiting.append(request)
+        if request.gate is not None and self._is_served:  # still: who serves looks at those who wait before it ends
+            request.gate.acquire(timeout=_PATIENCE)
+            if request.attempt.is_over:
                 return
         with self._lock:
-            if left := [request for request in requests if not request.attempt.is_over]:
-                self._serve(left)
+            if not request.attempt.is_over:
+                self._serve(request)
 
-    def _serve(self, own: list[_Request]) -> None:
-        """Carry out everything that waits, until the thread's own requests are done.
+    def _serve(self, own: _Request) -> None:
+        """Carry out everything that waits, until the thread's own request is done.
 
         If this thread is interrupted, the other threads get the lock next and serve their requests themselves.
         """
         self._is_served = True
-        batch = dict.fromkeys(own)
+        batch = {own: None}
         while self._waiting:
             batch[self._waiting.popleft()] = None
         try:

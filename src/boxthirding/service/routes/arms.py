@@ -1,6 +1,6 @@
 """Arms: by pages, one by one with its story, added and withdrawn."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
@@ -15,8 +15,9 @@ from boxthirding.service.problems import reply
 from boxthirding.service.rating import FLAGGED, check_arms, seen
 from boxthirding.service.reply_size import paged
 from boxthirding.service.request_models import ArmsIn
-from boxthirding.service.routes.studies import Brief, answer, served
+from boxthirding.service.routes.studies import Brief, OpenStudy, answer
 from boxthirding.service.studies import Served
+from boxthirding.session.values import as_plain
 from boxthirding.types import Label
 
 router = APIRouter(route_class=GuardedRoute, tags=["arms"])
@@ -36,8 +37,7 @@ Order = Annotated[
 
 @router.get("/studies/{name}/arms", response_model=models.Arms, **needs(READER))
 def list_arms(
-    request: Request,
-    name: str,
+    one: OpenStudy,
     first: Annotated[int, Query(ge=0, le=2**53)] = 0,
     count: Annotated[int, Query(ge=1, le=1000)] = 100,
     order: Order = "best",
@@ -49,7 +49,6 @@ def list_arms(
 
     A page has at most 300 kB, so perhaps fewer arms than `count`; `next` is where the next one begins.
     """
-    one = served(request, name)
     flagged = one.tally.often_skipped(FLAGGED)
     found = one.study.arms(first, min(count, in_brief.MOST) if brief else count, order=order, search=search)
     if brief:
@@ -59,9 +58,8 @@ def list_arms(
 
 
 @router.post("/studies/{name}/arms", response_model=models.ArmsAdded, status_code=201, **needs(OPERATOR, LARGE))
-def add_arms(request: Request, name: str, body: ArmsIn) -> Response:
+def add_arms(request: Request, one: OpenStudy, body: ArmsIn) -> Response:
     """Add arms, all or none of them."""
-    one = served(request, name)
     study, arms = one.study, body.contents()
     check_arms(arms, service_of(request).records, for_raters=bool(one.about.scale))
     study.add(arms)
@@ -70,27 +68,22 @@ def add_arms(request: Request, name: str, body: ArmsIn) -> Response:
 
 @router.get("/studies/{name}/arm", response_model=models.Arm, **needs(READER))
 def one_arm(
-    request: Request, name: str, label: LabelQuery = None, kind: Kind = None, key: Key = None, *, brief: Brief = False
+    one: OpenStudy, label: LabelQuery = None, kind: Kind = None, key: Key = None, *, brief: Brief = False
 ) -> Response:
     """Return one arm: what was given as it, how it stands, and its story."""
-    one = served(request, name)
     found = _label(one, label, kind, key)
     story = one.study.why(found)
-    if brief:
-        return reply(in_brief.arm(one, story, len(one.tally.skips.get(found, ()))))
-    steps = [{**step._asdict(), "rivals": [rival._asdict() for rival in step.rivals]} for step in story.steps]
     skipped = len(one.tally.skips.get(found, ()))
+    if brief:
+        return reply(in_brief.arm(one, story, skipped))
     payload = one.study.payload(found)
-    row: dict[str, Any] = {"label": found, "mean": story.mean, "pulls": story.pulls, "place": story.place}
-    row |= seen(found, payload)
     more = {} if payload is found else {"payload": payload}
-    return reply({**row, **more, "skipped": skipped, "steps": steps, "story": str(story)})
+    return reply({**as_plain(story), **seen(found, payload), **more, "skipped": skipped, "story": str(story)})
 
 
 @router.get("/studies/{name}/arm/results", response_model=models.ArmResults, **needs(READER))
 def results_of_arm(
-    request: Request,
-    name: str,
+    one: OpenStudy,
     label: LabelQuery = None,
     kind: Kind = None,
     key: Key = None,
@@ -101,16 +94,14 @@ def results_of_arm(
 
     A page has at most 300 kB, so perhaps fewer results than `count`; `next` is where the next one begins.
     """
-    one = served(request, name)
     about, found = one.about, one.study.results(_label(one, label, kind, key), first, count)
     rows = [{**row._asdict(), "answer": about.answer(row.reward)} for row in found]
     return reply(paged("results", rows, first, count))
 
 
 @router.delete("/studies/{name}/arm", response_model=models.ArmWithdrawn, **needs(OPERATOR))
-def withdraw_arm(request: Request, name: str, label: LabelQuery = None, kind: Kind = None, key: Key = None) -> Response:
+def withdraw_arm(one: OpenStudy, label: LabelQuery = None, kind: Kind = None, key: Key = None) -> Response:
     """Take an arm out of the race for good; its open tickets become void."""
-    one = served(request, name)
     found = _label(one, label, kind, key)
     one.study.withdraw(found)
     return reply({"withdrawn": found, "arms": one.study.view().arms, **answer(one.study)})

@@ -14,7 +14,6 @@ from boxthirding.service.limits import PICTURE
 from boxthirding.service.middleware import SESSION
 from boxthirding.service.problems import Refusal, reply
 from boxthirding.service.request_models import IdsIn, KeyIn, LinkIn, SessionIn
-from boxthirding.service.routes.studies import served
 
 router = APIRouter(route_class=GuardedRoute, tags=["access"])
 
@@ -106,8 +105,9 @@ def list_links(request: Request, name: str) -> Response:
 @router.post("/studies/{name}/links", response_model=models.LinkWithSecret, status_code=201, **needs(OPERATOR))
 def make_link(request: Request, name: str, body: LinkIn) -> Response:
     """Make a rating link. Its address is in this reply and nowhere else, as text and as the picture of a QR code."""
-    served(request, name)
-    secret, link = service_of(request).links.new(name, **body.model_dump())
+    service = service_of(request)
+    service.studies.get(name)  # raises if there is none
+    secret, link = service.links.new(name, **body.model_dump())
     url = f"{base_url(request)}/rate/{secret}"
     return reply(shown(link, secret=secret, url=url, qr=qr_code(url)), 201)
 

@@ -1,6 +1,7 @@
 """What the rating page calls: the link is in the path, the rater is a cookie."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
@@ -12,9 +13,10 @@ from boxthirding.service.authorization import LINK, GuardedRoute, link_of, needs
 from boxthirding.service.links import Rater
 from boxthirding.service.middleware import rater_cookie
 from boxthirding.service.problems import reply
-from boxthirding.service.rating import Came, Rated, Rating
-from boxthirding.service.request_models import NextIn, RatingsIn, RerateIn, SittingIn, SkipIn
+from boxthirding.service.rating import Rating
+from boxthirding.service.request_models import NextIn, RatingIn, RatingsIn, RerateIn, SittingIn, SkipIn
 from boxthirding.service.routes.keys import is_secure, picture_reply
+from boxthirding.service.routes.studies import open_study
 
 router = APIRouter(route_class=GuardedRoute, tags=["rating"], prefix="/rating/{link}")
 
@@ -44,14 +46,14 @@ async def next_arms(request: Request, link: str, body: NextIn) -> Response:  # n
 
     With the first of them a rater takes one of the places of the link.
     """
-    _, comes_next = await _rated(request, (), body.want)
+    _, comes_next = await _rate(request, (), body.want)
     return reply(comes_next)
 
 
 @router.post("/ratings", response_model=models.Rated, **needs(LINK))
 async def rate(request: Request, link: str, body: RatingsIn) -> Response:  # noqa: ARG001
     """Take ratings; the same one twice counts once. The reply has the arms that come next."""
-    outcomes, comes_next = await _rated(request, body.plain(), body.want)
+    outcomes, comes_next = await _rate(request, body.ratings, body.want)
     return reply({"ratings": outcomes, **comes_next})
 
 
@@ -77,13 +79,13 @@ def picture(request: Request, link: str, id: str) -> Response:  # noqa: A002, AR
     return picture_reply(pictures.find(service_of(request).records, id))
 
 
-async def _rated(request: Request, ratings: Iterable[Rated], want: int) -> Came:
-    service, rater, study = service_of(request), rater_of(request), link_of(request).study
+async def _rate(
+    request: Request, ratings: Iterable[RatingIn], want: int
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    service, rater = service_of(request), rater_of(request)
     if not service.links.has_begun(rater):
         await run_in_threadpool(service.links.begin, link_of(request), rater)
-    served = service.studies.at_hand(study)
-    if served is None:
-        served = await run_in_threadpool(service.studies.get, study)
+    served = await open_study(request, link_of(request).study)
     return await run_in_threadpool(Rating(served, rater, service.clock).rate, ratings, want)
 
 

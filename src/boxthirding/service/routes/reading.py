@@ -17,7 +17,7 @@ from boxthirding.service.keys import READER
 from boxthirding.service.problems import Refusal, TooMany, reply
 from boxthirding.service.rater_stats import unusual
 from boxthirding.service.reply_size import leading, part
-from boxthirding.service.routes.studies import served
+from boxthirding.service.routes.studies import OpenStudy
 from boxthirding.service.service import Service
 from boxthirding.service.streams import page, shown
 from boxthirding.storage.server_records import picture_of
@@ -30,7 +30,7 @@ After = Annotated[int, Query(ge=0, le=2**53, description="The number of the last
 @router.get("/studies/{name}/raters", response_model=models.Raters, **needs(READER))
 def raters(
     request: Request,
-    name: str,
+    one: OpenStudy,
     first: Annotated[int, Query(ge=0, le=2**53)] = 0,
     count: Annotated[int, Query(ge=1, le=1000)] = 100,
     only: Literal["unusual", "excluded"] | None = None,
@@ -39,7 +39,7 @@ def raters(
 
     A page has at most 300 kB, so perhaps fewer raters than `count`; `next` is where the next one begins.
     """
-    one, links = served(request, name), service_of(request).links
+    links = service_of(request).links
     view = one.study.view()
     everyone = one.tally.all_holders()
     typical = _median([told.median for _, told in everyone if told.median is not None])
@@ -70,21 +70,19 @@ def raters(
 
 
 @router.get("/studies/{name}/events", response_model=models.Events, **needs(READER))
-def events(
-    request: Request, name: str, after: After = 0, count: Annotated[int, Query(ge=1, le=1000)] = 100
-) -> Response:
+def events(one: OpenStudy, after: After = 0, count: Annotated[int, Query(ge=1, le=1000)] = 100) -> Response:
     """Return a page of what happened, in order; `next` is the `after` of the page that follows.
 
     A page has at most 300 kB, so perhaps fewer events than `count`; the last page has none.
     """
-    found = leading(map(shown, page(served(request, name).study, after, count)))
+    found = leading(map(shown, page(one.study, after, count)))
     return reply({"events": found, "next": found[-1]["seq"] if found else after})
 
 
 @router.get("/studies/{name}/stream", **needs(READER, sends="text/event-stream"))
 def stream(
     request: Request,
-    name: str,
+    one: OpenStudy,
     after: After = 0,
     last_event_id: Annotated[str | None, Header()] = None,
     *,
@@ -101,37 +99,34 @@ def stream(
             raise Refusal(422, said, "leave it out to hear all events")
         after = int(last_event_id)
     service = service_of(request)
-    heard = served(request, name).announcer.stream(after, _validity(request, service), brief=brief)
+    heard = one.announcer.stream(after, _validity(request, service), brief=brief)
     return _Counted(heard, service, key_of(request).id)
 
 
 @router.get("/studies/{name}/results.csv", **needs(READER, sends="text/csv"))
-def results_csv(request: Request, name: str) -> Response:
+def results_csv(name: str, one: OpenStudy) -> Response:
     """Export every result: time, rater, arm, answer, reward, seconds."""
-    one = served(request, name)
     return _download(f"{name}-results.csv", "text/csv", exports.results(one.study, one.about))
 
 
 @router.get("/studies/{name}/arms.csv", **needs(READER, sends="text/csv"))
-def arms_csv(request: Request, name: str) -> Response:
+def arms_csv(name: str, one: OpenStudy) -> Response:
     """Export a summary of every arm that was tried, in the columns of the caption-contest data."""
-    one = served(request, name)
     return _download(f"{name}-arms.csv", "text/csv", exports.arms(one.study, one.about))
 
 
 @router.get("/studies/{name}/journal.jsonl", **needs(READER, sends="application/x-ndjson"))
-def journal_jsonl(request: Request, name: str) -> Response:
+def journal_jsonl(name: str, one: OpenStudy) -> Response:
     """Export the journal: every event as a JSON object, one a line."""
-    one = served(request, name)
     return _download(f"{name}.jsonl", "application/x-ndjson", exports.journal(one.study))
 
 
 @router.get("/studies/{name}/report.html", **needs(READER, sends="text/html"))
-def report_html(request: Request, name: str) -> Response:
+def report_html(request: Request, name: str, one: OpenStudy) -> Response:
     """Export a page to hand on that needs no network, as `boxthirding study report` writes it."""
     from boxthirding.find.report import study_page  # noqa: PLC0415  # loaded when it is needed
 
-    page = study_page(served(request, name).study, partial(picture_of, service_of(request).records))
+    page = study_page(one.study, partial(picture_of, service_of(request).records))
     return _download(f"{name}-report.html", "text/html", iter([page.encode("utf-8", "replace")]))
 
 

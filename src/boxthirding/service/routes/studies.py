@@ -1,10 +1,10 @@
 """Studies: make, list, look at, describe, pause, resume, finish, delete."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Depends, Query, Request
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from boxthirding.errors import BoxThirdingError, UnknownStudy
@@ -20,15 +20,21 @@ from boxthirding.service.reply_size import fits, paged, part
 from boxthirding.service.request_models import AboutIn, ExamplesIn, OpenIn, PolicyIn, StudyIn
 from boxthirding.service.studies import About, Served, check_about, check_policy
 from boxthirding.session import Box, Rung
+from boxthirding.session.values import as_plain
 from boxthirding.study import Study
 
 router = APIRouter(route_class=GuardedRoute, tags=["studies"])
 
 
-def served(request: Request, name: str) -> Served:
-    """Return the study that a request is about."""
-    return service_of(request).studies.get(name)
+async def open_study(request: Request, name: str) -> Served:
+    """Return the study of this name; one that is not open yet is opened in a thread."""
+    studies = service_of(request).studies
+    found = studies.at_hand(name)
+    return await run_in_threadpool(studies.get, name) if found is None else found
 
+
+OpenStudy = Annotated[Served, Depends(open_study)]
+"""The study that the path of a request names."""
 
 Brief = Annotated[
     bool, Query(description="Only what the operator's page shows: no reply is large, and an arm goes by its `key`.")
@@ -47,9 +53,8 @@ def shown(one: Served, *, as_brief: bool = False) -> dict[str, Any]:
 
 def answer(study: Study) -> dict[str, Any]:
     """Return how far a study is after a call, and its answer: a glance."""
-    glance = study.glance()
-    best = None if glance.recommendation is None else glance.recommendation._asdict()
-    return {**glance._asdict(), "recommendation": best}
+    plain: dict[str, Any] = as_plain(study.glance())
+    return plain
 
 
 @router.get("/studies", response_model=models.Studies, **needs(ANY))
@@ -78,9 +83,9 @@ def make_study(request: Request, body: StudyIn, *, brief: Brief = False) -> Resp
 
 
 @router.get("/studies/{name}", response_model=models.Study, **needs(READER))
-def view_study(request: Request, name: str, *, brief: Brief = False) -> Response:
+def view_study(one: OpenStudy, *, brief: Brief = False) -> Response:
     """Return all that can be read of a study at one moment; arms are read by pages, what follows by a stream."""
-    return reply(shown(served(request, name), as_brief=brief))
+    return reply(shown(one, as_brief=brief))
 
 
 @router.put("/studies/{name}", response_model=models.Study, **needs(WORKER, LARGE))
@@ -106,9 +111,8 @@ def keep_study(request: Request, name: str, body: OpenIn) -> Response:
 
 
 @router.patch("/studies/{name}", response_model=models.Study, **needs(OPERATOR))
-def describe_study(request: Request, name: str, body: AboutIn, *, brief: Brief = False) -> Response:
+def describe_study(request: Request, one: OpenStudy, body: AboutIn, *, brief: Brief = False) -> Response:
     """Change what raters are shown. Once there are ratings, the rewards of the scale stay; words may change."""
-    one = served(request, name)
     pictures.check(service_of(request).records, [body.picture or None])
     one.describe(check_about(body.over(one.about)))
     return reply(shown(one, as_brief=brief))
@@ -122,43 +126,39 @@ def delete_study(request: Request, name: str) -> Response:
 
 
 @router.post("/studies/{name}/pause", response_model=models.Study, **needs(OPERATOR))
-def pause_study(request: Request, name: str, *, brief: Brief = False) -> Response:
+def pause_study(one: OpenStudy, *, brief: Brief = False) -> Response:
     """Hand out no tickets until the study is resumed; results are taken."""
-    one = served(request, name)
     one.study.pause()
     return reply(shown(one, as_brief=brief))
 
 
 @router.post("/studies/{name}/resume", response_model=models.Study, **needs(OPERATOR))
-def resume_study(request: Request, name: str, *, brief: Brief = False) -> Response:
+def resume_study(one: OpenStudy, *, brief: Brief = False) -> Response:
     """Hand out tickets again."""
-    one = served(request, name)
     one.study.resume()
     return reply(shown(one, as_brief=brief))
 
 
 @router.post("/studies/{name}/finish", response_model=models.Study, **needs(OPERATOR))
-def finish_study(request: Request, name: str, *, brief: Brief = False) -> Response:
+def finish_study(one: OpenStudy, *, brief: Brief = False) -> Response:
     """End a study for good: no more tickets, and nothing changes the answer.
 
     Results and ratings that still arrive, failures, corrections and exclusions are refused. This cannot be undone.
     """
-    one = served(request, name)
     one.study.finish()
     return reply(shown(one, as_brief=brief))
 
 
 @router.post("/studies/{name}/policy", response_model=models.Study, **needs(OPERATOR))
-def use_policy(request: Request, name: str, body: PolicyIn) -> Response:
+def use_policy(one: OpenStudy, body: PolicyIn) -> Response:
     """Go on with another policy, which starts from every result that counts."""
     check_policy(body.policy)
-    one = served(request, name)
     one.study.use(body.policy)
     return reply(shown(one))
 
 
 @router.post("/studies/{name}/examples", response_model=models.Examples, **needs(WORKER, LARGE))
-def pair_examples(request: Request, name: str, body: ExamplesIn) -> Response:
+def pair_examples(request: Request, one: OpenStudy, body: ExamplesIn) -> Response:
     """Say what the examples are, the first time; then refuse others. The reply has, by pull, which one it sees.
 
     To let other examples be those of the study, with `force`, takes an operator.
@@ -169,29 +169,25 @@ def pair_examples(request: Request, name: str, body: ExamplesIn) -> Response:
             f"a study is changed with the key of an operator, and this one is of scope {key_of(request).scope}",
             "leave force out",
         )
-    study = served(request, name).study
+    study = one.study
     return reply({"order": study.pair(body.contents(), body.order, force=body.force), **answer(study)})
 
 
 @router.get("/studies/{name}/top", response_model=models.Top, **needs(READER))
 def top_arms(
-    request: Request,
-    name: str,
-    k: Annotated[int, Query(ge=1, le=1000)] = 10,
-    first: Annotated[int, Query(ge=0, le=2**52)] = 0,
+    one: OpenStudy, k: Annotated[int, Query(ge=1, le=1000)] = 10, first: Annotated[int, Query(ge=0, le=2**52)] = 0
 ) -> Response:
     """Return the k best arms so far, best first, or those after `first` of them.
 
     A reply has at most 300 kB, so perhaps fewer than k arms; `next` is the `first` of the rest.
     """
-    found = served(request, name).study.top(first + k)[first:]
-    return reply(paged("top", [arm._asdict() for arm in found], first, k))
+    found = one.study.top(first + k)[first:]
+    return reply(paged("top", as_plain(found), first, k))
 
 
 @router.get("/studies/{name}/boxes", response_model=models.Boxes, **needs(READER))
 def boxes(
-    request: Request,
-    name: str,
+    one: OpenStudy,
     level: Annotated[int | None, Query(ge=0, le=9_999)] = None,
     first: Annotated[int, Query(ge=0, le=2**53)] = 0,
     count: Annotated[int, Query(ge=1, le=1000)] = 100,
@@ -201,13 +197,12 @@ def boxes(
     Pages are shortened until the reply has at most 300 kB; `next` is where the next begin. Where one arm of each box is
     too much, the lowest boxes come without arms: name their level.
     """
-    return reply(_shortened("boxes", served(request, name).study.boxes(level, first, count), first, count))
+    return reply(_shortened("boxes", one.study.boxes(level, first, count), first, count))
 
 
 @router.get("/studies/{name}/ladder", response_model=models.Ladder, **needs(READER))
 def ladder(
-    request: Request,
-    name: str,
+    one: OpenStudy,
     pulls: Annotated[int | None, Query(ge=1, le=2**53)] = None,
     first: Annotated[int, Query(ge=0, le=2**53)] = 0,
     count: Annotated[int, Query(ge=1, le=1000)] = 100,
@@ -216,16 +211,14 @@ def ladder(
 
     Pages are shortened as those of boxes are; where one arm of each rung is too much, the lowest come without arms.
     """
-    return reply(_shortened("ladder", served(request, name).study.ladder(pulls, first, count), first, count))
+    return reply(_shortened("ladder", one.study.ladder(pulls, first, count), first, count))
 
 
 @router.get("/studies/{name}/screening", response_model=models.Screening, **needs(READER))
-def screening(
-    request: Request, name: str, share: Annotated[float, Query(gt=0, le=1, allow_inf_nan=False)] = 0.01
-) -> Response:
+def screening(one: OpenStudy, share: Annotated[float, Query(gt=0, le=1, allow_inf_nan=False)] = 0.01) -> Response:
     """Return the chance that an arm of the best `share` is among those that could still be returned."""
-    found = served(request, name).study.screening(share)
-    return reply({"screening": None if found is None else replace(found).__dict__})
+    found = one.study.screening(share)
+    return reply({"screening": as_plain(found)})
 
 
 @router.post("/sheets", response_model=models.Sheet, **needs(OPERATOR, LARGE, takes="text/csv"))
@@ -236,7 +229,7 @@ async def read_sheet(request: Request, rows: Annotated[int, Query(ge=1, le=1000)
 
 def _shortened(name: str, found: Sequence[Box | Rung], first: int, count: int) -> dict[str, Any]:
     """Return boxes or rungs with so many of their arms that the reply is not too large, and where the next begin."""
-    rows = [{**one._asdict(), "arms": [arm._asdict() for arm in one.arms]} for one in found]
+    rows: list[dict[str, Any]] = as_plain(found)
     while count > 1 and not fits(rows):
         count //= 2
         rows = [{**row, "arms": row["arms"][:count]} for row in rows]
@@ -250,7 +243,7 @@ def _shortened(name: str, found: Sequence[Box | Rung], first: int, count: int) -
 
 def _row(request: Request, name: str, *, as_brief: bool) -> dict[str, Any]:
     try:
-        one = served(request, name)
+        one = service_of(request).studies.get(name)
         if as_brief:
             return in_brief.row(one)
         return {**one.study.view().as_dict(), "question": one.about.question, "error": None}

@@ -27,7 +27,7 @@ from boxthirding.service.request_models import (
     TicketIn,
     WorkersIn,
 )
-from boxthirding.service.routes.studies import answer, served
+from boxthirding.service.routes.studies import OpenStudy, answer
 from boxthirding.service.studies import Served
 from boxthirding.session import Ticket
 from boxthirding.session.tickets import is_worker
@@ -39,10 +39,9 @@ Holder = Annotated[str, Query(min_length=1, max_length=200)]
 
 
 @router.post("/studies/{name}/tickets", response_model=models.TicketsGiven, **needs(WORKER))
-def ask(request: Request, name: str, body: AskIn) -> Response:
+def ask(request: Request, one: OpenStudy, body: AskIn) -> Response:
     """Ask for up to n tickets; none while the study is paused, or when the policy needs a result first."""
     holder = _holder(key_of(request), body.holder)
-    one = served(request, name)
     if is_worker(holder):
         one.workers.hear([holder], (), service_of(request).clock())
     _release_late(request, one)
@@ -51,16 +50,16 @@ def ask(request: Request, name: str, body: AskIn) -> Response:
 
 
 @router.get("/studies/{name}/tickets", response_model=models.Tickets, **needs(WORKER))
-def held(request: Request, name: str, holder: Holder) -> Response:
+def held(one: OpenStudy, holder: Holder) -> Response:
     """Return the open tickets of a holder: after a crash, or when a reply was lost."""
-    tickets = served(request, name).study.held(holder)
+    tickets = one.study.held(holder)
     return reply({"holder": holder, "tickets": [_shown(ticket) for ticket in tickets]})
 
 
 @router.post("/studies/{name}/results", response_model=models.Outcomes, **needs(WORKER))
-def tell(request: Request, name: str, body: ResultsIn) -> Response:
+def tell(request: Request, one: OpenStudy, body: ResultsIn) -> Response:
     """Tell results. Each is told, told again (it counts once) or refused with a problem; `together`: all or none."""
-    study = served(request, name).study
+    study = one.study
     _check_origin(study, body)
     of_raters = _of_raters(request, study)
     if body.together:
@@ -75,9 +74,9 @@ def tell(request: Request, name: str, body: ResultsIn) -> Response:
 
 
 @router.post("/studies/{name}/failures", response_model=models.TicketFailed, **needs(WORKER))
-def fail(request: Request, name: str, body: TicketIn) -> Response:
+def fail(request: Request, one: OpenStudy, body: TicketIn) -> Response:
     """Note that a ticket could not be evaluated: the next to ask is given it."""
-    study = served(request, name).study
+    study = one.study
     _check_origin(study, body)
     _check_not_of_raters(_of_raters(request, study), body.ticket)
     study.fail(body.ticket)
@@ -85,35 +84,34 @@ def fail(request: Request, name: str, body: TicketIn) -> Response:
 
 
 @router.post("/studies/{name}/releases", response_model=models.TicketsReleased, **needs(WORKER))
-def release(request: Request, name: str, body: ReleaseIn) -> Response:
+def release(request: Request, one: OpenStudy, body: ReleaseIn) -> Response:
     """Take open tickets, or all of a holder, from their holders: the next to ask is given them."""
     if not key_of(request).may(OPERATOR):
         check_not_a_rater(body.holder)
-    study = served(request, name).study
+    study = one.study
     _check_origin(study, body)
     _check_not_of_raters(_of_raters(request, study), *body.tickets)
     return reply({"tickets": study.release(*body.tickets, holder=body.holder), **answer(study)})
 
 
 @router.post("/studies/{name}/workers", response_model=models.Silence, **needs(WORKER))
-def hear_workers(request: Request, name: str, body: WorkersIn) -> Response:
+def hear_workers(request: Request, one: OpenStudy, body: WorkersIn) -> Response:
     """Say that workers live, or have ended. One that says nothing for the seconds in the reply is taken for ended."""
-    served(request, name).workers.hear(body.alive, body.ended, service_of(request).clock())
+    one.workers.hear(body.alive, body.ended, service_of(request).clock())
     return reply({"seconds": SECONDS})
 
 
 @router.post("/studies/{name}/reclaims", response_model=models.Reclaimed, **needs(WORKER))
-def reclaim(request: Request, name: str) -> Response:
+def reclaim(request: Request, one: OpenStudy) -> Response:
     """Release the tickets of workers that have ended: the next to ask is given them."""
-    one = served(request, name)
     _release_late(request, one)
     return reply({"released": one.workers.reclaim(service_of(request).clock()), **answer(one.study)})
 
 
 @router.post("/studies/{name}/observations", response_model=models.Glance, **needs(OPERATOR, LARGE))
-def observe(request: Request, name: str, body: ObservationsIn) -> Response:
+def observe(one: OpenStudy, body: ObservationsIn) -> Response:
     """Take known results, which no ticket was handed out for; all or none of them."""
-    study = served(request, name).study
+    study = one.study
     if body.only_new:
         study.add_known(body.known())
     else:
@@ -122,25 +120,24 @@ def observe(request: Request, name: str, body: ObservationsIn) -> Response:
 
 
 @router.post("/studies/{name}/corrections", response_model=models.Glance, **needs(OPERATOR))
-def correct(request: Request, name: str, body: CorrectionIn) -> Response:
+def correct(one: OpenStudy, body: CorrectionIn) -> Response:
     """Replace the reward of a ticket that was told: the answer is right at once."""
-    study = served(request, name).study
+    study = one.study
     _check_origin(study, body)
     study.correct(body.ticket, body.reward)
     return reply(answer(study))
 
 
 @router.post("/studies/{name}/exclusions", response_model=models.ResultsChanged, **needs(OPERATOR))
-def exclude(request: Request, name: str, body: HolderIn) -> Response:
+def exclude(one: OpenStudy, body: HolderIn) -> Response:
     """Let the results of a holder, such as a careless rater, not count."""
-    study = served(request, name).study
+    study = one.study
     return reply({"results": study.exclude(body.holder), **answer(study)})
 
 
 @router.get("/studies/{name}/exclusions", response_model=models.ExclusionPreview, **needs(OPERATOR))
-def preview_exclusion(request: Request, name: str, holder: Holder) -> Response:
+def preview_exclusion(one: OpenStudy, holder: Holder) -> Response:
     """Return the answer now, and as it would be if a holder were excluded, or included again; nothing changes."""
-    one = served(request, name)
     study, now = one.study, one.study.view()
     is_out = holder in now.excluded
     then = study.what_if(include=[holder]) if is_out else study.what_if(exclude=[holder])
@@ -148,9 +145,9 @@ def preview_exclusion(request: Request, name: str, holder: Holder) -> Response:
 
 
 @router.delete("/studies/{name}/exclusions", response_model=models.ResultsChanged, **needs(OPERATOR))
-def include(request: Request, name: str, holder: Holder) -> Response:
+def include(one: OpenStudy, holder: Holder) -> Response:
     """Let the results of an excluded holder count again."""
-    study = served(request, name).study
+    study = one.study
     return reply({"results": study.include(holder), **answer(study)})
 
 
