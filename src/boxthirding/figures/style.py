@@ -100,10 +100,10 @@ def name_of(label: str) -> str:
     return label.replace(",", ":").replace(" ", ":").partition(":")[0]
 
 
-def in_words(label: str) -> str:
+def format_label(label: str) -> str:
     """Return a label with the policy's name in words; a policy outside this package keeps its SPEC.
 
-    >>> in_words("b3:reuse=topup"), in_words("mine")
+    >>> format_label("b3:reuse=topup"), format_label("mine")
     ('Box Thirding (b3:reuse=topup)', 'mine')
     """
     look = LOOKS.get(name_of(label))

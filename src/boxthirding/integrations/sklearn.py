@@ -264,11 +264,11 @@ class BoxThirdingSearchCV(BaseSearchCV):
         if isinstance(scoring, list | tuple | set | dict):
             scoring = f"{', '.join(sorted(scoring))} by {self.refit}"
         elif not isinstance(scoring, str | None):
-            scoring = _in_words(scoring)
+            scoring = _format_estimator(scoring)
         if callable(self.scoring) or isinstance(self.scoring, dict):
             scoring += f", {digest(_made_of(self.scoring))}"
         return {
-            "estimator": f"{_in_words(self.estimator)}, {digest(_made_of(self.estimator))}",
+            "estimator": f"{_format_estimator(self.estimator)}, {digest(_made_of(self.estimator))}",
             "scoring": scoring,
             "data": f"{len(fit.folds)} folds of {sum(map(len, fit.folds[0]))} samples, {digest(fit.data)}",
         }
@@ -291,7 +291,7 @@ class BoxThirdingSearchCV(BaseSearchCV):
         return islice(_shuffled(grid, sklearn.utils.check_random_state(self.random_state)), wanted)
 
 
-def _in_words(thing: Any) -> str:
+def _format_estimator(thing: Any) -> str:
     """Return an estimator or a scorer as text that is the same in every process, and for any number of jobs."""
     if hasattr(thing, "get_params") and not isinstance(thing, type):
         thing = sklearn.clone(thing)
@@ -439,7 +439,7 @@ class _Race:
         columns = self._search._columns_of_params([self._study.payload(label) for label in labels])  # noqa: SLF001  # ours
         order = [arm.label for arm in self._study.top(len(labels))]
         table = CvResults(self.fits, self._search.n_splits_, self._error_score, f"test_{self._metric}", order)
-        cast("dict[str, Any]", self._results).update(table.written(columns))
+        cast("dict[str, Any]", self._results).update(table.render(columns))
 
     def _take(self, ticket: Ticket, out: Out) -> None:
         """Take what came of a fit."""

@@ -19,8 +19,8 @@ from boxthirding import _compile
 from boxthirding._checks import is_number
 from boxthirding._compile import kernel
 from boxthirding.errors import InvalidInput
-from boxthirding.lab.chunks import loop_of, play_out
-from boxthirding.lab.driver import NUMBERED, POSITIONS, drive, number
+from boxthirding.lab.chunks import play_out
+from boxthirding.lab.driver import NUMBERED, POSITIONS, loop_of, number
 from boxthirding.lab.instances import Instance
 from boxthirding.lab.results import Run
 from boxthirding.lab.rewards import Deterministic
@@ -166,7 +166,7 @@ def _slots(n_arms: int, seed: int, numbers: tuple[int, ...], pulls: int, count: 
 def _replayed(n_arms: int, seed: int, numbers: Ints, pulls: int, count: int) -> Ints:
     """Run `bsh` without rewards, replicate by replicate, and read the arms in its slots."""
     policy = BracketingSequentialHalving()
-    loop = loop_of(drive, policy.rule, _compile.available())
+    loop = loop_of(policy.rule, compiled=_compile.available(), parallel=False)
     source = Deterministic().source(Instance("silent", np.zeros(n_arms)))
     state = policy.new(n_arms, seed, min(n_arms, pulls))
     order, times = np.zeros(n_arms, np.int64), np.array([pulls])

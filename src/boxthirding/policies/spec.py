@@ -153,7 +153,7 @@ def needs_import(spec: str) -> bool:
     return all(name != entry.name and f"{name}:{attribute}" != entry.value for entry in known)
 
 
-def written(policy: Policy) -> str:
+def format_spec(policy: Policy) -> str:
     """Return a policy as a SPEC, or refuse one that cannot be read back from it."""
     kind = type(policy)
     name = policy.name if POLICIES.get(policy.name) is kind else f"{kind.__module__}:{kind.__qualname__}"
@@ -182,10 +182,10 @@ def written(policy: Policy) -> str:
     return spec
 
 
-def shown(policy: Policy) -> str:
+def format_policy(policy: Policy) -> str:
     """Return a policy as a person may read it: as a SPEC, or as it calls itself where it has none."""
     try:
-        return written(policy)
+        return format_spec(policy)
     except InvalidInput:
         return repr(policy)
 

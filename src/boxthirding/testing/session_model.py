@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from boxthirding.errors import (
     AlreadyTold,
@@ -18,8 +18,8 @@ from boxthirding.errors import (
 )
 from boxthirding.policies.spec import parse_policy
 from boxthirding.session import AskTell, Recommendation, Ticket
-from boxthirding.testing.plans import Plan, broken, expect
 from boxthirding.testing.rules import is_endless
+from boxthirding.testing.scenarios import Scenario, expect, expect_refusal
 from boxthirding.types import Label, Policy
 
 PATIENCE = 3
@@ -39,40 +39,31 @@ class Result(NamedTuple):
     """What `correct` may name."""
 
 
-class Maker(Protocol):
-    """What makes the thing that is put to the contract, and a way to see all of its state."""
+Maker = Callable[..., tuple[AskTell, Callable[[], bytes]]]
+"""Makes what is put to the contract, and a way to see all of its state.
 
-    def __call__(
-        self,
-        arms: int | Iterable[Label],
-        policy: Policy,
-        *,
-        seed: int,
-        lease: float,
-        clock: Callable[[], float],
-        patience: int,
-    ) -> tuple[AskTell, Callable[[], bytes]]:
-        """Return the two."""
+It is called with arms and a policy, and with `seed`, `lease`, `clock` and `patience` by name.
+"""
 
 
-class Account:
+class SessionModel:
     """What should be true of a session, kept beside it; each verb does something to both."""
 
-    def __init__(self, policy: Policy, plan: Plan, make: Maker) -> None:
-        self.policy, self.plan, self.rng = policy, plan, plan.rng()
+    def __init__(self, policy: Policy, scenario: Scenario, make: Maker) -> None:
+        self.policy, self.scenario, self.rng = policy, scenario, scenario.rng()
         self.now = 0.0
-        self.labels: list[Label] = [i if plan.given == "number" else f"arm {i}" for i in range(plan.n_arms)]
-        by_iterator = plan.given == "iterator" and policy.open_ended
+        self.labels: list[Label] = [i if scenario.given == "number" else f"arm {i}" for i in range(scenario.n_arms)]
+        by_iterator = scenario.given == "iterator" and policy.open_ended
         self.session, self.see = make(
-            _given(plan, self.labels, by_iterator=by_iterator),
+            _given(scenario, self.labels, by_iterator=by_iterator),
             policy,
-            seed=plan.seed,
+            seed=scenario.seed,
             lease=LEASE,
             clock=lambda: self.now,
             patience=PATIENCE,
         )
-        self.holders = [f"holder {i}" for i in range(plan.workers)]
-        self.raters = set(self.holders[: plan.raters])
+        self.holders = [f"holder {i}" for i in range(scenario.workers)]
+        self.raters = set(self.holders[: scenario.raters])
         self.reachable = set() if by_iterator else set(self.labels)  # labels that the session knows of
         self.withdrawn: set[Label] = set()
         self.number: dict[Label, int] = {}
@@ -97,7 +88,7 @@ class Account:
         """Ask for some tickets and check each."""
         holder = self.rng.choice(self.holders)
         unseen = holder in self.raters
-        n = self.rng.randint(1, max(1, self.plan.workers - len(self.open)))
+        n = self.rng.randint(1, max(1, self.scenario.workers - len(self.open)))
         spent = sum(1 for result in self.results if result.holder)
         limit = spent + len(self.open) + self.rng.randint(0, 2) if self.rng.randrange(8) == 0 else None
         before, free = dict(self.open), [ticket for ticket, has in self.open.items() if has is None]
@@ -110,14 +101,16 @@ class Account:
                 self._check_given_again(ticket, holder)
             else:
                 self._check_new(ticket)
-            self._hand(ticket, holder, unseen=unseen)
-        if unseen and limit is None and self.can_amend and self.plan.given != "iterator":  # what is not drawn may wait
+            self._record_holder(ticket, holder, unseen=unseen)
+        if (
+            unseen and limit is None and self.can_amend and self.scenario.given != "iterator"
+        ):  # what is not drawn may wait
             left = set(self.labels) - self.withdrawn - self.handed.get(holder, set())
             expect(len(tickets) == n or not left, f"{holder!r} got {len(tickets)} of {n}, and was not handed {left}")
         if unseen or limit is not None:
             return
         expect(len(tickets) == n or not set(free) & self._free(), "a ticket without a holder was not given")
-        if not tickets and not self.open and is_endless(self.policy, added=len(self.labels) > self.plan.n_arms):
+        if not tickets and not self.open and is_endless(self.policy, added=len(self.labels) > self.scenario.n_arms):
             expect(set(self.labels) <= self.withdrawn, "no ticket was given, though none is open and an arm is left")
 
     def _check_given_again(self, ticket: Ticket, holder: str) -> None:
@@ -139,7 +132,7 @@ class Account:
         self.reachable.add(label)
         self.tickets[ticket.id] = ticket
 
-    def _hand(self, ticket: Ticket, holder: str, *, unseen: bool) -> None:
+    def _record_holder(self, ticket: Ticket, holder: str, *, unseen: bool) -> None:
         handed = self.handed.setdefault(holder, set())
         expect(not (unseen and ticket.label in handed), f"{holder!r} was handed {ticket.label!r} twice")
         handed.add(ticket.label)
@@ -162,14 +155,14 @@ class Account:
     def tell(self) -> None:
         """Tell an open ticket, not the oldest first, as its holder or without a name."""
         ticket = self.tickets[self.rng.choice(sorted(self.open))]
-        reward = self.plan.reward(ticket.arm, self.rng)
+        reward = self.scenario.reward(ticket.arm, self.rng)
         holder = self.open[ticket.id]
         named = holder if self.rng.randrange(2) else None
         who = holder or self.earlier[ticket.id][-1]  # without a holder: the last one who had it
         self.session.tell(ticket if self.rng.randrange(2) else ticket.id, reward, holder=named)
-        self._take(ticket, reward, who)
+        self._record_result(ticket, reward, who)
 
-    def _take(self, ticket: Ticket, reward: float, who: str) -> None:
+    def _record_result(self, ticket: Ticket, reward: float, who: str) -> None:
         """An open ticket has been told."""
         self._let_go(ticket.id)
         self.earlier[ticket.id].remove(who)
@@ -185,14 +178,14 @@ class Account:
             return
         ticket = self.tickets[self.rng.choice(late)]
         who = self.rng.choice(self.earlier[ticket.id])
-        reward = self.plan.reward(ticket.arm, self.rng)
+        reward = self.scenario.reward(ticket.arm, self.rng)
         is_open = ticket.id in self.open
         if not is_open and not self.can_amend:
-            self._refused(AlreadyTold, partial(self.session.tell, ticket, reward, holder=who))
+            expect_refusal(AlreadyTold, partial(self.session.tell, ticket, reward, holder=who), "a result told twice")
             return
         self.session.tell(ticket.id, reward, holder=who)
         if is_open and (self.open[ticket.id] is None or not self.can_amend):
-            self._take(ticket, reward, who)
+            self._record_result(ticket, reward, who)
             return
         self.earlier[ticket.id].remove(who)
         self.results.append(Result(ticket.label, reward, who, None))
@@ -209,7 +202,7 @@ class Account:
         self.failures[ticket.label] += 1
         self._let_go(ticket.id)
         if self.failures[ticket.label] == PATIENCE:
-            self._gone(ticket.label)
+            self._record_withdrawal(ticket.label)
 
     def release(self) -> None:
         """Take a ticket from its holder, or all that one has."""
@@ -234,9 +227,9 @@ class Account:
             best = self.session.recommend()
             label = best.label if best is not None and self.rng.randrange(2) else self.rng.choice(there)
             self.session.withdraw(label)
-            self._gone(label)
+            self._record_withdrawal(label)
 
-    def _gone(self, label: Label) -> None:
+    def _record_withdrawal(self, label: Label) -> None:
         self.withdrawn.add(label)
         for ticket_id in [ticket for ticket in self.open if self.tickets[ticket].label == label]:
             del self.open[ticket_id]
@@ -254,10 +247,12 @@ class Account:
         there = sorted(self.reachable - self.withdrawn, key=str)
         if not there:
             return
-        pairs = [(label, self.plan.reward(0, self.rng)) for label in self.rng.choices(there, k=self.rng.randint(1, 4))]
+        pairs = [
+            (label, self.scenario.reward(0, self.rng)) for label in self.rng.choices(there, k=self.rng.randint(1, 4))
+        ]
         if not self.can_amend:
-            self._refused(CannotAmend, partial(self.session.observe, *pairs[0]))
-            self._refused(CannotAmend, partial(self.session.observe_all, pairs))
+            expect_refusal(CannotAmend, partial(self.session.observe, *pairs[0]), "a known result")
+            expect_refusal(CannotAmend, partial(self.session.observe_all, pairs), "known results")
             return
         if len(pairs) == 1:
             self.session.observe(*pairs[0])
@@ -272,9 +267,9 @@ class Account:
         if not self.told:
             return
         ticket = self.rng.choice(self.told)
-        reward = self.plan.reward(0, self.rng)
+        reward = self.scenario.reward(0, self.rng)
         if not self.can_amend:
-            self._refused(CannotAmend, partial(self.session.correct, ticket, reward))
+            expect_refusal(CannotAmend, partial(self.session.correct, ticket, reward), "a correction")
             return
         self.session.correct(ticket, reward)
         row = next(row for row, result in enumerate(self.results) if result.ticket == ticket)
@@ -287,7 +282,7 @@ class Account:
             return
         holder = self.rng.choice(tellers)
         if not self.can_amend:
-            self._refused(CannotAmend, partial(self.session.exclude, holder))
+            expect_refusal(CannotAmend, partial(self.session.exclude, holder), "the exclusion of a holder")
             return
         told = sum(1 for result in self.results if result.holder == holder)
         if holder in self.excluded:
@@ -315,16 +310,9 @@ class Account:
         """Try what must be refused, and see that nothing has changed."""
         before, refusals = self.everything(), self._refusals()
         for refusal, attempt in refusals:
-            self._refused(refusal, attempt)
+            expect_refusal(refusal, attempt, "what breaks a rule")
         names = ", ".join(sorted({refusal.__name__ for refusal, _ in refusals}))
         expect(before == self.everything(), f"one of these refusals changed the session: {names}")
-
-    def _refused(self, refusal: type[BoxThirdingError], attempt: Callable[[], object]) -> None:
-        try:
-            attempt()
-        except refusal:
-            return
-        broken(f"what must be refused with {refusal.__name__} was taken")
 
     def _refusals(self) -> list[tuple[type[BoxThirdingError], Callable[[], object]]]:
         session = self.session
@@ -346,7 +334,7 @@ class Account:
             ]
         if len(self.results) or self.open:
             refusals.append(
-                (CannotAmend if self.plan.given != "iterator" else InvalidInput, lambda: session.use("dsh"))
+                (CannotAmend if self.scenario.given != "iterator" else InvalidInput, lambda: session.use("dsh"))
             )
         for ids, refusal in ((self.told, AlreadyTold), (self.void, ArmWithdrawn)):
             if ids:
@@ -385,7 +373,7 @@ class Account:
         return rewards
 
     def check(self) -> None:
-        """Hold what the session says against the account."""
+        """Hold what the session says against the model."""
         pulls, spent, is_open, _, best = self.session.glance()
         rewards = self.counting()
         count = sum(map(len, rewards.values()))
@@ -399,7 +387,7 @@ class Account:
             self._check_answer(best, rewards)
 
     def check_all(self) -> None:
-        """Hold everything against the account, as far as that takes long."""
+        """Hold everything against the model, as far as that takes long."""
         rewards = self.counting()
         best = self.session.recommend()
         top = self.session.top(10)
@@ -445,7 +433,7 @@ class Account:
         expect(answer.mean == mean, f"{answer.label!r} has the mean {mean}, not {answer.mean}")
 
 
-def _given(plan: Plan, labels: list[Label], *, by_iterator: bool) -> int | Iterable[Label]:
-    if plan.given == "number":
-        return plan.n_arms
+def _given(scenario: Scenario, labels: list[Label], *, by_iterator: bool) -> int | Iterable[Label]:
+    if scenario.given == "number":
+        return scenario.n_arms
     return iter(tuple(labels)) if by_iterator else tuple(labels)

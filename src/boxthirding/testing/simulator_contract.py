@@ -19,10 +19,11 @@ from boxthirding.lab import (
     driver,
     simulate,
 )
+from boxthirding.lab.chunks import play_out
 from boxthirding.rng import REWARDS, spawn
 from boxthirding.session import Session
-from boxthirding.testing.plans import STEP, Plan, expect, suited
-from boxthirding.types import GROW, Ints, Policy
+from boxthirding.testing.scenarios import STEP, Scenario, expect, suited
+from boxthirding.types import Ints, Policy
 
 _OUTCOMES = 3  # values that an arm of a table can give
 _FALSE_ALARM = 5.0  # standard errors: six in ten million comparisons are further apart by chance
@@ -36,10 +37,10 @@ def dyadic_table(n_arms: int, seed: int) -> Table:
     return Table(values, chances / chances.sum(axis=1, keepdims=True))
 
 
-def check_live(policy: Policy, plan: Plan) -> None:
+def check_live(policy: Policy, scenario: Scenario) -> None:
     """Check that a session with one worker makes the simulator's decisions, pull by pull."""
-    budget = plan.budget
-    model = dyadic_table(plan.n_arms, plan.seed)
+    budget = scenario.budget
+    model = dyadic_table(scenario.n_arms, scenario.seed)
     source = model.source(model.instance())
     run = simulate(
         model.instance(),
@@ -47,16 +48,16 @@ def check_live(policy: Policy, plan: Plan) -> None:
         policy,
         budget=budget,
         checkpoints=range(1, budget + 1),
-        seed=plan.seed,
+        seed=scenario.seed,
         threads=1,
         compiled=False,
     )
-    jobs, recommended = _recorded(policy, source, budget, plan.seed)
+    jobs, recommended = _recorded(policy, source, budget, scenario.seed)
     expect(np.array_equal(recommended, run.recommended), "a copy of the driver that only takes notes decides otherwise")
     simulated = [arm for arm, times in jobs for _ in range(times)]
 
-    session = Session(plan.n_arms, policy, seed=plan.seed)
-    stream = spawn(plan.seed, 0, 1)[0, REWARDS]
+    session = Session(scenario.n_arms, policy, seed=scenario.seed)
+    stream = spawn(scenario.seed, 0, 1)[0, REWARDS]
     live: list[int] = []
     for t in range(budget):
         for ticket in session.ask():
@@ -79,14 +80,15 @@ def _recorded(policy: Policy, source: Source, budget: int, seed: int) -> tuple[l
         jobs.append((int(arm), int(times)))
         return draw(source, arm, times, with_squares, stream)
 
-    drive = _compile.bound(driver.drive, **driver.bindings(policy.rule), draw=noted)
+    drive = driver.loop_of(policy.rule, compiled=False, parallel=False, draw=noted)
     n_arms = len(source.means)
     recommended = np.zeros((1, budget), np.int64)
     order, at = np.zeros(n_arms, np.int64), np.zeros(driver.POSITIONS, np.int64)
     state = policy.new(n_arms, seed, 1)
-    rest = (policy.squares, spawn(seed, 0, 1), order, budget, np.arange(1, budget + 1), at, recommended)
-    while drive(state, source, *rest) == GROW:
-        state = policy.grow(state)
+    checkpoints = np.arange(1, budget + 1)
+    play_out(
+        drive, policy, state, source, policy.squares, spawn(seed, 0, 1), order, budget, checkpoints, at, recommended
+    )
     return jobs, recommended
 
 

@@ -7,7 +7,7 @@ from math import ceil
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
-from boxthirding.figures.style import GREY, canvas, in_words, look_of, plain
+from boxthirding.figures.style import GREY, canvas, format_label, look_of, plain
 from boxthirding.lab.leaderboard.as_json import Facts, group_name
 from boxthirding.lab.leaderboard.board import Board
 from boxthirding.lab.leaderboard.comparing import ADDED
@@ -154,7 +154,7 @@ def _numbered(span: float) -> tuple[float, ...]:
 
 
 def _name(entrant: Entrant) -> str:
-    return f"{in_words(entrant.spec)}, told {entrant.marks}" if entrant.told else in_words(entrant.spec)
+    return f"{format_label(entrant.spec)}, told {entrant.marks}" if entrant.told else format_label(entrant.spec)
 
 
 def _broken(spec: str) -> str:

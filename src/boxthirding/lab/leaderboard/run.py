@@ -17,10 +17,9 @@ from boxthirding.lab.leaderboard.markdown import page
 from boxthirding.lab.leaderboard.picture import draw
 from boxthirding.lab.leaderboard.suites import missing_contests, problems_of, suite_named
 from boxthirding.lab.plots import check_matplotlib
-from boxthirding.lab.report_folder import check_folder, simulated_in, write_whole
+from boxthirding.lab.report_folder import check_folder, write_whole
 from boxthirding.lab.results import Run
 from boxthirding.lab.settings import Setting
-from boxthirding.types import Progress
 
 NAME: Final = "leaderboard"
 """Of the page, the picture and the JSON, each with its own ending."""
@@ -76,11 +75,7 @@ class Leaderboard:
         """Everything that is simulated."""
         return [one.setting for one in self.planned]
 
-    def simulated(self, *, progress: bool | Callable[[Progress], None] = False) -> list[Run]:
-        """Simulate what the folder does not hold yet."""
-        return simulated_in(self.out, self.settings, progress=progress)
-
-    def written(self, runs: Sequence[Run], step: Callable[[str], None] = lambda _: None) -> Board:
+    def write(self, runs: Sequence[Run], step: Callable[[str], None] = lambda _: None) -> Board:
         """Compare, and write the page, the JSON and the picture; `step` hears what is being done."""
         step("comparing")
         board = Board.of(self.planned, runs, self.facts.against)

@@ -22,10 +22,9 @@ from boxthirding.lab.paper.figures import PaperFigure
 from boxthirding.lab.paper.page import CLAIMS, Page, sections
 from boxthirding.lab.paper.printed import COMPARED, EPSILONS
 from boxthirding.lab.plots import check_matplotlib
-from boxthirding.lab.report_folder import check_folder, simulated_in, write_whole
+from boxthirding.lab.report_folder import check_folder, write_whole
 from boxthirding.lab.results import Run
 from boxthirding.lab.settings import Setting
-from boxthirding.types import Progress
 
 PAGE: Final = "index.html"
 CLAIMS_FILE: Final = "claims.csv"
@@ -78,11 +77,7 @@ class Reproduction:
             for policy in case.policies
         ]
 
-    def simulated(self, *, progress: bool | Callable[[Progress], None] = False) -> list[Run]:
-        """Simulate what the folder does not hold yet."""
-        return simulated_in(self.out, self.settings, progress=progress)
-
-    def written(self, runs: Sequence[Run], step: Callable[[str], None] = lambda _: None) -> ReproductionResult:
+    def write(self, runs: Sequence[Run], step: Callable[[str], None] = lambda _: None) -> ReproductionResult:
         """Decide the claims, draw the figures and write the page; `step` is called with a text before each step."""
         step("computing what needs no simulation")
         evidence = self._evidence(runs)

@@ -23,12 +23,12 @@ from boxthirding.policies.rivals.subsets import (
     SUBSET_SCALARS,
     WITHDRAWN,
     SubsetPolicy,
+    admit,
     clear,
     has_new,
     know,
-    meet,
     recommend,
-    take,
+    record,
     withdraw,
 )
 from boxthirding.policies.structures.tournament import beats, play_all, player, replay
@@ -94,7 +94,7 @@ def ask(state: EBTCState) -> tuple[int, int, int]:
 @kernel
 def tell(state: EBTCState, job: int, times: int, total: float, squares: float) -> None:  # noqa: ARG001  # the contract's
     """Add a reward to its arm."""
-    take(state, job, times, total)
+    record(state, job, times, total)
     play_again(state, job)
 
 
@@ -139,7 +139,7 @@ def enter(state: EBTCState) -> int:
     """Let the next arm in; GROW, if there is no room for it."""
     if state.scalars[SEEN] == len(state.pulls):
         return GROW
-    arm = meet(state)
+    arm = admit(state)
     state.led[arm] = 0
     state.own[arm] = 0
     return arm

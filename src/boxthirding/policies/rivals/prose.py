@@ -109,7 +109,7 @@ def ask(state: ProseState) -> tuple[int, int, int]:
                 if state.upper[arm] == -math.inf:
                     return WAIT, NONE, 0
     if arm == NONE:
-        arm = meet(state)
+        arm = admit(state)
     scalars[SWEEP] = j
     return send(state, arm)
 
@@ -161,7 +161,7 @@ def amend(state: ProseState, arm: int, times: int, total: float, squares: float)
     while scalars[SEEN] <= arm:
         if scalars[SEEN] == len(state.pulls):
             return GROW
-        meet(state)
+        admit(state)
     if state.out[arm] == WITHDRAWN or (times == 0 and total == 0.0 and squares == 0.0):
         return 0
     remove(state, 0, arm)
@@ -191,7 +191,7 @@ def estimate_noise(state: ProseState) -> None:
 
 
 @kernel
-def meet(state: ProseState) -> int:
+def admit(state: ProseState) -> int:
     """Let the next arm in, with bounds ±∞."""
     arm = state.scalars[SEEN]
     state.scalars[SEEN] += 1

@@ -75,7 +75,7 @@ def has_new(state: Subset) -> bool:
 
 
 @kernel
-def meet(state: Subset) -> int:
+def admit(state: Subset) -> int:
     """Let the next arm in."""
     arm = state.scalars[SEEN]
     state.scalars[SEEN] += 1
@@ -90,7 +90,7 @@ def meet(state: Subset) -> int:
 
 
 @kernel
-def take(state: Subset, arm: int, times: int, total: float) -> None:
+def record(state: Subset, arm: int, times: int, total: float) -> None:
     """Take the results of a job; if they are enough, the subset doubles."""
     state.out[arm] -= times
     add(state, arm, times, total)

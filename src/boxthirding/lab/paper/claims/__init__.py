@@ -86,10 +86,10 @@ class Claim:
 
 
 def claim(
-    key: str, title: str, says: str, where: str, rule: str, *, exact: bool = False
+    title: str, says: str, where: str, rule: str, *, exact: bool = False
 ) -> Callable[[Callable[[Evidence], Finding]], Claim]:
-    """Make a claim of the function that decides it."""
-    return lambda decide: Claim(key, title, says, where, rule, decide, exact)
+    """Make a claim of the function that decides it; the name of the function is its key."""
+    return lambda decide: Claim(decide.__name__.replace("_", "-"), title, says, where, rule, decide, exact)
 
 
 def verdict_of(parts: list[bool]) -> Verdict:

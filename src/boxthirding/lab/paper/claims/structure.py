@@ -22,7 +22,6 @@ _GRID = 2e-4  # twice the step on which the best growth is looked for
 
 
 @claim(
-    "half-is-lifted",
     "Half of a level's arms are lifted",
     "Of the arms of a level, 1/3 + 1/9 + 1/27 + … = 1/2 are lifted to the next one.",
     "section 3.2",
@@ -43,7 +42,6 @@ def half_is_lifted(evidence: Evidence) -> Finding:
 
 
 @claim(
-    "data-poor-below-n",
     "B3 is data-poor only when T is about N or less",
     "B3 meets the data-poor condition only when T ≲ N.",
     "section 1",
@@ -70,7 +68,6 @@ def data_poor_below_n(evidence: Evidence) -> Finding:
 
 
 @claim(
-    "worked-example",
     "Three candidates after six pulls",
     f"With T = {EXAMPLE_PULLS} and five arms the candidate set of B3 has {EXAMPLE_CANDIDATES} arms.",
     "section 4.1",
@@ -86,14 +83,13 @@ def worked_example(evidence: Evidence) -> Finding:
 
 
 @claim(
-    "remedian",
     "The toy example of the remedian",
     f"The remedian of three blocks with the medians 2.8, 5.3 and 4.8 is {REMEDIAN}.",
     "figure 1",
     "Computed.",
     exact=True,
 )
-def remedian_example(evidence: Evidence) -> Finding:
+def remedian(evidence: Evidence) -> Finding:
     """Decide the paper's toy example of the remedian."""
     value = evidence.facts.remedian
     measured = (Measurement("remedian", Estimate(value)),)
@@ -101,7 +97,6 @@ def remedian_example(evidence: Evidence) -> Finding:
 
 
 @claim(
-    "optimal-growth",
     "Costs should grow by 1.728 a level",
     f"The bound on Sequential Halving is best for the growth that solves r + r^1.5 = 4, about {GROWTH}.",
     "proposition 4.11",
@@ -117,7 +112,6 @@ def optimal_growth(evidence: Evidence) -> Finding:
 
 
 @claim(
-    "instance-table",
     "N_ε and H₂ of the three instances",
     "N_ε grows as ε^2, ε and ε^½ on poly, equal and square; H₂ grows as N^-½, N and N².",
     "the experiments after the end of the document, its table",
@@ -145,7 +139,6 @@ def instance_table(evidence: Evidence) -> Finding:
 
 
 @claim(
-    "power-law-variance",
     "Power-law rewards have a larger variance than Bernoulli rewards",
     "The power-law rewards have a substantially larger variance than Bernoulli rewards of the same mean.",
     "appendix B.1",
