@@ -65,6 +65,11 @@ class Look:
     """As Matplotlib names it; (8, 1, 0) is a star with eight points."""
     dashes: Any = "-"
 
+    @property
+    def line(self) -> dict[str, Any]:
+        """What Matplotlib is told of a line."""
+        return {"color": self.colour, "linestyle": self.dashes, "marker": self.marker}
+
 
 LOOKS: Final = {
     "chase": Look("Chase", "#D55E00", "o"),

@@ -33,7 +33,7 @@ except ImportError as _error:
 from joblib import effective_n_jobs, parallel_config
 from joblib.parallel import LokyBackend, ThreadingBackend, get_active_backend
 from sklearn.exceptions import FitFailedWarning
-from sklearn.model_selection import ParameterGrid, ParameterSampler
+from sklearn.model_selection import ParameterGrid, ParameterSampler, check_cv
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.model_selection._validation import _fit_and_score, _warn_or_raise_about_fit_failures
 from sklearn.utils._param_validation import HasMethods, Interval
@@ -419,7 +419,7 @@ class _Race:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", FitFailedWarning)  # said in the end
-                self._results = self._evaluate(params, cv=_Fold(self._fit.folds[pull]))
+                self._results = self._evaluate(params, cv=check_cv([self._fit.folds[pull]]))
         finally:
             search.n_splits_, search.verbose = before
 
@@ -521,17 +521,6 @@ def _progress(search: Any, fits: Any) -> None:
     one = fits.subcontext(task_name="candidate-split-evaluation")
     one.call_on_fit_task_begin(estimator=search)
     one.call_on_fit_task_end(estimator=search)
-
-
-class _Fold:
-    """A cross-validator with one fold."""
-
-    def __init__(self, fold: Any) -> None:
-        self._fold = fold
-
-    def split(self, *_: Any, **__: Any) -> list[Any]:
-        """Return the fold."""
-        return [self._fold]
 
 
 def _shuffled(grid: Any, random: Any) -> Iterator[dict[str, Any]]:

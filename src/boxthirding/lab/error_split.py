@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boxthirding import _compile
-from boxthirding._checks import is_number
+from boxthirding._checks import fraction
 from boxthirding._compile import kernel
 from boxthirding.errors import InvalidInput
 from boxthirding.lab.chunks import play_out
@@ -97,8 +97,7 @@ def error_split(setting: Setting | Description, run: Run, eps: float) -> ErrorSp
 
 
 def _checked(given: Description, run: Run, eps: float) -> float:
-    if not (is_number(eps) and 0 < eps < 1):
-        raise InvalidInput(f"eps is {eps!r}, but must lie in (0, 1)")
+    fraction("eps", eps)
     if given.workers != 1:
         raise InvalidInput(
             f"the number of workers is {given.workers}, but a candidate set is defined for one: with more, it "

@@ -127,10 +127,8 @@ def regret_figure(
         axes.plot(
             curve.pulls,
             np.maximum(curve.mean, floor),
-            color=look.colour,
-            linestyle=look.dashes,
+            **look.line,
             linewidth=2.0 if place else 3.2,  # so that the first shows below another
-            marker=look.marker,
             markersize=6,
             markeredgecolor="white",
             markeredgewidth=0.6,

@@ -301,11 +301,7 @@ def _check_law(arm: int, values: Floats, probabilities: Floats) -> None:
 
 
 def _source(
-    code: int,
-    means: Floats,
-    sigma: float = 0.0,
-    values: Floats | None = None,
-    cumulative: Floats | None = None,
+    code: int, means: Floats, sigma: float = 0.0, values: Floats | None = None, cumulative: Floats | None = None
 ) -> Source:
     """Return a source of fresh writeable arrays: to Numba a read-only array is another type."""
     return Source(

@@ -177,12 +177,8 @@ def _play(source: Source, leg: _Leg, seed: int, stream: int) -> Floats:
             state = play_out(loop, policy, state, source, policy.squares, *rest)
             best = int(answer[0, 0])
             number = int(np.flatnonzero(order[: at[NUMBERED]] == best)[0])
-            found[:, run, stop] = (
-                ascending[-1] - source.means[best],
-                place[best],
-                min(pulls, at[NUMBERED]),
-                min(pulls, state.pulls[number]),
-            )
+            regret, tried = ascending[-1] - source.means[best], min(pulls, at[NUMBERED])
+            found[:, run, stop] = regret, place[best], tried, min(pulls, state.pulls[number])
     return found
 
 

@@ -15,8 +15,8 @@ from typing import ClassVar, Final
 
 import numpy as np
 
+from boxthirding._checks import one_of
 from boxthirding._compile import kernel
-from boxthirding.errors import InvalidInput
 from boxthirding.policies.base_policy import BasePolicy, zeros
 from boxthirding.policies.boxes import (
     ARRANGED,
@@ -417,8 +417,7 @@ class BoxThirding(BasePolicy):
 
     def __post_init__(self) -> None:
         self.costs()
-        if self.reuse not in REUSES:
-            raise InvalidInput(f"reuse is {self.reuse!r}, but must be one of {', '.join(REUSES)}")
+        one_of("reuse", self.reuse, REUSES)
 
     def costs(self) -> Schedule:
         """Return what each level costs."""

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -54,14 +54,9 @@ class SessionModel:
         self.now = 0.0
         self.labels: list[Label] = [i if scenario.given == "number" else f"arm {i}" for i in range(scenario.n_arms)]
         by_iterator = scenario.given == "iterator" and policy.open_ended
-        self.session, self.see = make(
-            _given(scenario, self.labels, by_iterator=by_iterator),
-            policy,
-            seed=scenario.seed,
-            lease=LEASE,
-            clock=lambda: self.now,
-            patience=PATIENCE,
-        )
+        arms: Any = scenario.n_arms if scenario.given == "number" else tuple(self.labels)
+        settings: dict[str, Any] = {"seed": scenario.seed, "lease": LEASE, "patience": PATIENCE}
+        self.session, self.see = make(iter(arms) if by_iterator else arms, policy, clock=lambda: self.now, **settings)
         self.holders = [f"holder {i}" for i in range(scenario.workers)]
         self.raters = set(self.holders[: scenario.raters])
         self.reachable = set() if by_iterator else set(self.labels)  # labels that the session knows of
@@ -431,9 +426,3 @@ class SessionModel:
         expect(answer.pulls == len(rewards), f"{answer.label!r} has {len(rewards)} results, not {answer.pulls}")
         mean = sum(rewards) / len(rewards)
         expect(answer.mean == mean, f"{answer.label!r} has the mean {mean}, not {answer.mean}")
-
-
-def _given(scenario: Scenario, labels: list[Label], *, by_iterator: bool) -> int | Iterable[Label]:
-    if scenario.given == "number":
-        return scenario.n_arms
-    return iter(tuple(labels)) if by_iterator else tuple(labels)

@@ -1,6 +1,6 @@
 """The board: how every policy did in every cell and over groups of cells, relative to the best or to one policy."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -84,7 +84,8 @@ class Board:
         """Whom policies are compared with in each cell: the best there, or the same one everywhere."""
         if self.against is not None:
             return dict.fromkeys(self.cells, self.against)
-        return {cell: min(self._specs_in(cell), key=lambda spec: self.regret(spec, cell)) for cell in self.cells}
+        there = {cell: [one.spec for one in self.entrants if self.ran(one.spec, cell)] for cell in self.cells}
+        return {cell: min(specs, key=lambda spec: self.regret(spec, cell)) for cell, specs in there.items()}
 
     def score(self, spec: str, cells: Sequence[Cell]) -> Score | None:
         """Return the geometric mean of a policy's relative regrets over cells; nothing, if it ran in none."""
@@ -118,6 +119,3 @@ class Board:
         ratios = {cell: score.ratio for cell, score in scores.items() if score is not None}
         worst = max(ratios, key=lambda cell: ratios[cell].value)
         return worst, ratios[worst]
-
-    def _specs_in(self, cell: Cell) -> Iterable[str]:
-        return (entrant.spec for entrant in self.entrants if self.ran(entrant.spec, cell))

@@ -59,14 +59,8 @@ class Leaderboard:
         _check_reference(against, planned)
         check_matplotlib()
         check_folder(out)
-        options = {
-            "suite": suite,
-            "replicates": each,
-            "seed": seed,
-            "data": "DIR" if data else None,
-            "against": against,
-        }
-        command = _command(options, policies)
+        folder = "DIR" if data else None  # not that of this machine
+        command = _command(policies, suite=suite, replicates=each, seed=seed, data=folder, against=against)
         missing = tuple(missing_contests(chosen, problems))
         return cls(out, Facts(chosen, missing, seed, command, against, with_data=data is not None), planned)
 
@@ -105,8 +99,8 @@ def _check_reference(against: str | None, planned: Sequence[Planned]) -> None:
         raise InvalidInput(f"--against is {against}, but that cannot run in every cell: not in {absent[0]}")
 
 
-def _command(options: dict[str, object], policies: Sequence[str]) -> str:
-    """Return the command that makes the leaderboard again, without the folders of this machine."""
+def _command(policies: Sequence[str], **options: object) -> str:
+    """Return the command that makes the leaderboard again."""
     words = ["boxthirding", "leaderboard"]
     for name, value in options.items():
         words += [f"--{name}", str(value)] if value is not None else []

@@ -10,9 +10,9 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from boxthirding._checks import LARGEST_FLOAT, is_finite, whole
+from boxthirding._checks import LARGEST_FLOAT, fraction, is_finite, positive, whole
 from boxthirding.errors import InvalidInput
-from boxthirding.lab.theory._checks import decay, fraction, nearest, positive
+from boxthirding.lab.theory._checks import decay, nearest
 from boxthirding.policies.rivals.ucbe import oracle_hardness
 from boxthirding.types import Floats
 

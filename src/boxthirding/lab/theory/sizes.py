@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 from statistics import median
 from typing import NamedTuple
 
-from boxthirding._checks import LARGEST_FLOAT, is_finite, whole
+from boxthirding._checks import LARGEST_FLOAT, is_finite, positive, whole
 from boxthirding.errors import InvalidInput
-from boxthirding.lab.theory._checks import growth_below_2, positive, several
+from boxthirding.lab.theory._checks import growth_below_2, several
 from boxthirding.schedules import GEOMETRIC_GROWTH
 
 

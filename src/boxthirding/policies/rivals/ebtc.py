@@ -14,9 +14,8 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, Final, NamedTuple
 
-from boxthirding._checks import is_finite, is_number
+from boxthirding._checks import fraction, positive
 from boxthirding._compile import kernel
-from boxthirding.errors import InvalidInput
 from boxthirding.policies.base_policy import zeros
 from boxthirding.policies.rivals.subsets import (
     SEEN,
@@ -257,10 +256,8 @@ class EBTC(SubsetPolicy):
     rule: ClassVar[Rule] = Rule(reset, ask, tell, drop, recommend, amend)
 
     def __post_init__(self) -> None:
-        if not (is_finite(self.epsilon) and self.epsilon > 0):
-            raise InvalidInput(f"epsilon is {self.epsilon!r}, but must be a finite number above 0")
-        if not (is_number(self.beta) and 0 < self.beta < 1):
-            raise InvalidInput(f"beta is {self.beta!r}, but must lie in (0, 1)")
+        positive("epsilon", self.epsilon)
+        fraction("beta", self.beta)
         super().__post_init__()
 
     def empty(self, room: int) -> EBTCState:

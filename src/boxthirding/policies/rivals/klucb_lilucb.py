@@ -20,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Final, NamedTuple
 
-from boxthirding._checks import is_finite, is_number, not_negative, whole
+from boxthirding._checks import fraction, is_finite, not_negative, whole
 from boxthirding._compile import bound, kernel
 from boxthirding.errors import InvalidInput
 from boxthirding.policies.base_policy import zeros
@@ -232,8 +232,7 @@ class IndicesPolicy(SubsetPolicy):
     batch: int
 
     def __post_init__(self) -> None:
-        if not (is_number(self.delta) and 0 < self.delta < 1):
-            raise InvalidInput(f"delta is {self.delta!r}, but must lie in (0, 1)")
+        fraction("delta", self.delta)
         whole("batch", self.batch, least=1)
         super().__post_init__()
 

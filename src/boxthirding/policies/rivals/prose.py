@@ -14,7 +14,7 @@ from typing import ClassVar, Final, NamedTuple
 
 import numpy as np
 
-from boxthirding._checks import is_finite, not_negative
+from boxthirding._checks import not_negative, positive
 from boxthirding._compile import kernel
 from boxthirding.errors import InvalidInput
 from boxthirding.policies.base_policy import BasePolicy, zeros
@@ -275,8 +275,7 @@ class Prose(BasePolicy):
                 raise InvalidInput(f"sigma is {self.sigma!r}, but must be a number of at least 0, or {ESTIMATED}")
         else:
             not_negative("sigma", self.sigma)
-        if not (is_finite(self.beta) and self.beta > 0):
-            raise InvalidInput(f"beta is {self.beta!r}, but must be a finite number above 0")
+        positive("beta", self.beta)
 
     def empty(self, room: int) -> ProseState:
         """Return a state with room for so many arms."""

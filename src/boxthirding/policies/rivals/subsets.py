@@ -16,8 +16,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from boxthirding._checks import one_of
 from boxthirding._compile import kernel
-from boxthirding.errors import InvalidInput
 from boxthirding.policies.base_policy import BasePolicy
 from boxthirding.policies.structures.sorting import in_order
 from boxthirding.policies.structures.tournament import beats, play_all, player, replay
@@ -172,8 +172,7 @@ class SubsetPolicy(BasePolicy):
     subset: str
 
     def __post_init__(self) -> None:
-        if self.subset not in FIRST_LEVELS:
-            raise InvalidInput(f"subset is {self.subset!r}, but must be one of {', '.join(FIRST_LEVELS)}")
+        one_of("subset", self.subset, FIRST_LEVELS)
 
     def begun(self, state: Subset, n_arms: int, seed: int) -> Subset:
         """Return a state with its number of arms, its random stream and the level it starts at."""

@@ -8,7 +8,7 @@ the largest `upper`. Several trees share the arrays, each with its place in `roo
 from typing import Any
 
 from boxthirding._compile import kernel
-from boxthirding.types import NONE, Ints
+from boxthirding.types import NONE
 
 Treap = Any
 """A rule's own state, if it has these fields:

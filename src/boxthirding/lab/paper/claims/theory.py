@@ -3,7 +3,7 @@
 import math
 
 from boxthirding.lab.paper.cases import NOISY
-from boxthirding.lab.paper.claims import Finding, Measurement, claim, listed, verdict_of
+from boxthirding.lab.paper.claims import Finding, Measurement, claim, exact_claim, listed, verdict_of
 from boxthirding.lab.paper.evidence import BY_CHANCE, Estimate, Evidence, Share
 from boxthirding.lab.paper.exact_facts import LONGEST, MANY
 from boxthirding.lab.paper.printed import ARMS, BUDGET, COMPARED, EPSILONS, GAPS_ALPHA, NAMES
@@ -14,14 +14,13 @@ _STEADY = 4.0  # a quantity has the order claimed when it stays within this fact
 _FROM = 100  # pulls from which orders and rates are looked at
 
 
-@claim(
+@exact_claim(
     "How many candidates there are",
     "Under the data-poor condition the candidate sets of US and B3 grow as T, that of BSH as T/(log₂T)².",
     "proposition 4.8",
     f"c₀ over its order stays within a factor of {_STEADY:g} from {_FROM} to {LONGEST:,} pulls. It is computed "
     "from the rules, so it is exact (for BSH an expectation: its brackets may share arms); and for a million arms, "
     "so that no policy tries all of them; all else on this page has at most 5,513.",
-    exact=True,
 )
 def candidate_orders(evidence: Evidence) -> Finding:
     """Decide the orders of the candidate sets: T, T/log²T and T."""
@@ -54,13 +53,12 @@ def candidate_orders(evidence: Evidence) -> Finding:
     return Finding(verdict_of(steady), reason, tuple(measured))
 
 
-@claim(
+@exact_claim(
     "Explicit bounds on the candidate sets",
     "c₀ of B3 lies between c^U and c^L, its highest level within two logarithms, and c₀ of BSH between "
     "4T/(log₂4T)² and 2T/(log₂T - log₂log₂T)² - 1.",
     "proof of proposition 4.8",
     f"At every T tried, from 10 to {LONGEST:,}.",
-    exact=True,
 )
 def candidate_bounds(evidence: Evidence) -> Finding:
     """Decide the explicit bounds on candidate sets and on the highest level."""
@@ -161,12 +159,11 @@ def explicit_bounds(evidence: Evidence) -> Finding:
     return Finding(verdict_of(hold), reason, tuple(measured))
 
 
-@claim(
+@exact_claim(
     "The Chernoff bound that the proofs use",
     "The mean of the worse of two arms exceeds the other's with probability at most exp(-Δ²n).",
     "section C.2",
     "The exact chance for unit normal rewards must not exceed it.",
-    exact=True,
 )
 def chernoff(evidence: Evidence) -> Finding:
     """Decide the Chernoff bound on the comparison of two means."""
