@@ -7,7 +7,6 @@ candidates of a finished run can be recomputed, although none were saved.
 """
 
 import os
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
@@ -182,6 +181,4 @@ def _streams(seed: int, numbers: Ints) -> Ints:
     return np.ascontiguousarray(spawn(seed, 0, int(numbers.max()) + 1)[numbers])
 
 
-@lru_cache(maxsize=1)
-def _compiled(function: Callable[..., None]) -> Callable[..., None]:
-    return _compile.compiled(function)
+_compiled = lru_cache(maxsize=1)(_compile.compiled)

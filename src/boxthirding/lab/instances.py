@@ -97,12 +97,7 @@ def square(arms: int = ARMS) -> Instance:
     return _formula("square", arms, np.square, "3 (i/N)²")
 
 
-NAMES: Final[dict[str, Callable[..., Instance]]] = {
-    "captions": captions,
-    "poly": poly,
-    "equal": equal,
-    "square": square,
-}
+NAMES: Final[dict[str, Callable[..., Instance]]] = {make.__name__: make for make in (captions, poly, equal, square)}
 """The instances by name."""
 
 

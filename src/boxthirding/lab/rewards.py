@@ -1,7 +1,7 @@
 """Reward models: what a pull of an arm gives, as frozen configurations that make the `Source` of `draw`."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import ClassVar, Final, Protocol
@@ -228,12 +228,7 @@ def _table(laws: Sequence[Sequence[tuple[float, float]]], spec: str) -> Table:
     return Table(values, probabilities, spec)
 
 
-_PLAIN: Final[dict[str, Callable[[], RewardModel]]] = {
-    "none": Deterministic,
-    "bernoulli": Bernoulli,
-    "kumaraswamy": Kumaraswamy,
-    "votes": Votes,
-}
+_PLAIN: Final = {model.spec: model for model in (Deterministic, Bernoulli, Kumaraswamy, Votes)}
 _FILES: Final = {"table": from_table, "scores": from_scores}
 FORMS: Final = ("gaussian:SIGMA", *_PLAIN, "table:FILE.csv", "scores:FILE.csv")
 """How a reward model is written."""

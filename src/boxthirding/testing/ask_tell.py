@@ -1,8 +1,8 @@
 """The contract of `AskTell`, as tests: for sessions and studies, and for a third party's own."""
 
 import json
-import threading
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from typing import Any, Final
 
@@ -454,24 +454,17 @@ class AskTellContract:
         """No ticket is given to two of them, and every result counts once."""
         study = self._new(200)
         given: list[int] = []
-        problems: list[BaseException] = []
 
         def work(holder: str) -> None:
-            try:
-                for _ in range(20):
-                    for ticket in study.ask(2, holder=holder):
-                        given.append(ticket.id)
-                        study.tell(ticket, float(ticket.label), holder=holder)
-            except BaseException as problem:  # noqa: BLE001  # for the thread of the test
-                problems.append(problem)
+            for _ in range(20):
+                for ticket in study.ask(2, holder=holder):
+                    given.append(ticket.id)
+                    study.tell(ticket, float(ticket.label), holder=holder)
 
-        threads = [threading.Thread(target=work, args=(f"thread {number}",)) for number in range(_THREADS)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        if problems:
-            raise problems[0]
+        with ThreadPoolExecutor(_THREADS) as threads:
+            done = [threads.submit(work, f"thread {number}") for number in range(_THREADS)]
+        for thread in done:
+            thread.result()  # which raises what went wrong there
         expect(len(given) == len({*given}), "a ticket was given to two threads")
         _check_counts(study, pulls=len(given), spent=len(given), still_open=0)
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from boxthirding.figures.style import GREY, canvas, format_label, look_of, multiples_shown, plain
 from boxthirding.lab.leaderboard.as_json import Facts, group_name
-from boxthirding.lab.leaderboard.board import Board
-from boxthirding.lab.leaderboard.comparing import ADDED
+from boxthirding.lab.leaderboard.board import ADDED, Board
 from boxthirding.lab.leaderboard.entrants import Entrant, marks_used
 from boxthirding.lab.leaderboard.suites import Group
 

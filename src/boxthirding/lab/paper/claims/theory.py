@@ -63,12 +63,13 @@ def candidate_orders(evidence: Evidence) -> Finding:
 def candidate_bounds(evidence: Evidence) -> Finding:
     """Decide the explicit bounds on candidate sets and on the highest level."""
     b3, bsh = evidence.facts.candidates["b3"], evidence.facts.candidates["bsh"]
+    edges = sizes.bracket_candidate_bounds
     within = {
         "B3: c₀ at least c^U": {one.pulls: sizes.candidate_bounds(one.pulls).low <= one.size for one in b3},
         "B3: c₀ at most c^L": {one.pulls: one.size <= sizes.candidate_bounds(one.pulls).high for one in b3},
         "B3: bounds on the highest level": {one.pulls: _level_within(one) for one in b3},
-        "BSH: c₀ at least its lower bound": {one.pulls: _bracket_bound(one, 0) <= one.size for one in bsh},
-        "BSH: c₀ at most its upper bound": {one.pulls: one.size <= _bracket_bound(one, 1) for one in bsh},
+        "BSH: c₀ at least its lower bound": {one.pulls: edges(one.pulls).low <= one.size for one in bsh},
+        "BSH: c₀ at most its upper bound": {one.pulls: one.size <= edges(one.pulls).high for one in bsh},
     }
     measured = tuple(
         Measurement(f"{name}: holds at", Estimate(100 * sum(good.values()) / len(good)), "% of T")
@@ -245,7 +246,3 @@ def _of_order(policy: str, found: CandidateSet) -> float:
 def _level_within(found: CandidateSet) -> bool:
     bounds = sizes.level_bounds(int(found.size))
     return found.level is not None and bounds.low <= found.level <= bounds.high
-
-
-def _bracket_bound(found: CandidateSet, end: int) -> float:
-    return sizes.bracket_candidate_bounds(found.pulls)[end]
