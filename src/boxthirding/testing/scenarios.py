@@ -14,19 +14,11 @@ STEP: Final = 2.0**-10
 REWARDS: Final = ("equal", "coins", "by arm", "anything")
 GIVEN: Final = ("number", "labels", "iterator")
 
-_SHARES: Final = (0, 0, 1, 3, 10)
-RARE: Final = {
-    **dict.fromkeys(("withdraw", "add", "refuse", "fail", "release", "tell_late"), _SHARES),
-    **dict.fromkeys(("observe", "correct", "doubt"), _SHARES),
-    "use": (0, 0, 1, 2),
-}
-"""What is done now and then in a session, by the method of `SessionModel` that does it: shares of steps to choose from.
+RARE: Final = ("withdraw", "add", "refuse", "fail", "release", "tell_late", "observe", "correct", "doubt", "use")
+"""What is done now and then in a session: each is a method of `SessionModel`."""
 
-`tell_late` tells a ticket that was given to another holder meanwhile; `doubt` excludes a holder, or includes one again.
-"""
-
-AMEND: Final = (0, 0, 3, 10, 30)
-"""The same for "amend", which a rule without a session does."""
+_SHARES: Final = dict.fromkeys(RARE, (0, 0, 1, 3, 10)) | {"use": (0, 0, 1, 2), "amend": (0, 0, 3, 10, 30)}
+"""In how many of 100 steps each of them is done, to choose from; "amend" is for a rule without a session."""
 
 
 class ContractBroken(AssertionError):
@@ -50,7 +42,7 @@ class Scenario:
     raters: int
     """Holders, the first of all, who must see no arm twice."""
     shares: Mapping[str, int]
-    """In how many of 100 steps each of `RARE` is done."""
+    """In how many of 100 steps each of `RARE`, or "amend", is done."""
 
     def rng(self) -> random.Random:
         """Return the generator of everything that the scenario leaves open."""
@@ -70,7 +62,7 @@ class Scenario:
 def for_scenarios(policy: Policy, check: Callable[[Policy, Scenario], None], examples: int) -> None:
     """Run a check of a policy on scenarios that Hypothesis chooses, the same ones every time.
 
-    Plans that the policy refuses, as a budget that is too small for the arms, are passed over.
+    Scenarios that the policy refuses, as a budget that is too small for the arms, are passed over.
     """
     try:
         from hypothesis import HealthCheck, Phase, given, reject, settings  # noqa: PLC0415  # an extra
@@ -88,9 +80,7 @@ def for_scenarios(policy: Policy, check: Callable[[Policy, Scenario], None], exa
         rewards=st.sampled_from(REWARDS),
         given=st.sampled_from(GIVEN),
         raters=st.one_of(st.just(0), st.integers(1, 64)),
-        shares=st.fixed_dictionaries(
-            {verb: st.sampled_from(choices) for verb, choices in {**RARE, "amend": AMEND}.items()}
-        ),
+        shares=st.fixed_dictionaries({verb: st.sampled_from(choices) for verb, choices in _SHARES.items()}),
     )
 
     @settings(
