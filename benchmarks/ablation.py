@@ -16,7 +16,7 @@ from types import ModuleType
 import numpy as np
 
 from boxthirding.lab import simulate
-from boxthirding.lab.leaderboard.comparing import Ratio, paired
+from boxthirding.lab.leaderboard.board import Ratio, paired
 from boxthirding.lab.leaderboard.suites import Cell, Group, Problem, problems_of, suite_named
 from boxthirding.policies import chase, chase_final, parse_policy
 from boxthirding.types import Floats, Policy

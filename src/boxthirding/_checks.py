@@ -4,6 +4,7 @@ import math
 import numbers
 import operator
 import sys
+from collections.abc import Collection
 from typing import Any, Final
 
 import numpy as np
@@ -42,6 +43,26 @@ def not_negative(name: str, value: object) -> None:
     """Refuse by name what is not a finite number of at least 0."""
     if not (is_finite(value) and value >= 0):  # type: ignore[operator]  # it is a number
         raise InvalidInput(f"{name} is {value!r}, but must be a finite number of at least 0")
+
+
+def positive(name: str, value: float) -> float:
+    """Return a finite number above 0, or refuse it by name."""
+    if not (is_finite(value) and value > 0):
+        raise InvalidInput(f"{name} is {value!r}, but must be a finite number above 0")
+    return float(value)
+
+
+def fraction(name: str, value: float) -> float:
+    """Return a number strictly between 0 and 1, or refuse it by name."""
+    if not (is_number(value) and 0 < value < 1):
+        raise InvalidInput(f"{name} is {value!r}, but must lie in (0, 1)")
+    return float(value)
+
+
+def one_of(name: str, value: object, known: Collection[object]) -> None:
+    """Refuse by name what is none of some values."""
+    if value not in known:
+        raise InvalidInput(f"{name} is {value!r}, but must be one of {', '.join(map(str, known))}")
 
 
 def is_number(value: object) -> bool:

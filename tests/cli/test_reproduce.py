@@ -12,6 +12,7 @@ from boxthirding.lab.paper import run as reproduction
 from boxthirding.lab.paper.claims import Verdict
 from boxthirding.lab.paper.page import CLAIMS
 from boxthirding.lab.paper.run import Reproduction
+from boxthirding.lab.report_folder import simulated_in
 
 SMALL = ("--replicates", "2")
 
@@ -82,8 +83,8 @@ def test_what_was_stopped_half_way_goes_on_and_ends_the_same(whole, tmp_path):
     results = (whole[0] / "results.jsonl").read_bytes()
     (tmp_path / "results.jsonl").write_bytes(results[: len(results) * 2 // 3])  # in the middle of a line
     again = Reproduction.planned(tmp_path, replicates=2)
-    runs = again.simulated()
-    once = Reproduction.planned(whole[0], replicates=2).simulated()
+    runs = simulated_in(again.out, again.settings)
+    once = simulated_in(whole[0], again.settings)
     assert all((a.recommended == b.recommended).all() for a, b in zip(runs, once, strict=True))
 
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from boxthirding.lab.leaderboard.comparing import ADDED, Ratio, paired
+from boxthirding.lab.leaderboard.board import ADDED, Ratio, paired
 
 
 def dependent(seed, replicates=400, cells=6):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from boxthirding import _compile
-from boxthirding.lab import Gaussian, Instance, Table, captions, draw, driver, parallel_driver, simulate
+from boxthirding.lab import Gaussian, Instance, Table, captions, draw, driver, simulate
 from boxthirding.policies import BoxThirding, SequentialHalving, Uniform
 from boxthirding.rng import LATENCY, REWARDS, spawn, uniform
 from boxthirding.session import Session
@@ -29,10 +29,10 @@ def dyadic_table(n_arms, seed=0):
 
 def drive_parallel(policy, source, budget, workers, seed, **names):
     """Run one replicate, interpreted, with room for one arm; return what was recommended after every pull, and idle."""
-    loop = _compile.bound(parallel_driver.drive_parallel, **driver.bindings(policy.rule), **names)
+    loop = driver.loop_of(policy.rule, compiled=False, parallel=True, **names)
     n_arms = len(source.means)
     recommended, idle = np.zeros((1, budget), np.int64), np.zeros(1, np.int64)
-    at = np.zeros(parallel_driver.PARALLEL_POSITIONS, np.int64)
+    at = np.zeros(driver.PARALLEL_POSITIONS, np.int64)
     rest = (np.zeros(n_arms, np.int64), budget, np.arange(1, budget + 1), at, recommended)
     heap = (np.zeros(workers), np.zeros((workers, 2), np.int64), np.zeros(1), idle)
     state, streams = policy.new(n_arms, seed, 1), spawn(seed, 0, 1)

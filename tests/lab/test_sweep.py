@@ -146,7 +146,7 @@ def test_arrays_that_come_read_only_are_as_good(compiled):
     with Far(2) as pool:
         assert same(plain(setting, executor=pool, compiled=compiled), usual)
     if compiled:  # to Numba a read-only array is another type, and nothing was compiled for it
-        assert len(chunks.loop_of(driver.drive, setting.experiment.policy.rule, True).signatures) == 1
+        assert len(driver.loop_of(setting.experiment.policy.rule, compiled=True, parallel=False).signatures) == 1
 
 
 @pytest.mark.parametrize("size", [1, 3, 64])

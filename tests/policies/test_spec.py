@@ -25,7 +25,7 @@ from boxthirding.policies import (
     Uniform,
     parse_policy,
 )
-from boxthirding.policies.spec import as_policy, needs_import, written
+from boxthirding.policies.spec import as_policy, format_spec, needs_import
 
 
 @pytest.mark.parametrize(
@@ -193,8 +193,8 @@ def third_party(tmp_path, monkeypatch):
 def test_a_policy_of_a_third_party_has_a_spec(third_party):
     assert parse_policy("their_policies:Mine") == third_party.Mine()
     assert parse_policy("their_policies:Mine:depth=5,rate=0.25") == third_party.Mine(depth=5, rate=0.25)
-    assert written(third_party.Mine()) == "their_policies:Mine"
-    assert written(third_party.Mine(rate=2.0)) == "their_policies:Mine:rate=2.0"
+    assert format_spec(third_party.Mine()) == "their_policies:Mine"
+    assert format_spec(third_party.Mine(rate=2.0)) == "their_policies:Mine:rate=2.0"
 
 
 @pytest.mark.parametrize(
@@ -230,9 +230,9 @@ def test_an_entry_point_gives_a_policy_a_name(third_party, monkeypatch):
 
 def test_a_policy_that_cannot_be_found_again_has_no_spec(third_party):
     with pytest.raises(InvalidInput, match="cannot be imported by another process"):
-        written(third_party.outer())
+        format_spec(third_party.outer())
     with pytest.raises(InvalidInput, match="only a frozen dataclass"):
-        written(type("Plain", (), {"name": "plain", "rule": Uniform.rule})())
+        format_spec(type("Plain", (), {"name": "plain", "rule": Uniform.rule})())
 
 
 def test_a_rule_whose_functions_are_no_kernels_is_refused():

@@ -10,20 +10,20 @@ from boxthirding import _code_digest
 from boxthirding.policies import POLICIES
 
 VERSIONS = {
-    "ash": (1, "5e86ed2857956fd7"),
+    "ash": (1, "3605f538f00fd3db"),
     "asha": (1, "f9c3b0be02af39fd"),
-    "b3": (1, "b1159259cb61d69e"),
+    "b3": (1, "0238502d4689c35a"),
     "bsh": (1, "83838fde922ddb7b"),
     "bucb": (1, "0871da591673cdfc"),
-    "chase": (1, "e95169e73d8c83d9"),
+    "chase": (1, "8d38cc48e6feff38"),
     "dsh": (1, "60de1475b75301a6"),
-    "ebtc": (1, "e1cc2c4dd8b18f44"),
-    "klucb": (1, "1835ba8117695a89"),
-    "lilucb": (1, "00eda50779747e91"),
-    "prose": (1, "c42fe7c4b0914d44"),
+    "ebtc": (1, "899779facf7fc44a"),
+    "klucb": (1, "aded9bdb703694ed"),
+    "lilucb": (1, "33e68b4d0984a4ee"),
+    "prose": (1, "85eb96de3a0eba77"),
     "sh": (1, "c22eff362a99cf77"),
     "sr": (1, "1f8626831a8bb9f4"),
-    "ucbe": (1, "04fba7c18eece8ce"),
+    "ucbe": (1, "d11e02f33744722d"),
     "us": (1, "6f500b8517ca12c9"),
 }
 """By name of the policy: its version, and the digest of the code that decides in it."""

@@ -9,7 +9,7 @@ from sums import check_sums
 from boxthirding import parse_policy
 from boxthirding.session import Session
 from boxthirding.session.core import Core
-from boxthirding.testing.plans import for_plans
+from boxthirding.testing.scenarios import for_scenarios
 from boxthirding.testing.session_contract import check_session
 
 REMEMBER = (
@@ -51,18 +51,18 @@ def check_saved(core, arms, seed):
         assert 0 <= job.left <= job.untold <= job.times
 
 
-def check(policy, plan):
+def check(policy, scenario):
     def make(arms, policy, **settings):
         session = Session(arms, policy, **settings)
         made.append((session._core, None if session._core.labels.open_ended else arms))
         return session, partial(seen, session._core)
 
     made = []
-    check_session(policy, plan, make)
+    check_session(policy, scenario, make)
     for core, arms in made:
         check_sums(core)
         if arms is not None:
-            check_saved(core, arms, plan.seed)
+            check_saved(core, arms, scenario.seed)
 
 
 def seen(core):
@@ -74,4 +74,4 @@ def seen(core):
 @pytest.mark.parametrize("spec", [*REMEMBER, *OTHERS])
 @pytest.mark.parametrize("examples", [5, pytest.param(25, marks=pytest.mark.soak)])
 def test_the_state_has_the_sums_of_the_ledger_and_can_be_saved(spec, examples):
-    for_plans(parse_policy(spec), check, examples)
+    for_scenarios(parse_policy(spec), check, examples)

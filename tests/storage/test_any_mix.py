@@ -7,7 +7,7 @@ import pytest
 from boxthirding import parse_policy
 from boxthirding.storage.opening import open_journal
 from boxthirding.study import Settings, Study
-from boxthirding.testing.plans import for_plans
+from boxthirding.testing.scenarios import for_scenarios
 from boxthirding.testing.session_contract import check_session
 
 
@@ -16,21 +16,21 @@ from boxthirding.testing.session_contract import check_session
 def test_a_study_keeps_the_contract_and_is_what_its_journal_adds_up_to(url, spec, examples):
     numbers = count()
 
-    def check(policy, plan):
+    def check(policy, scenario):
         made = []
 
         def make(arms, policy, *, holder=None, clock=None, **settings):
-            name = f"plan {next(numbers)}"
+            name = f"scenario {next(numbers)}"
             journal = open_journal(url, name)
             study = Study(name, journal, Settings(arms, policy, **settings), holder=holder, clock=clock)
             made.append(study)
             return study, study.state
 
-        check_session(policy, plan, make)
+        check_session(policy, scenario, make)
         for study in made:
             with Study(study.name, open_journal(url, study.name)) as again:
                 again.recommend()  # a rule may note the answer to this question
                 assert again.state() == study.state()
             study.close()
 
-    for_plans(parse_policy(spec), check, examples)
+    for_scenarios(parse_policy(spec), check, examples)

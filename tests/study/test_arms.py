@@ -18,7 +18,7 @@ from boxthirding import (
     UnknownStudy,
 )
 from boxthirding.policies import POLICIES
-from boxthirding.policies.spec import written
+from boxthirding.policies.spec import format_spec
 from boxthirding.study import Settings, Study, transactions
 from boxthirding.study.arm_source import ArmSource
 from boxthirding.study.events import Asked
@@ -449,4 +449,4 @@ class TestPolicies:
         told = {"budget": 100, "sigma": 0.5}
         for kind in POLICIES.values():
             arguments = {key: told[key] for key in told if key in kind.told}
-            assert written(kind(**arguments)).startswith(kind.name)
+            assert format_spec(kind(**arguments)).startswith(kind.name)

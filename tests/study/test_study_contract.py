@@ -9,7 +9,7 @@ from boxthirding.policies import POLICIES, BoxThirding
 from boxthirding.storage.memory import MemoryJournal
 from boxthirding.study import Settings, Study
 from boxthirding.study.events import Asked
-from boxthirding.testing.plans import for_plans
+from boxthirding.testing.scenarios import for_scenarios
 from boxthirding.testing.session_contract import check_session
 
 TOLD = {"budget": 1, "sigma": 0.5}
@@ -58,14 +58,14 @@ def go_on(study):
     return study.state()
 
 
-def check(policy, plan):
+def check(policy, scenario):
     made = []
 
     def make(*arguments, **settings):
         made.append(kept(*arguments, **settings))
         return made[-1]
 
-    check_session(policy, plan, make)
+    check_session(policy, scenario, make)
     for study, _ in made:
         journal = study._transactions.journal
         state = same_again(study, journal)
@@ -75,4 +75,4 @@ def check(policy, plan):
 @pytest.mark.parametrize("policy", [*EVERY, BoxThirding(effort=0.3, reuse="topup")], ids=str)
 @pytest.mark.parametrize("examples", [8, pytest.param(40, marks=pytest.mark.soak)])
 def test_a_study_keeps_the_contract_of_a_session(policy, examples):
-    for_plans(policy, check, examples)
+    for_scenarios(policy, check, examples)

@@ -51,7 +51,7 @@ def leaderboard(ctx: click.Context, /, *, out: Path, quick: bool, replicates: in
     asked = Leaderboard.asked(out, quick=quick, replicates=replicates, **options)
     runs = run_report(ctx, asked)
     with writing_report(out):
-        board = asked.written(runs)
+        board = asked.write(runs)
     _print(asked, board)
 
 

@@ -47,7 +47,7 @@ def reproduce(ctx: click.Context, *, out: Path, quick: bool, data: Path | None, 
     runs = run_report(ctx, planned)
     status = Console(stderr=True).status("") if sys.stderr.isatty() else nullcontext()
     with writing_report(out), status as shown:
-        outcome = planned.written(runs, (lambda _: None) if shown is None else shown.update)
+        outcome = planned.write(runs, (lambda _: None) if shown is None else shown.update)
     _print(outcome)
 
 

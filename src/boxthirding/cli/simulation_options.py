@@ -52,11 +52,12 @@ def check_replicates(*, quick: bool, replicates: int | None) -> None:
 def run_report(ctx: click.Context, report: "Leaderboard | Reproduction") -> "Sequence[Run]":
     """Simulate what the folder of a report lacks, under a progress bar; exit after Ctrl-C with how far it came."""
     from boxthirding.lab import Interrupted
+    from boxthirding.lab.report_folder import simulated_in
 
     note_without_numba("takes hours")
     try:
         with closing(Bar(prints=True)) as bar:
-            return report.simulated(progress=bar)
+            return simulated_in(report.out, report.settings, progress=bar)
     except Interrupted as stop:
         done, asked = sum(run.replicates for run in stop.runs), sum(one.replicates for one in report.settings)
         say(f"Interrupted: {done:,} of {asked:,} replicates are saved; run the same command to go on.", err=True)

@@ -20,7 +20,7 @@ from boxthirding.client.addresses import NAME, key_for, parsed
 from boxthirding.client.connection import Connection, Heartbeat, Reply, as_error
 from boxthirding.client.json_values import made, said
 from boxthirding.errors import AlreadyTold, InvalidInput, StudyUnavailable, UnknownStudy, UnknownTicket
-from boxthirding.policies.spec import as_policy, parse_policy, written
+from boxthirding.policies.spec import as_policy, format_spec, parse_policy
 from boxthirding.session import PAGE, Box, Glance, Known, Moment, Recommendation, Ticket, View
 from boxthirding.session.amendments import check_details
 from boxthirding.session.protocol import Plotted
@@ -103,7 +103,7 @@ class RemoteStudy(Plotted):
         self._in_hand: set[int] = set()  # tickets that were asked for under a name of ours
         self._payloads: dict[Label, Any] = {}
         settings = said(
-            policy=None if policy is None else written(as_policy(policy)),
+            policy=None if policy is None else format_spec(as_policy(policy)),
             seed=seed,
             direction=direction,
             lease=lease,
@@ -280,7 +280,7 @@ class RemoteStudy(Plotted):
         return order_there
 
     def use(self, policy: Policy | str) -> None:
-        self._post("policy", {"policy": written(as_policy(policy))}, once=True)
+        self._post("policy", {"policy": format_spec(as_policy(policy))}, once=True)
 
     def add(self, arms: Iterable[Any] | Mapping[Label, Any]) -> None:
         """Add arms, all or none of them: texts or whole numbers, or a mapping of labels to arms."""

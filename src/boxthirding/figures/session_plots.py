@@ -70,14 +70,8 @@ def changes(answers: Sequence[Point]) -> list[bool]:
 def draw_arms(axes: "Axes", arms: Sequence[Point], best: str) -> None:
     """Draw each arm at its pulls and its mean, the best few with their names."""
     ahead, behind = arms[:_NAMED], arms[_NAMED:]
-    axes.scatter(
-        [arm.pulls for arm in behind],
-        [arm.mean for arm in behind],
-        s=14,
-        color=pale(BLUE, 0.55),
-        edgecolors="none",
-        rasterized=len(behind) > _MANY,
-    )
+    places = [arm.pulls for arm in behind], [arm.mean for arm in behind]
+    axes.scatter(*places, s=14, color=pale(BLUE, 0.55), edgecolors="none", rasterized=len(behind) > _MANY)
     for arm in ahead:
         is_best = arm.name == best
         axes.scatter([arm.pulls], [arm.mean], s=46 if is_best else 24, color=ORANGE if is_best else BLUE, zorder=3)

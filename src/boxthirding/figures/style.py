@@ -65,6 +65,11 @@ class Look:
     """As Matplotlib names it; (8, 1, 0) is a star with eight points."""
     dashes: Any = "-"
 
+    @property
+    def line(self) -> dict[str, Any]:
+        """What Matplotlib is told of a line."""
+        return {"color": self.colour, "linestyle": self.dashes, "marker": self.marker}
+
 
 LOOKS: Final = {
     "chase": Look("Chase", "#D55E00", "o"),
@@ -100,10 +105,10 @@ def name_of(label: str) -> str:
     return label.replace(",", ":").replace(" ", ":").partition(":")[0]
 
 
-def in_words(label: str) -> str:
+def format_label(label: str) -> str:
     """Return a label with the policy's name in words; a policy outside this package keeps its SPEC.
 
-    >>> in_words("b3:reuse=topup"), in_words("mine")
+    >>> format_label("b3:reuse=topup"), format_label("mine")
     ('Box Thirding (b3:reuse=topup)', 'mine')
     """
     look = LOOKS.get(name_of(label))

@@ -146,7 +146,7 @@ class CvResults:
         for label, pull in fits:
             self._is_fitted[self._rows[label], pull] = True
 
-    def written(self, columns_of_params: Mapping[str, Any]) -> dict[str, Any]:
+    def render(self, columns_of_params: Mapping[str, Any]) -> dict[str, Any]:
         """Return the table in scikit-learn's usual form."""
         good = [fit.scores for fit in self._fits.values() if fit.error is None]
         results: dict[str, Any] = {}

@@ -33,7 +33,7 @@ except ImportError as _error:
 from joblib import effective_n_jobs, parallel_config
 from joblib.parallel import LokyBackend, ThreadingBackend, get_active_backend
 from sklearn.exceptions import FitFailedWarning
-from sklearn.model_selection import ParameterGrid, ParameterSampler
+from sklearn.model_selection import ParameterGrid, ParameterSampler, check_cv
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.model_selection._validation import _fit_and_score, _warn_or_raise_about_fit_failures
 from sklearn.utils._param_validation import HasMethods, Interval
@@ -264,11 +264,11 @@ class BoxThirdingSearchCV(BaseSearchCV):
         if isinstance(scoring, list | tuple | set | dict):
             scoring = f"{', '.join(sorted(scoring))} by {self.refit}"
         elif not isinstance(scoring, str | None):
-            scoring = _in_words(scoring)
+            scoring = _format_estimator(scoring)
         if callable(self.scoring) or isinstance(self.scoring, dict):
             scoring += f", {digest(_made_of(self.scoring))}"
         return {
-            "estimator": f"{_in_words(self.estimator)}, {digest(_made_of(self.estimator))}",
+            "estimator": f"{_format_estimator(self.estimator)}, {digest(_made_of(self.estimator))}",
             "scoring": scoring,
             "data": f"{len(fit.folds)} folds of {sum(map(len, fit.folds[0]))} samples, {digest(fit.data)}",
         }
@@ -291,7 +291,7 @@ class BoxThirdingSearchCV(BaseSearchCV):
         return islice(_shuffled(grid, sklearn.utils.check_random_state(self.random_state)), wanted)
 
 
-def _in_words(thing: Any) -> str:
+def _format_estimator(thing: Any) -> str:
     """Return an estimator or a scorer as text that is the same in every process, and for any number of jobs."""
     if hasattr(thing, "get_params") and not isinstance(thing, type):
         thing = sklearn.clone(thing)
@@ -419,7 +419,7 @@ class _Race:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", FitFailedWarning)  # said in the end
-                self._results = self._evaluate(params, cv=_Fold(self._fit.folds[pull]))
+                self._results = self._evaluate(params, cv=check_cv([self._fit.folds[pull]]))
         finally:
             search.n_splits_, search.verbose = before
 
@@ -439,7 +439,7 @@ class _Race:
         columns = self._search._columns_of_params([self._study.payload(label) for label in labels])  # noqa: SLF001  # ours
         order = [arm.label for arm in self._study.top(len(labels))]
         table = CvResults(self.fits, self._search.n_splits_, self._error_score, f"test_{self._metric}", order)
-        cast("dict[str, Any]", self._results).update(table.written(columns))
+        cast("dict[str, Any]", self._results).update(table.render(columns))
 
     def _take(self, ticket: Ticket, out: Out) -> None:
         """Take what came of a fit."""
@@ -521,17 +521,6 @@ def _progress(search: Any, fits: Any) -> None:
     one = fits.subcontext(task_name="candidate-split-evaluation")
     one.call_on_fit_task_begin(estimator=search)
     one.call_on_fit_task_end(estimator=search)
-
-
-class _Fold:
-    """A cross-validator with one fold."""
-
-    def __init__(self, fold: Any) -> None:
-        self._fold = fold
-
-    def split(self, *_: Any, **__: Any) -> list[Any]:
-        """Return the fold."""
-        return [self._fold]
 
 
 def _shuffled(grid: Any, random: Any) -> Iterator[dict[str, Any]]:

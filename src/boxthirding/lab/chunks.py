@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import islice
 from queue import SimpleQueue
 from typing import Any, Final, NamedTuple, Self
@@ -17,10 +16,10 @@ from boxthirding import _compile
 from boxthirding._checks import whole
 from boxthirding.errors import BoxThirdingError, InvalidInput, SimulationFailed
 from boxthirding.executors import WORKER_DIED, adapter_for
-from boxthirding.lab import driver, parallel_driver
+from boxthirding.lab.driver import PARALLEL_POSITIONS, REPLICATE, loop_of
 from boxthirding.lab.reward_draws import Source
 from boxthirding.rng import spawn
-from boxthirding.types import GROW, Ints, Policy, Rule
+from boxthirding.types import GROW, Ints, Policy
 
 _CHUNK_PULLS = 1_000_000  # at most, because a kill loses a whole chunk
 _CHUNK_REPLICATES = 64
@@ -65,11 +64,8 @@ def run_chunk(experiment: Experiment, first: int, count: int, stop: Ints | None 
 
     When another thread writes a number other than 0 to `stop`, the replicates that are complete are returned.
     """
-    loop = loop_of(
-        driver.drive if experiment.workers == 1 else parallel_driver.drive_parallel,
-        experiment.policy.rule,
-        _compile.available() if experiment.compiled is None else experiment.compiled,
-    )
+    compiled = _compile.available() if experiment.compiled is None else experiment.compiled
+    loop = loop_of(experiment.policy.rule, compiled=compiled, parallel=experiment.workers > 1)
     if loop not in _COMPILED:
         _play(loop, experiment, first, 0, stop)
         _COMPILED.add(loop)
@@ -89,7 +85,7 @@ def _play(
     n_arms, policy, workers = len(source.means), experiment.policy, experiment.workers
     recommended = np.zeros((count, len(experiment.checkpoints)), np.int64)
     idle = np.zeros(count, np.int64)
-    at = np.zeros(parallel_driver.PARALLEL_POSITIONS, np.int64)
+    at = np.zeros(PARALLEL_POSITIONS, np.int64)
     rest: tuple[Any, ...] = (
         np.zeros(n_arms, np.int64), experiment.budget, np.array(experiment.checkpoints), at, recommended
     )  # fmt: skip
@@ -98,7 +94,7 @@ def _play(
     # Rules that know the budget size their states themselves; the others touch at most one arm per pull.
     state = policy.new(n_arms, experiment.seed, min(n_arms, experiment.budget))
     play_out(loop, policy, state, source, policy.squares, spawn(experiment.seed, first, count), *rest)
-    done = int(at[driver.REPLICATE])
+    done = int(at[REPLICATE])
     return recommended[:done], idle[:done]
 
 
@@ -107,13 +103,6 @@ def play_out(loop: Callable[..., int], policy: Policy, state: Any, *rest: Any) -
     while loop(state, *rest) == GROW:
         state = policy.grow(state)
     return state
-
-
-@lru_cache(maxsize=64)
-def loop_of(drive: Callable[..., int], rule: Rule, compiled: bool) -> Callable[..., int]:
-    """Return the copy of a driver that is bound to a rule."""
-    make = _compile.compiled if compiled else _compile.bound
-    return make(drive, **driver.bindings(rule))
 
 
 def chunks_of(

@@ -7,7 +7,6 @@ candidates of a finished run can be recomputed, although none were saved.
 """
 
 import os
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boxthirding import _compile
-from boxthirding._checks import is_number
+from boxthirding._checks import fraction
 from boxthirding._compile import kernel
 from boxthirding.errors import InvalidInput
-from boxthirding.lab.chunks import loop_of, play_out
-from boxthirding.lab.driver import NUMBERED, POSITIONS, drive, number
+from boxthirding.lab.chunks import play_out
+from boxthirding.lab.driver import NUMBERED, POSITIONS, loop_of, number
 from boxthirding.lab.instances import Instance
 from boxthirding.lab.results import Run
 from boxthirding.lab.rewards import Deterministic
@@ -97,8 +96,7 @@ def error_split(setting: Setting | Description, run: Run, eps: float) -> ErrorSp
 
 
 def _checked(given: Description, run: Run, eps: float) -> float:
-    if not (is_number(eps) and 0 < eps < 1):
-        raise InvalidInput(f"eps is {eps!r}, but must lie in (0, 1)")
+    fraction("eps", eps)
     if given.workers != 1:
         raise InvalidInput(
             f"the number of workers is {given.workers}, but a candidate set is defined for one: with more, it "
@@ -166,7 +164,7 @@ def _slots(n_arms: int, seed: int, numbers: tuple[int, ...], pulls: int, count: 
 def _replayed(n_arms: int, seed: int, numbers: Ints, pulls: int, count: int) -> Ints:
     """Run `bsh` without rewards, replicate by replicate, and read the arms in its slots."""
     policy = BracketingSequentialHalving()
-    loop = loop_of(drive, policy.rule, _compile.available())
+    loop = loop_of(policy.rule, compiled=_compile.available(), parallel=False)
     source = Deterministic().source(Instance("silent", np.zeros(n_arms)))
     state = policy.new(n_arms, seed, min(n_arms, pulls))
     order, times = np.zeros(n_arms, np.int64), np.array([pulls])
@@ -183,6 +181,4 @@ def _streams(seed: int, numbers: Ints) -> Ints:
     return np.ascontiguousarray(spawn(seed, 0, int(numbers.max()) + 1)[numbers])
 
 
-@lru_cache(maxsize=1)
-def _compiled(function: Callable[..., None]) -> Callable[..., None]:
-    return _compile.compiled(function)
+_compiled = lru_cache(maxsize=1)(_compile.compiled)

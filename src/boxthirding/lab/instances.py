@@ -16,7 +16,7 @@ from typing import Final
 
 import numpy as np
 
-from boxthirding._checks import whole
+from boxthirding._checks import one_of, whole
 from boxthirding._csv import Sheet, read_sheet
 from boxthirding.errors import InvalidInput, UnreadableData
 from boxthirding.lab.memory_check import refuse_too_large
@@ -97,12 +97,7 @@ def square(arms: int = ARMS) -> Instance:
     return _formula("square", arms, np.square, "3 (i/N)²")
 
 
-NAMES: Final[dict[str, Callable[..., Instance]]] = {
-    "captions": captions,
-    "poly": poly,
-    "equal": equal,
-    "square": square,
-}
+NAMES: Final[dict[str, Callable[..., Instance]]] = {make.__name__: make for make in (captions, poly, equal, square)}
 """The instances by name."""
 
 
@@ -112,8 +107,7 @@ def named(name: str, arms: int | None = None) -> Instance:
     >>> named("equal", arms=3).means.tolist()
     [0.0, -1.0, -2.0]
     """
-    if name not in NAMES:
-        raise InvalidInput(f"instance is {name!r}, but must be one of {', '.join(NAMES)}")
+    one_of("instance", name, NAMES)
     return NAMES[name]() if arms is None else NAMES[name](arms)
 
 

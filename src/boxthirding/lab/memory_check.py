@@ -3,7 +3,7 @@
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from boxthirding.errors import InvalidInput
 
@@ -53,9 +53,6 @@ def check_memory(experiment: "Experiment", replicates: int, threads: int) -> Non
 def _state_size(experiment: "Experiment", arms: int) -> float:
     """Return how many bytes the final state takes, as a pull touches at most one arm."""
     sample = min(arms, _SAMPLE)
-    small, larger = (_bytes(experiment.policy.new(arms, experiment.seed, room)) for room in (1, sample))
-    return small + (larger - small) * min(arms, experiment.budget) / sample
-
-
-def _bytes(state: Any) -> int:
-    return sum(array.nbytes for array in state)
+    states = (experiment.policy.new(arms, experiment.seed, room) for room in (1, sample))
+    small, larger = (sum(array.nbytes for array in state) for state in states)
+    return float(small + (larger - small) * min(arms, experiment.budget) / sample)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from boxthirding.errors import InvalidInput, MissingExtra
-from boxthirding.figures.style import Look, canvas, finish, in_words, looks_of, multiples_shown, rendered
+from boxthirding.figures.style import Look, canvas, finish, format_label, looks_of, multiples_shown, rendered
 from boxthirding.lab.report_folder import write_whole
 from boxthirding.lab.results import Run
 from boxthirding.types import Floats, Ints
@@ -108,7 +108,7 @@ class Curve:
         """Summarise the replicates of a run; default name: the policy's in words."""
         rows = run.rows()
         mean, low, high = (np.array([row[key] for row in rows]) for key in ("regret_mean", "regret_q25", "regret_q75"))
-        return cls(label, name or in_words(label), run.checkpoints, mean, low, high)
+        return cls(label, name or format_label(label), run.checkpoints, mean, low, high)
 
 
 def regret_figure(
@@ -127,10 +127,8 @@ def regret_figure(
         axes.plot(
             curve.pulls,
             np.maximum(curve.mean, floor),
-            color=look.colour,
-            linestyle=look.dashes,
+            **look.line,
             linewidth=2.0 if place else 3.2,  # so that the first shows below another
-            marker=look.marker,
             markersize=6,
             markeredgecolor="white",
             markeredgewidth=0.6,

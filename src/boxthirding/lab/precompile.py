@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from boxthirding import _compile
 from boxthirding.lab.chunks import ChunkResult, run_chunk
-from boxthirding.lab.driver import bindings, drive
+from boxthirding.lab.driver import loop_of
 from boxthirding.lab.settings import Setting
 
 
@@ -55,7 +55,7 @@ def _not_compiled(settings: Sequence[Setting]) -> list[Setting]:
 
 
 def _is_compiled(setting: Setting) -> bool:
-    root = _compile.bound(drive, **bindings(setting.experiment.policy.rule))
+    root = loop_of(setting.experiment.policy.rule, compiled=False, parallel=False)
     return any((_compile.cache_folder() / _compile.digest(root)).rglob("*.nbc"))
 
 

@@ -309,14 +309,8 @@ class ResultsFile:
 
     def save(self, place: int, chunk: ChunkResult) -> None:
         """Append a chunk; when this returns, neither a kill nor a power cut loses it."""
-        line = {
-            "chunk": self._numbers[place],
-            "first": chunk.first,
-            "recommended": chunk.recommended.tolist(),
-            "idle": chunk.idle.tolist(),
-            "seconds": chunk.seconds,
-        }
-        self._append([line])
+        arrays = {"recommended": chunk.recommended.tolist(), "idle": chunk.idle.tolist()}
+        self._append([{"chunk": self._numbers[place], **chunk._asdict(), **arrays}])
 
     def _beginning(self, contents: _Contents | None, asked: Sequence[Description]) -> list[dict[str, Any]]:
         """Return the lines that the file still needs before its first new chunk."""

@@ -49,75 +49,50 @@ def draw(source: Source, arm: int, times: int, with_squares: bool, stream: Ints)
         if with_squares:  # the mean and the scatter around it are independent (Cochran)
             squares = total * total / times + source.sigma * source.sigma * chi_square(times - 1, stream)
     elif source.code == DETERMINISTIC:
-        total, squares = _same(mean, times, with_squares)
+        total = times * mean
+        squares = total * total / times if with_squares else 0.0  # squares - total² / times is exactly 0
     elif source.code == BERNOULLI:
-        total, squares = _counts(mean, times, with_squares, stream, source.stop)
-    elif source.code == KUMARASWAMY:
-        total, squares = _powers(mean, times, with_squares, stream, source.stop)
+        total = float(binomial(times, mean, stream, source.stop))
+        squares = total if with_squares else 0.0  # 0 and 1 are their own squares
     else:
-        total, squares = _lookups(source.values, source.cumulative, arm, times, with_squares, stream, source.stop)
+        total, squares = _one_by_one(source, arm, times, with_squares, stream)
     return total, squares
 
 
 @kernel
-def _same(mean: float, times: int, with_squares: bool) -> tuple[float, float]:
-    """Sum pulls without noise; as for Gaussian noise of 0, squares - total² / times is exactly 0."""
-    total = times * mean
-    return total, total * total / times if with_squares else 0.0
-
-
-@kernel
-def _counts(mean: float, times: int, with_squares: bool, stream: Ints, stop: Ints) -> tuple[float, float]:
-    """Sum pulls that give 0 or 1, which are their own squares."""
-    total = float(binomial(times, mean, stream, stop))
-    return total, total if with_squares else 0.0
-
-
-@kernel
-def _powers(mean: float, times: int, with_squares: bool, stream: Ints, stop: Ints) -> tuple[float, float]:
-    """Sum pulls of Kumaraswamy(μ / (1 - μ), 1), the law of u^((1 - μ) / μ); μ = 0 and μ = 1 are its limits."""
-    if mean <= 0.0 or mean >= 1.0:
+def _one_by_one(source: Source, arm: int, times: int, with_squares: bool, stream: Ints) -> tuple[float, float]:
+    """Sum pulls of Kumaraswamy(μ / (1 - μ), 1), the law of u^((1 - μ) / μ), or of an arm of a table."""
+    mean = float(source.means[arm])
+    is_power = source.code == KUMARASWAMY
+    if is_power and (mean <= 0.0 or mean >= 1.0):  # the limits of the law
         return times * mean, times * mean if with_squares else 0.0
-    exponent = (1.0 - mean) / mean
+    exponent = (1.0 - mean) / mean if is_power else 0.0
     total = 0.0
     squares = 0.0
     left = times
-    while left > 0 and stop[0] == 0:
-        piece = min(left, _PIECE)
-        left -= piece
-        for _ in range(piece):
-            value = math.pow(uniform(stream), exponent)
-            total += value
-            squares += value * value
-    return total, squares if with_squares else 0.0
-
-
-@kernel
-def _lookups(
-    values: Floats, cumulative: Floats, arm: int, times: int, with_squares: bool, stream: Ints, stop: Ints
-) -> tuple[float, float]:
-    """Sum pulls of an arm whose values and probabilities stand in a table, by inversion."""
-    last = cumulative.shape[1] - 1
-    total = 0.0
-    squares = 0.0
-    left = times
-    while left > 0 and stop[0] == 0:
+    while left > 0 and source.stop[0] == 0:
         piece = min(left, _PIECE)
         left -= piece
         for _ in range(piece):
             u = uniform(stream)
-            low = 0
-            high = last
-            while low < high:  # the first place with u <= cumulative: never one of probability 0, as 0 < u < 1
-                middle = (low + high) // 2
-                if u <= cumulative[arm, middle]:
-                    high = middle
-                else:
-                    low = middle + 1
-            value = float(values[arm, low])
+            value = math.pow(u, exponent) if is_power else look_up(source.values, source.cumulative, arm, u)
             total += value
             squares += value * value
     return total, squares if with_squares else 0.0
+
+
+@kernel
+def look_up(values: Floats, cumulative: Floats, arm: int, u: float) -> float:
+    """Return the value of an arm at a quantile: the first with u <= cumulative, which is never one of probability 0."""
+    low = 0
+    high = cumulative.shape[1] - 1
+    while low < high:
+        middle = (low + high) // 2
+        if u <= cumulative[arm, middle]:
+            high = middle
+        else:
+            low = middle + 1
+    return float(values[arm, low])
 
 
 @kernel

@@ -1,7 +1,7 @@
 """Reward models: what a pull of an arm gives, as frozen configurations that make the `Source` of `draw`."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import ClassVar, Final, Protocol
@@ -56,7 +56,7 @@ class Gaussian:
 
     def source(self, instance: Instance) -> Source:
         """Return what `draw` needs; every instance fits."""
-        return _source(GAUSSIAN, instance.means, self.sigma)
+        return _source(GAUSSIAN, instance.means, sigma=self.sigma)
 
 
 @dataclass(frozen=True)
@@ -199,12 +199,8 @@ def from_table(path: str | PathLike[str]) -> Table:
     missing = next((arm for arm in range(1, n_arms + 1) if arm not in laws), None)
     if missing is not None:
         raise UnreadableData(f"{path} has no row for arm {missing}, but must have some for each arm from 1 to {n_arms}")
-    width = max(len(law) for law in laws.values())
-    values, probabilities = np.zeros((n_arms, width)), np.zeros((n_arms, width))
-    for arm, law in laws.items():
-        values[arm - 1, : len(law)], probabilities[arm - 1, : len(law)] = zip(*law, strict=True)
     try:
-        return Table(values, probabilities, f"table:{path}")
+        return _table([laws[arm] for arm in range(1, n_arms + 1)], f"table:{path}")
     except InvalidInput as problem:
         raise UnreadableData(f"{path}: {problem}") from None
 
@@ -215,26 +211,24 @@ def from_scores(path: str | PathLike[str]) -> Table:
     A pull of an arm is one of the scores in its row, each equally likely. Empty cells are left out.
     """
     sheet = read_sheet(path)
-    examples = sheet.columns[1:]
-    laws = [
-        [sheet.number(row, example) for example in examples if sheet.cell(row, example).strip()]
-        for row in range(len(sheet.rows))
-    ]
-    for row, law in enumerate(laws):
-        if not law:
+    laws = []
+    for row in range(len(sheet.rows)):
+        scores = [sheet.number(row, example) for example in sheet.columns[1:] if sheet.cell(row, example).strip()]
+        if not scores:
             raise UnreadableData(f"{sheet.place(row)} has no scores, but every arm must have one: leave the row out")
-    values, probabilities = np.zeros((len(laws), len(examples))), np.zeros((len(laws), len(examples)))
+        laws.append([(score, 1 / len(scores)) for score in scores])
+    return _table(laws, f"scores:{path}")
+
+
+def _table(laws: Sequence[Sequence[tuple[float, float]]], spec: str) -> Table:
+    """Return the table of arms, each given by its values with their probabilities."""
+    values, probabilities = np.zeros((2, len(laws), max(map(len, laws))))
     for arm, law in enumerate(laws):
-        values[arm, : len(law)], probabilities[arm, : len(law)] = law, 1 / len(law)
-    return Table(values, probabilities, f"scores:{path}")
+        values[arm, : len(law)], probabilities[arm, : len(law)] = zip(*law, strict=True)
+    return Table(values, probabilities, spec)
 
 
-_PLAIN: Final[dict[str, Callable[[], RewardModel]]] = {
-    "none": Deterministic,
-    "bernoulli": Bernoulli,
-    "kumaraswamy": Kumaraswamy,
-    "votes": Votes,
-}
+_PLAIN: Final = {model.spec: model for model in (Deterministic, Bernoulli, Kumaraswamy, Votes)}
 _FILES: Final = {"table": from_table, "scores": from_scores}
 FORMS: Final = ("gaussian:SIGMA", *_PLAIN, "table:FILE.csv", "scores:FILE.csv")
 """How a reward model is written."""
@@ -302,11 +296,7 @@ def _check_law(arm: int, values: Floats, probabilities: Floats) -> None:
 
 
 def _source(
-    code: int,
-    means: Floats,
-    sigma: float = 0.0,
-    values: Floats | None = None,
-    cumulative: Floats | None = None,
+    code: int, means: Floats, sigma: float = 0.0, values: Floats | None = None, cumulative: Floats | None = None
 ) -> Source:
     """Return a source of fresh writeable arrays: to Numba a read-only array is another type."""
     return Source(

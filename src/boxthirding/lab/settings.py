@@ -8,16 +8,16 @@ from typing import Final
 
 import numpy as np
 
-from boxthirding import _code_digest, _compile
+from boxthirding import _code_digest
 from boxthirding._checks import whole
 from boxthirding.errors import InvalidInput
-from boxthirding.lab import driver, parallel_driver
 from boxthirding.lab.chunks import Experiment
+from boxthirding.lab.driver import loop_of
 from boxthirding.lab.instances import Instance
 from boxthirding.lab.reward_draws import Source
 from boxthirding.lab.rewards import RewardModel
 from boxthirding.policies.rivals.ucbe import oracle_hardness
-from boxthirding.policies.spec import as_policy, written
+from boxthirding.policies.spec import as_policy, format_spec
 from boxthirding.rng import spawn
 from boxthirding.types import Floats, Ints, Policy
 
@@ -96,7 +96,7 @@ class Setting:
 
     def __post_init__(self) -> None:
         if not isinstance(self.policy, str):
-            object.__setattr__(self, "policy", written(as_policy(self.policy)))
+            object.__setattr__(self, "policy", format_spec(as_policy(self.policy)))
         times = checked_checkpoints(self.checkpoints, whole("budget", self.budget, least=1))
         object.__setattr__(self, "checkpoints", tuple(times.tolist()))
         whole("the number of replicates", self.replicates, least=1)
@@ -211,8 +211,7 @@ def digest_of_code(policy: Policy, workers: int) -> str:
 @lru_cache(maxsize=64)
 def _code_of(policy: type[Policy], parallel: bool) -> str:
     """Return the digest of all code that replicates of a policy run."""
-    drive = parallel_driver.drive_parallel if parallel else driver.drive
-    loop = _compile.bound(drive, **driver.bindings(policy.rule))
+    loop = loop_of(policy.rule, compiled=False, parallel=parallel)
     hardness = [oracle_hardness] if "hardness" in policy.told else []
     return _code_digest.digest([loop, policy.new, policy.grow, spawn, *hardness], policy)
 

@@ -13,8 +13,8 @@ import numpy as np
 from boxthirding import _compile
 from boxthirding._progress import COMPILING
 from boxthirding.lab import Source
-from boxthirding.lab.chunks import loop_of, play_out
-from boxthirding.lab.driver import BEGUN, CHECKED, NUMBERED, POSITIONS, REPLICATE, drive
+from boxthirding.lab.chunks import play_out
+from boxthirding.lab.driver import BEGUN, CHECKED, NUMBERED, POSITIONS, REPLICATE, loop_of
 from boxthirding.planning.beliefs import Belief
 from boxthirding.planning.shapes import ONE_IN_TEN
 from boxthirding.policies import Chase
@@ -161,7 +161,7 @@ def _play(source: Source, leg: _Leg, seed: int, stream: int) -> Floats:
     A run is driven from stop to stop, and its state is looked at between two of them.
     """
     policy = Chase()
-    loop = loop_of(drive, policy.rule, _compile.available())
+    loop = loop_of(policy.rule, compiled=_compile.available(), parallel=False)
     arms, budget = len(source.means), 2 * int(leg.stops[-1]) + 1  # a job under way at the last stop is told, too
     ascending = np.sort(source.means)
     place = arms + 1 - np.searchsorted(ascending, source.means, side="right")
@@ -177,12 +177,8 @@ def _play(source: Source, leg: _Leg, seed: int, stream: int) -> Floats:
             state = play_out(loop, policy, state, source, policy.squares, *rest)
             best = int(answer[0, 0])
             number = int(np.flatnonzero(order[: at[NUMBERED]] == best)[0])
-            found[:, run, stop] = (
-                ascending[-1] - source.means[best],
-                place[best],
-                min(pulls, at[NUMBERED]),
-                min(pulls, state.pulls[number]),
-            )
+            regret, tried = ascending[-1] - source.means[best], min(pulls, at[NUMBERED])
+            found[:, run, stop] = regret, place[best], tried, min(pulls, state.pulls[number])
     return found
 
 

@@ -11,15 +11,7 @@ from boxthirding._progress import listener
 from boxthirding.errors import InvalidInput
 from boxthirding.planning.answers import Granted, Known, Plan, Row
 from boxthirding.planning.beliefs import Belief, guessed, learned
-from boxthirding.planning.outcomes import (
-    NINE_IN_TEN,
-    Effort,
-    Outcomes,
-    band_of_size,
-    mean_and_doubt,
-    simulated,
-    sizes,
-)
+from boxthirding.planning.outcomes import NINE_IN_TEN, Effort, Outcomes, band_of_size, mean_and_doubt, simulated, sizes
 from boxthirding.planning.pilots import FEWEST_ARMS, Pilot, Scores, read_pilot
 from boxthirding.planning.wishes import Wish, parse_wish, runs_to_tell, smallest, steps
 from boxthirding.types import Progress

@@ -15,8 +15,8 @@ from typing import ClassVar, Final
 
 import numpy as np
 
+from boxthirding._checks import one_of
 from boxthirding._compile import kernel
-from boxthirding.errors import InvalidInput
 from boxthirding.policies.base_policy import BasePolicy, zeros
 from boxthirding.policies.boxes import (
     ARRANGED,
@@ -41,6 +41,7 @@ from boxthirding.policies.boxes import (
     BoxesState,
     above,
     begin_record,
+    claim,
     enter,
     leave,
     mean,
@@ -50,7 +51,6 @@ from boxthirding.policies.boxes import (
     reset,
     short_of_arms,
     short_of_levels,
-    take,
 )
 from boxthirding.policies.lineage import BoxRecord
 from boxthirding.policies.structures.sorting import in_order
@@ -226,9 +226,9 @@ def next_ready(state: BoxesState) -> int:
 @kernel
 def arrange(state: BoxesState, box: int) -> int:
     """ARRANGE (S6): take the first three of a box and start the LIFT of their best."""
-    best = take(state, box)
-    middle = take(state, box)
-    worst = take(state, box)
+    best = claim(state, box)
+    middle = claim(state, box)
+    worst = claim(state, box)
     state.free[box] -= FULL
     refresh_ready(state, box)
     one, two, three = mean(state, best), mean(state, middle), mean(state, worst)
@@ -417,8 +417,7 @@ class BoxThirding(BasePolicy):
 
     def __post_init__(self) -> None:
         self.costs()
-        if self.reuse not in REUSES:
-            raise InvalidInput(f"reuse is {self.reuse!r}, but must be one of {', '.join(REUSES)}")
+        one_of("reuse", self.reuse, REUSES)
 
     def costs(self) -> Schedule:
         """Return what each level costs."""

@@ -5,7 +5,7 @@ discarded there. What moves an arm, and when, is the rule's business: see box_th
 """
 
 import math
-from typing import Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 from boxthirding._compile import kernel
 from boxthirding.types import N_ARMS, NONE, Floats, Ints
@@ -70,24 +70,8 @@ class BoxesState(NamedTuple):
     lifting: Ints  # [M] open jobs by the lowest level they touch
 
 
-class ArmRecords(Protocol):
-    """The state of any rule that has these fields of a `BoxesState`."""
-
-    @property
-    def scalars(self) -> Ints:
-        """[SCALARS] The single numbers; another rule may have more."""
-
-    @property
-    def pulls(self) -> Ints:
-        """[K] Pulls behind the arm's mean."""
-
-    @property
-    def total(self) -> Floats:
-        """[K] Their sum."""
-
-    @property
-    def place(self) -> Ints:
-        """[K] The box the arm stands in, NONE, WITHDRAWN or NEW."""
+ArmRecords = Any
+"""The state of any rule that has these fields of a `BoxesState`: scalars, pulls, total and place."""
 
 
 @kernel
@@ -188,7 +172,7 @@ def leave(state: BoxesState, arm: int) -> None:
 
 
 @kernel
-def take(state: BoxesState, box: int) -> int:
+def claim(state: BoxesState, box: int) -> int:
     """Return the earliest free arm of a box; from now on it is not free."""
     arm = state.first_free[box]
     state.first_free[box] = state.after[arm]

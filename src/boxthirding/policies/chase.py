@@ -125,7 +125,7 @@ def ask(state: ChaseState) -> tuple[int, int, int]:
         if arm == NONE:
             if all_met == 1:
                 return WAIT, NONE, 0
-            arm = meet(state)
+            arm = admit(state)
     state.due[arm] = max(1, (state.pulls[arm] + 1) // 2)
     scalars[CREDIT] += EARNED * state.due[arm]
     set_merit(state, arm)
@@ -272,7 +272,7 @@ def pass_over_known(state: ChaseState) -> None:
 
 
 @kernel
-def meet(state: ChaseState) -> int:
+def admit(state: ChaseState) -> int:
     """Let the next arm in."""
     arm = state.scalars[SEEN]
     if arm == state.scalars[KNOWN]:

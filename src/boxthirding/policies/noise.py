@@ -10,10 +10,9 @@ success in a thousand tries, must count, so nothing is judged where most arms sh
 """
 
 import math
-from typing import Final, Protocol
+from typing import Any, Final
 
 from boxthirding._compile import kernel
-from boxthirding.types import Floats, Ints
 
 _REPEATS: Final = 60  # there will never be too few
 _ROUNDING: Final = 2.0**-52  # of a sum, for each of its terms
@@ -25,28 +24,15 @@ ENOUGH: Final = 8  # arms with repeats that tell what noise is
 SHARE: Final = 8  # at most one arm in eight has an outlier, and one result in eight of an arm is one, or its first
 
 
-class Noise(Protocol):
-    """A rule's own state, if it has these fields."""
+Noise = Any
+"""A rule's own state, if it has these fields:
 
-    @property
-    def pulls(self) -> Ints:
-        """[K] results of each arm."""
-
-    @property
-    def base(self) -> Floats:
-        """[K] what its rewards are counted from."""
-
-    @property
-    def apart(self) -> Floats:
-        """[K] their distances from it, summed."""
-
-    @property
-    def around(self) -> Floats:
-        """[K] the squares of these distances, summed."""
-
-    @property
-    def reach(self) -> Floats:
-        """[K] the largest number that was added to or taken out of that sum: what is far smaller is rounding."""
+    pulls: Ints  # [K] results of each arm
+    base: Floats  # [K] what its rewards are counted from
+    apart: Floats  # [K] their distances from it, summed
+    around: Floats  # [K] the squares of these distances, summed
+    reach: Floats  # [K] the largest number that was added to or taken out of that sum: what is far smaller is rounding
+"""
 
 
 @kernel

@@ -35,10 +35,7 @@ class LiveState:
     """Return how many results the rule of a state has excluded as outliers; None if it never excludes any."""
 
     def __init__(self, policy: Policy, n_arms: int, seed: int, capacity: int = 64) -> None:
-        self.policy = policy
-        self._rule = policy.rule
-        self.n_outliers = getattr(policy, "n_outliers", None)
-        self.hold(policy.new(n_arms, seed, capacity))
+        self.__setstate__((policy, policy.new(n_arms, seed, capacity)))
 
     def hold(self, state: Any) -> None:
         """Go on with another state of the same policy."""

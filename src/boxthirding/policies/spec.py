@@ -1,8 +1,10 @@
 """Policies by name: `b3`, `b3:reuse=topup,effort=0.3`, `sh:growth=1.7,mode=paper`, `my_policies:Mine:depth=3`."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import MISSING, Field, fields, is_dataclass
 from importlib import import_module
+from operator import attrgetter
 from typing import Any, Final
 
 from boxthirding._compile import is_kernel
@@ -50,11 +52,7 @@ ENTRY_POINTS: Final = "boxthirding.policies"
 
 
 def as_policy(
-    policy: Policy | str | None,
-    *,
-    budget: int | None = None,
-    sigma: float | None = None,
-    hardness: float | None = None,
+    policy: Policy | str | None, *, budget: int | None = None, sigma: float | None = None, hardness: float | None = None
 ) -> Policy:
     """Return a policy given as such, as a SPEC, or not at all: then it is `Chase()`, the default.
 
@@ -153,7 +151,7 @@ def needs_import(spec: str) -> bool:
     return all(name != entry.name and f"{name}:{attribute}" != entry.value for entry in known)
 
 
-def written(policy: Policy) -> str:
+def format_spec(policy: Policy) -> str:
     """Return a policy as a SPEC, or refuse one that cannot be read back from it."""
     kind = type(policy)
     name = policy.name if POLICIES.get(policy.name) is kind else f"{kind.__module__}:{kind.__qualname__}"
@@ -182,10 +180,10 @@ def written(policy: Policy) -> str:
     return spec
 
 
-def shown(policy: Policy) -> str:
+def format_policy(policy: Policy) -> str:
     """Return a policy as a person may read it: as a SPEC, or as it calls itself where it has none."""
     try:
-        return written(policy)
+        return format_spec(policy)
     except InvalidInput:
         return repr(policy)
 
@@ -232,7 +230,7 @@ def _entry_point(name: str) -> Any:
 def _imported(module: str, attribute: str) -> Any:
     """Return a class of a third party's module."""
     try:
-        found: Any = import_module(module)
+        place = import_module(module)
     except ModuleNotFoundError as error:
         parents = {module.rsplit(".", k)[0] for k in range(module.count(".") + 1)}
         if error.name in parents:
@@ -246,13 +244,11 @@ def _imported(module: str, attribute: str) -> Any:
     except (TypeError, ValueError):  # an empty or relative name
         raise InvalidInput(f"policy is {module}:{attribute}, but {module!r} is no name of a module") from None
     try:
-        for part in attribute.split("."):
-            found = getattr(found, part)
+        return attrgetter(attribute)(place)
     except AttributeError:
         raise InvalidInput(
             f"policy is {module}:{attribute}, but module {module} has no {attribute}: write module:Class"
         ) from None
-    return found
 
 
 def _value(policy: str, field: Field[Any], text: str) -> Any:
@@ -261,16 +257,11 @@ def _value(policy: str, field: Field[Any], text: str) -> Any:
     if "tuple" in kinds and (text[:1].isdigit() or "/" in text):
         return tuple(_number(policy, field.name, part) for part in text.split("/"))
     if "str" in kinds:
-        return _number_or_text(text) if kinds.startswith("float") else text
+        with suppress(ValueError):
+            return float(text) if kinds.startswith("float") else text
+        return text
     number = _number(policy, field.name, text)
     return int(number) if "int" in kinds and number.is_integer() else number
-
-
-def _number_or_text(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text
 
 
 def _number(policy: str, key: str, text: str) -> float:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from boxthirding._checks import is_number, whole
 from boxthirding.errors import InvalidInput
-from boxthirding.policies.spec import shown
+from boxthirding.policies.spec import format_policy
 from boxthirding.screening import non_inclusion
 from boxthirding.session.core import Core
 from boxthirding.session.protocol import Plotted
@@ -260,7 +260,7 @@ def view(core: Core, *, name: str | None, status: str, per_minute: float | None)
     return View(
         name=name,
         status="known" if status == "open" and core.is_over else status,
-        policy="" if core.live is None else shown(core.policy),
+        policy="" if core.live is None else format_policy(core.policy),
         seed=core.seed,
         direction=core.direction,
         arms=None if labels.open_ended else labels.in_race,

@@ -11,7 +11,7 @@ from typing import Any, Final
 from boxthirding._checks import is_number, whole
 from boxthirding._text import counted, cut
 from boxthirding.errors import InvalidInput, StudyChanged, StudyDiffers
-from boxthirding.policies.spec import as_policy, written
+from boxthirding.policies.spec import as_policy, format_spec
 from boxthirding.session.amendments import check_details, listed
 from boxthirding.session.core import Core
 from boxthirding.session.labels import sort_out
@@ -99,7 +99,7 @@ def created_from(settings: Settings, arms: GivenArms, at: float) -> Created:
         origin=os.urandom(8).hex(),
         arms=arms.labels,
         payloads=arms.kept(),
-        policy=written(policy),
+        policy=format_spec(policy),
         policy_version=version_of(policy),
         seed=whole("seed", 0 if settings.seed is None else settings.seed, least=0),
         direction="maximize" if settings.direction is None else settings.direction,
@@ -114,7 +114,7 @@ def created_from(settings: Settings, arms: GivenArms, at: float) -> Created:
 def check_same(state: StudyState, settings: Settings, arms: GivenArms) -> None:
     """Raise if settings differ from those of the study, and say in what."""
     created = state.created
-    policy = None if settings.policy is None else written(as_policy(settings.policy))
+    policy = None if settings.policy is None else format_spec(as_policy(settings.policy))
     differences = [
         f"{what} {ours}, not {theirs}" if ours is not None else f"no {what}, not {theirs}"
         for what, theirs, ours in (

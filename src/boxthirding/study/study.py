@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 from boxthirding._checks import as_reward, whole
 from boxthirding.errors import BoxThirdingError, InvalidInput, JournalBroken, UnknownStudy
 from boxthirding.policies.lineage import Record
-from boxthirding.policies.spec import as_policy, written
+from boxthirding.policies.spec import as_policy, format_spec
 from boxthirding.session import amendments
 from boxthirding.session.amendments import check_details, listed, plain
 from boxthirding.session.core import Core
@@ -333,7 +333,7 @@ class Study(CoreReader):
 
     def use(self, policy: Policy | str) -> None:
         chosen = as_policy(policy)
-        spec = written(chosen)
+        spec = format_spec(chosen)
         self._transactions.look(lambda state: state.prepare(chosen))  # before the lock: it may take a second
         self._transactions.do(decisions.use, chosen, spec)
 

@@ -1,8 +1,8 @@
 """The contract of `AskTell`, as tests: for sessions and studies, and for a third party's own."""
 
 import json
-import threading
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ from boxthirding.errors import (
     UnknownTicket,
 )
 from boxthirding.session import AskTell, Session, Ticket
-from boxthirding.testing.plans import broken, expect
+from boxthirding.testing.scenarios import broken, expect, expect_refusal
 from boxthirding.types import Label
 
 _HOLDERS: Final = ("ann", "bob", "cid")
@@ -143,7 +143,7 @@ class AskTellContract:
         ]
         before = _everything(study)
         for number, (error, attempt) in enumerate(attempts):
-            _refuse(error, attempt, f"attempt {number}")
+            expect_refusal(error, attempt, f"attempt {number}")
             expect(_everything(study) == before, f"attempt {number}, which was refused, has changed something")
         study.tell(still_open, 0.5, holder="ann")
 
@@ -160,7 +160,7 @@ class AskTellContract:
         expect(next(iter(holders)) == "ann", "those with the most tickets do not come first")
         study.tell(mine[0], 0.5, holder="ann")
         study.tell(theirs[0], 0.5)
-        _refuse(TicketRefused, lambda: study.tell(theirs[1], 0.5, holder="ann"), "a result of another's ticket")
+        expect_refusal(TicketRefused, lambda: study.tell(theirs[1], 0.5, holder="ann"), "a result of another's ticket")
         expect(study.held("ann") == mine[1:] and study.held("bob") == theirs[1:], "a told ticket is still held")
 
     def test_released_tickets_go_to_the_next_who_asks(self) -> None:
@@ -185,14 +185,14 @@ class AskTellContract:
         study.tell(ticket, 0.75, holder="bob")
         _check_counts(study, pulls=2, spent=2, still_open=0)
         expect(study.why(ticket.label).mean == 0.5, "the mean is not that of both results")  # noqa: PLR2004
-        _refuse(AlreadyTold, lambda: study.tell(ticket, 0.5, holder="bob"), "a result told twice")
+        expect_refusal(AlreadyTold, lambda: study.tell(ticket, 0.5, holder="bob"), "a result told twice")
 
     def test_with_examples_the_first_result_of_a_ticket_counts(self) -> None:
         """Both have evaluated the same pair of arm and example."""
         study = self._new(30, examples=10)
         ticket = _given_on(study)
         study.tell(ticket, 0.25, holder="ann")
-        _refuse(AlreadyTold, lambda: study.tell(ticket, 0.75, holder="bob"), "a second result of a pair")
+        expect_refusal(AlreadyTold, lambda: study.tell(ticket, 0.75, holder="bob"), "a second result of a pair")
         _check_counts(study, pulls=1, spent=1, still_open=0)
 
     def test_a_holder_is_handed_an_arm_once_if_that_is_asked_for(self) -> None:
@@ -245,7 +245,7 @@ class AskTellContract:
         study.fail(again)
         view = study.view()
         expect((view.withdrawn, view.open) == (1, 0), "an arm is not withdrawn after 2 failures in a row")
-        _refuse(ArmWithdrawn, lambda: study.tell(again, 0.5), "a result of an arm that is withdrawn")
+        expect_refusal(ArmWithdrawn, lambda: study.tell(again, 0.5), "a result of an arm that is withdrawn")
         expect(study.ask() == [], "a ticket of an arm that is withdrawn was made")
         expect(study.recommend() is None, "an arm that is withdrawn is recommended")
 
@@ -269,7 +269,7 @@ class AskTellContract:
                 known = wanted[int(ticket.label)][1]
                 expect(ticket.pull >= known, "a known result does not count as a pull of its arm")
         cannot = self._new(30, policy="sh:budget=60")
-        _refuse(CannotAmend, lambda: cannot.observe(3, 0.5), "a known result for a policy that cannot take one")
+        expect_refusal(CannotAmend, lambda: cannot.observe(3, 0.5), "a known result for a policy that cannot take one")
 
     def test_a_correction_is_right_at_once(self) -> None:
         """The mean, the recommendation and the counts."""
@@ -352,9 +352,9 @@ class AskTellContract:
         expect(study.examples == 5, "the number of examples is not the one that was given")  # noqa: PLR2004
         study.observe(2, 2.0, pull=3)
         pairs = [(2, 3)]
-        _refuse(InvalidInput, lambda: study.observe(2, 2.0, pull=3), "a pair that is known")
-        _refuse(InvalidInput, lambda: study.observe(2, 2.0), "a known result that names no example")
-        _refuse(InvalidInput, lambda: study.observe(2, 2.0, pull=5), "an example that there is not")
+        expect_refusal(InvalidInput, lambda: study.observe(2, 2.0, pull=3), "a pair that is known")
+        expect_refusal(InvalidInput, lambda: study.observe(2, 2.0), "a known result that names no example")
+        expect_refusal(InvalidInput, lambda: study.observe(2, 2.0, pull=5), "an example that there is not")
         while tickets := study.ask(3):
             for ticket in tickets:
                 pairs.append((int(ticket.label), ticket.pull))
@@ -454,24 +454,17 @@ class AskTellContract:
         """No ticket is given to two of them, and every result counts once."""
         study = self._new(200)
         given: list[int] = []
-        problems: list[BaseException] = []
 
         def work(holder: str) -> None:
-            try:
-                for _ in range(20):
-                    for ticket in study.ask(2, holder=holder):
-                        given.append(ticket.id)
-                        study.tell(ticket, float(ticket.label), holder=holder)
-            except BaseException as problem:  # noqa: BLE001  # for the thread of the test
-                problems.append(problem)
+            for _ in range(20):
+                for ticket in study.ask(2, holder=holder):
+                    given.append(ticket.id)
+                    study.tell(ticket, float(ticket.label), holder=holder)
 
-        threads = [threading.Thread(target=work, args=(f"thread {number}",)) for number in range(_THREADS)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        if problems:
-            raise problems[0]
+        with ThreadPoolExecutor(_THREADS) as threads:
+            done = [threads.submit(work, f"thread {number}") for number in range(_THREADS)]
+        for thread in done:
+            thread.result()  # which raises what went wrong there
         expect(len(given) == len({*given}), "a ticket was given to two threads")
         _check_counts(study, pulls=len(given), spent=len(given), still_open=0)
 
@@ -514,14 +507,3 @@ def _everything(study: AskTell) -> list[Any]:
     stories = [study.why(arm.label) for arm in study.arms()]
     drawn = [study.boxes(), study.ladder()]
     return [view, study.glance(), study.arms(), drawn, stories, [study.held(who) for who in _HOLDERS]]
-
-
-def _refuse(error: type[BoxThirdingError], attempt: Callable[[], object], what: str) -> None:
-    """See that something is refused with an error of a kind."""
-    try:
-        attempt()
-    except error:
-        return
-    except BoxThirdingError as other:
-        broken(f"{what} was refused with {type(other).__name__} ({other}), not with {error.__name__}")
-    broken(f"{what} was taken, but must be refused with {error.__name__}")

@@ -4,14 +4,14 @@ import multiprocessing
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import ClassVar
 
 from boxthirding.errors import BoxThirdingError
 from boxthirding.study.journal import Journal, WorkerLocks
-from boxthirding.testing.plans import broken, expect
+from boxthirding.testing.scenarios import broken, expect, expect_refusal
 
 Opener = Callable[[], Journal]
 
@@ -36,86 +36,71 @@ class JournalContract:
 
     def test_what_is_appended_is_read_in_order_and_in_pages(self) -> None:
         """Numbers begin with 1 and have no gaps."""
-        journal = self.opener()()
-        expect(journal.read(0, _ALL) == [], "a new journal is not empty")
-        _append(journal, ["one", "two"])
-        _append(journal, ["three", "four", "five"])
-        expect(journal.read(0, _ALL) == ["one", "two", "three", "four", "five"], "the texts are not read as written")
-        expect(journal.read(1, 3) == ["two", "three", "four"], "a page does not begin or end where it must")
-        expect(journal.read(5, _ALL) == [], "there is something after the last text")
-        journal.close()
+        with closing(self.opener()()) as journal:
+            expect(journal.read(0, _ALL) == [], "a new journal is not empty")
+            _append(journal, ["one", "two"])
+            _append(journal, ["three", "four", "five"])
+            expect(journal.read(0, _ALL) == ["one", "two", "three", "four", "five"], "texts are not read as written")
+            expect(journal.read(1, 3) == ["two", "three", "four"], "a page does not begin or end where it must")
+            expect(journal.read(5, _ALL) == [], "there is something after the last text")
 
     def test_any_text_comes_back(self) -> None:
         """Quotes, other alphabets, and a text of a million characters."""
         opener = self.opener()
         texts = ["{\"a\": 'b'}", "\u017cółw 🐢 \\u0000", "x" * 1_000_000, "%s ? :name ;--"]
-        journal = opener()
-        _append(journal, texts)
-        again = opener()
-        expect(again.read(0, _ALL) == texts, "a text came back as another")
-        again.close()
-        journal.close()
+        with closing(opener()) as journal:
+            _append(journal, texts)
+            with closing(opener()) as again:
+                expect(again.read(0, _ALL) == texts, "a text came back as another")
 
     def test_others_see_what_was_written_when_it_is_committed(self) -> None:
         """Not before, and then at once."""
         opener = self.opener()
-        mine, theirs = opener(), opener()
-        _append(mine, ["one"])
-        with mine.writing():
-            mine.append(1, ["two"])
-            expect(theirs.read(0, _ALL) == ["one"], "a text is seen before it is committed")
-        expect(theirs.read(0, _ALL) == ["one", "two"], "a committed text is not seen")
-        mine.close()
-        theirs.close()
+        with closing(opener()) as mine, closing(opener()) as theirs:
+            _append(mine, ["one"])
+            with mine.writing():
+                mine.append(1, ["two"])
+                expect(theirs.read(0, _ALL) == ["one"], "a text is seen before it is committed")
+            expect(theirs.read(0, _ALL) == ["one", "two"], "a committed text is not seen")
 
     def test_a_block_that_raises_leaves_nothing(self) -> None:
         """Neither texts nor a snapshot; and the next block works."""
         opener = self.opener()
-        journal = opener()
-        _append(journal, ["one"])
-        with suppress(ZeroDivisionError), journal.writing():
-            journal.append(1, ["two", "three"])
-            journal.keep(3, b"three")
-            1 / 0  # noqa: B018  # any error will do
-        expect(journal.read(0, _ALL) == ["one"], "what was rolled back is there")
-        expect(journal.snapshots() == [], "a snapshot that was rolled back is there")
-        _append(journal, ["two"])
-        journal.close()
-        again = opener()
-        expect(again.read(0, _ALL) == ["one", "two"], "what was written after a rollback is not there")
-        again.close()
+        with closing(opener()) as journal:
+            _append(journal, ["one"])
+            with suppress(ZeroDivisionError), journal.writing():
+                journal.append(1, ["two", "three"])
+                journal.keep(3, b"three")
+                1 / 0  # noqa: B018  # any error will do
+            expect(journal.read(0, _ALL) == ["one"], "what was rolled back is there")
+            expect(journal.snapshots() == [], "a snapshot that was rolled back is there")
+            _append(journal, ["two"])
+        with closing(opener()) as again:
+            expect(again.read(0, _ALL) == ["one", "two"], "what was written after a rollback is not there")
 
     def test_a_number_is_written_once(self) -> None:
         """A writer that has not read the latest event is refused, and changes nothing."""
-        opener = self.opener()
-        journal = opener()
-        _append(journal, ["one", "two"])
-        refused = False
-        try:
-            with journal.writing():
-                journal.append(1, ["another two"])
-        except BoxThirdingError:
-            refused = True
-        expect(refused, "a number was written twice")
-        expect(journal.read(0, _ALL) == ["one", "two"], "a refused text has changed the journal")
-        journal.close()
+        with closing(self.opener()()) as journal:
+            _append(journal, ["one", "two"])
+            expect_refusal(
+                BoxThirdingError, lambda: _append(journal, ["another two"], seq=1), "a number written before"
+            )
+            expect(journal.read(0, _ALL) == ["one", "two"], "a refused text has changed the journal")
 
     def test_the_two_latest_snapshots_are_kept(self) -> None:
         """As bytes, whatever is in them."""
         opener = self.opener()
-        journal = opener()
-        _append(journal, [str(number) for number in range(40)])
         data = {seq: bytes(range(256)) * seq for seq in (10, 20, 30, 40)}
-        for seq, snapshot in data.items():
-            with journal.writing():
-                journal.keep(seq, snapshot)
-        journal.close()
-        again = opener()
-        kept = again.snapshots()
-        expect(kept[:2] == [40, 30], f"the latest snapshots are 40 and 30, but {kept} are there")
-        expect(all(again.snapshot(seq) == data[seq] for seq in kept), "a snapshot came back as another")
-        expect(again.snapshot(7) == b"", "there is a snapshot that was never taken")
-        again.close()
+        with closing(opener()) as journal:
+            _append(journal, [str(number) for number in range(40)])
+            for seq, snapshot in data.items():
+                with journal.writing():
+                    journal.keep(seq, snapshot)
+        with closing(opener()) as again:
+            kept = again.snapshots()
+            expect(kept[:2] == [40, 30], f"the latest snapshots are 40 and 30, but {kept} are there")
+            expect(all(again.snapshot(seq) == data[seq] for seq in kept), "a snapshot came back as another")
+            expect(again.snapshot(7) == b"", "there is a snapshot that was never taken")
 
     def test_a_name_is_one_workers_at_a_time(self) -> None:
         """Taken again it stays ours; given back, it is free; and names outlive the journal they are asked of."""
@@ -178,24 +163,21 @@ class JournalContract:
             racer.start()
         for racer in racers:
             racer.join()
-        journal = opener()
         wanted = [f"{who} {i} turn {turn} of {_TURNS}" for i in range(len(racers)) for turn in range(_TURNS)]
-        expect(sorted(journal.read(0, _ALL)) == sorted(wanted), "texts are missing, or there are too many")
-        journal.close()
+        with closing(opener()) as journal:
+            expect(sorted(journal.read(0, _ALL)) == sorted(wanted), "texts are missing, or there are too many")
 
 
-def _append(journal: Journal, texts: list[str]) -> None:
+def _append(journal: Journal, texts: list[str], seq: int | None = None) -> None:
     with journal.writing():
-        journal.append(len(journal.read(0, _ALL)), texts)
+        journal.append(len(journal.read(0, _ALL)) if seq is None else seq, texts)
 
 
 def _names(opener: Opener) -> WorkerLocks:
-    journal = opener()
-    if not hasattr(journal, "names"):
-        broken("there is no names(), which says who of those that work on a study is alive")
-    names = journal.names()
-    journal.close()
-    return names
+    with closing(opener()) as journal:
+        if not hasattr(journal, "names"):
+            broken("there is no names(), which says who of those that work on a study is alive")
+        return journal.names()
 
 
 def _keep_a_name(opener: Opener, name: str, pipe: Connection) -> None:
@@ -209,11 +191,7 @@ def _keep_a_name(opener: Opener, name: str, pipe: Connection) -> None:
 
 def _take_turns(opener: Opener, name: str) -> None:
     """Write down every turn, each in a block of its own that reads first."""
-    journal = opener()
-    try:
+    with closing(opener()) as journal:
         for turn in range(_TURNS):
             _append(journal, [f"{name} turn {turn} of {_TURNS}"])
-        if len(journal.read(0, _ALL)) < _TURNS:
-            broken("what was committed cannot be read")
-    finally:
-        journal.close()
+        expect(len(journal.read(0, _ALL)) >= _TURNS, "what was committed cannot be read")

@@ -2,23 +2,14 @@
 
 import random
 from collections import Counter
-from typing import NamedTuple
 
 from boxthirding.rng import TIES, spawn
-from boxthirding.testing.plans import STEP, Plan, broken, expect, suited
+from boxthirding.testing.scenarios import STEP, Scenario, broken, expect, suited
 from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Policy
 
 _GROWN_IN_VAIN = 64  # a state that doubled this often has room for anything
 _ROOMY = 1_000
 _PULLS = 2**30  # jobs beyond this would take sums where they are no longer exact
-
-
-class Job(NamedTuple):
-    """What an `ask` gave."""
-
-    job: int
-    arm: int
-    times: int
 
 
 class Driven:
@@ -57,10 +48,6 @@ class Driven:
         """How many arms the rule has been told of."""
         return int(self.state.scalars[N_ARMS])
 
-    def open_jobs(self) -> list[int]:
-        """Return the jobs that wait for pulls."""
-        return sorted(self.arm_of)
-
     def answer(self) -> int:
         """Return the recommended arm or NONE, checked."""
         arm = int(self.rule.recommend(self.state))
@@ -70,35 +57,33 @@ class Driven:
         expect(int(self.rule.recommend(self.state)) == arm, "asking for the recommendation twice gives two answers")
         return arm
 
-    def ask(self) -> Job | None:
-        """Return a job, or None for WAIT."""
+    def ask(self) -> tuple[int, int, int] | None:
+        """Return a job, its arm and its pulls, or None for WAIT."""
         before = self.answer()
-        job = self._next_job()
+        job, arm, times = self._next_job()
         if before != NONE and not self.ends_jobs_in_ask and not self.amended:  # a job whose pulls are known needs none
             expect(
                 self.answer() == before, "the recommendation changed in ask, though no job ended and no arm was dropped"
             )
-        if job is None:
+        if job == WAIT:
             return None
-        expect(job.job >= 0, f"ask gave the job {job.job}, which is neither WAIT, GROW nor a name")
-        expect(0 <= job.arm < self.n_arms, f"ask gave arm {job.arm}, but there are {self.n_arms} arms")
-        expect(job.arm <= self.seen, f"ask gave arm {job.arm}, though {self.seen} is the next number to be met")
-        expect(job.arm not in self.dropped, f"ask gave arm {job.arm}, which is withdrawn")
-        expect(job.times >= 1, f"ask gave a job of {job.times} pulls")
-        expect(self.arm_of.get(job.job, job.arm) == job.arm, f"job {job.job} is open for another arm than {job.arm}")
-        self.seen = max(self.seen, job.arm + 1)
-        self.arm_of[job.job] = job.arm
-        self.due[job.job] += job.times
-        self.openings[job.job] += 1
-        return job
+        expect(job >= 0, f"ask gave the job {job}, which is neither WAIT, GROW nor a name")
+        expect(0 <= arm < self.n_arms, f"ask gave arm {arm}, but there are {self.n_arms} arms")
+        expect(arm <= self.seen, f"ask gave arm {arm}, though {self.seen} is the next number to be met")
+        expect(arm not in self.dropped, f"ask gave arm {arm}, which is withdrawn")
+        expect(times >= 1, f"ask gave a job of {times} pulls")
+        expect(self.arm_of.get(job, arm) == arm, f"job {job} is open for another arm than {arm}")
+        self.seen = max(self.seen, arm + 1)
+        self.arm_of[job] = arm
+        self.due[job] += times
+        self.openings[job] += 1
+        return job, arm, times
 
-    def _next_job(self) -> Job | None:
+    def _next_job(self) -> tuple[int, int, int]:
         for _ in range(_GROWN_IN_VAIN):
-            job, arm, times = self.rule.ask(self.state)
-            if job == WAIT:
-                return None
+            job, arm, times = map(int, self.rule.ask(self.state))
             if job != GROW:
-                return Job(int(job), int(arm), int(times))
+                return job, arm, times
             self.state = self.policy.grow(self.state)
         return broken("the state was grown again and again, and is still too small")
 
@@ -177,55 +162,53 @@ class Driven:
         return arms
 
 
-def check_rule(policy: Policy, plan: Plan, *, ends_jobs_in_ask: bool) -> None:
-    """Check a rule on one plan: with little room, with much, and a second time after `reset`.
+def check_rule(policy: Policy, scenario: Scenario, *, ends_jobs_in_ask: bool) -> None:
+    """Check a rule on one scenario: with little room, with much, and a second time after `reset`.
 
     All three must make the same decisions: room changes nothing, and neither does what a state has seen before.
     """
     narrow, roomy = (
-        Driven(policy, plan.n_arms, plan.seed, capacity, ends_jobs_in_ask=ends_jobs_in_ask) for capacity in (1, _ROOMY)
+        Driven(policy, scenario.n_arms, scenario.seed, capacity, ends_jobs_in_ask=ends_jobs_in_ask)
+        for capacity in (1, _ROOMY)
     )
-    first = _story(narrow, plan)
-    expect(_story(roomy, plan) == first, "more room in the state changed a decision")
-    roomy.restart(plan.n_arms)
-    expect(_story(roomy, plan) == first, "the state is not as new after reset: the same run came out differently")
+    first = _story(narrow, scenario)
+    expect(_story(roomy, scenario) == first, "more room in the state changed a decision")
+    roomy.restart(scenario.n_arms)
+    expect(_story(roomy, scenario) == first, "the state is not as new after reset: the same run came out differently")
 
 
-def _story(driven: Driven, plan: Plan) -> list[object]:
-    """Carry out a plan; return every job and every answer."""
-    rng = plan.rng()
+def _story(driven: Driven, scenario: Scenario) -> list[object]:
+    """Carry out a scenario; return every job and every answer."""
+    rng = scenario.rng()
     story: list[object] = []
-    for _ in range(plan.steps):
+    withdraw, add, amend = (scenario.shares[verb] for verb in ("withdraw", "add", "amend"))
+    for _ in range(scenario.steps):
         if driven.due.total() > _PULLS:
             break
         chance = rng.randrange(100)
-        if chance < plan.withdrawn and driven.seen > len(driven.dropped):
+        if chance < withdraw and driven.seen > len(driven.dropped):
             best = driven.answer()
             there = sorted(set(range(driven.seen)) - driven.dropped)
             driven.drop(best if best != NONE and rng.randrange(2) else rng.choice(there))
-        elif chance < plan.withdrawn + plan.added:
+        elif chance < withdraw + add:
             driven.add(rng.randrange(1, 4))
-        elif chance < plan.withdrawn + plan.added + plan.amended and driven.rule.amend is not None:
-            _amend_something(driven, plan, rng)
-        elif len(driven.arm_of) < plan.workers and rng.randrange(2):
+        elif chance < withdraw + add + amend and driven.rule.amend is not None:
+            _amend_something(driven, scenario, rng)
+        elif len(driven.arm_of) < scenario.workers and rng.randrange(2):
             job = driven.ask()
-            _check_waiting(driven, job)
+            if job is None and not driven.arm_of and is_endless(driven.policy, added=driven.added):
+                expect(driven.n_arms == len(driven.dropped), "the rule waits, though no job is open and an arm is left")
             story.append(job)
         elif driven.arm_of:
-            _tell_some(driven, plan, rng)
+            name = rng.choice(sorted(driven.arm_of))
+            times = rng.choice([1, rng.randint(1, driven.due[name]), driven.due[name]])
+            driven.tell(name, times, scenario.reward(driven.arm_of[name], rng))
         story.append(driven.answer())
     story.append(driven.ranking())
     return story
 
 
-def _tell_some(driven: Driven, plan: Plan, rng: random.Random) -> None:
-    """Tell one pull, some or all of an open job."""
-    job = rng.choice(driven.open_jobs())
-    times = rng.choice([1, rng.randint(1, driven.due[job]), driven.due[job]])
-    driven.tell(job, times, plan.reward(driven.arm_of[job], rng))
-
-
-def _amend_something(driven: Driven, plan: Plan, rng: random.Random) -> None:
+def _amend_something(driven: Driven, scenario: Scenario, rng: random.Random) -> None:
     """Make results known, take some out, correct one, or do something that must leave no trace."""
     reach = driven.n_arms if rng.randrange(4) == 0 else min(driven.n_arms, driven.seen + 3)
     arms = sorted(set(range(reach)) - driven.dropped)
@@ -234,23 +217,23 @@ def _amend_something(driven: Driven, plan: Plan, rng: random.Random) -> None:
     if verb == 0 or not arms:
         driven.end_of_batch()
     elif verb == 1:
-        _leave_no_trace(driven, plan, rng.choice(arms), rng)
+        _leave_no_trace(driven, scenario, rng.choice(arms), rng)
     elif verb in (2, 3) or driven.policy.forgets or not told:  # whose record an older result is no part of
         arm = rng.choice(arms)
-        driven.amend(arm, [plan.reward(arm, rng) for _ in range(rng.choice([1, 1, 2, 5]))])
+        driven.amend(arm, [scenario.reward(arm, rng) for _ in range(rng.choice([1, 1, 2, 5]))])
     else:
         arm = rng.choice(told)
         there = driven.results[arm]
         if verb == 4:  # noqa: PLR2004  # the last but one
-            driven.correct(arm, rng.choice(there), plan.reward(arm, rng))
+            driven.correct(arm, rng.choice(there), scenario.reward(arm, rng))
         else:
             driven.amend(arm, rng.sample(there, rng.randint(1, len(there))), out=True)
 
 
-def _leave_no_trace(driven: Driven, plan: Plan, arm: int, rng: random.Random) -> None:
+def _leave_no_trace(driven: Driven, scenario: Scenario, arm: int, rng: random.Random) -> None:
     """Add a result and take it out, and if nothing is under way take all out and add them: it is as it was."""
     before = driven.answer(), driven.ranking()
-    reward = plan.reward(arm, rng) + rng.choice([-1.0, 0.0, 1.0])
+    reward = scenario.reward(arm, rng) + rng.choice([-1.0, 0.0, 1.0])
     driven.amend(arm, [reward])
     driven.amend(arm, [reward], out=True)
     after = driven.answer(), driven.ranking()
@@ -262,12 +245,6 @@ def _leave_no_trace(driven: Driven, plan: Plan, arm: int, rng: random.Random) ->
         driven.amend(arm, there)
         after = driven.answer(), driven.ranking()
         expect(after == before, f"all results of an arm were taken out and added again, and {before} became {after}")
-
-
-def _check_waiting(driven: Driven, job: Job | None) -> None:
-    """With nothing in flight, a rule that knows no budget has a job as long as there is an arm that plays."""
-    if job is None and not driven.arm_of and is_endless(driven.policy, added=driven.added):
-        expect(driven.n_arms == len(driven.dropped), "the rule waits, though no job is open and an arm is left")
 
 
 def is_endless(policy: Policy, *, added: bool) -> bool:
@@ -289,8 +266,9 @@ def check_ties(policy: Policy) -> None:
         driven = Driven(policy, arms, seed, arms, ends_jobs_in_ask=True)
         spent = 0
         while spent < pulls and (job := driven.ask()) is not None:
-            driven.tell(job.job, job.times, STEP)
-            spent += job.times
+            name, _, times = job
+            driven.tell(name, times, STEP)
+            spent += times
         counts[driven.answer()] += 1
     arm, most = counts.most_common(1)[0]
     expect(

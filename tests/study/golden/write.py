@@ -12,7 +12,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from boxthirding.policies import POLICIES
-from boxthirding.policies.spec import written
+from boxthirding.policies.spec import format_spec
 from boxthirding.storage.memory import MemoryJournal
 from boxthirding.study import Settings, Study
 
@@ -119,7 +119,7 @@ def for_raters():
 def stories():
     """Return what is written, by name."""
     told = {name: {key: TOLD[key] for key in TOLD if key in kind.told} for name, kind in POLICIES.items()}
-    policies = {f"policy-{name}": written(kind(**told[name])) for name, kind in POLICIES.items()}
+    policies = {f"policy-{name}": format_spec(kind(**told[name])) for name, kind in POLICIES.items()}
     return {
         "every-kind": every_kind,
         "examples": with_examples,
@@ -136,7 +136,7 @@ def answers(study):
     held = [[ticket.id, ticket.label, ticket.pull, repr(ticket.payload)] for ticket in study.held("ann")]
     tickets = [] if study.status == "finished" else study.ask(4, holder="zoe")
     coming = [[ticket.id, ticket.label, ticket.pull] for ticket in tickets]
-    return {"top": best, "counts": counts, "policy": written(study.policy), "held": held, "next": coming}
+    return {"top": best, "counts": counts, "policy": format_spec(study.policy), "held": held, "next": coming}
 
 
 def main(names):

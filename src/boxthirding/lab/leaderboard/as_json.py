@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, Final
 
-from boxthirding.lab.leaderboard.board import Board, Score
-from boxthirding.lab.leaderboard.comparing import ADDED, Ratio
+from boxthirding.lab.leaderboard.board import ADDED, Board, Ratio, Score
 from boxthirding.lab.leaderboard.suites import Cell, Group, Suite
 
 LEVEL: Final = 0.95

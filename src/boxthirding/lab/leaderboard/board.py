@@ -1,16 +1,58 @@
-"""The board: how every policy did in every cell and over groups of cells, relative to the best or to one policy."""
+"""The board: how every policy did in every cell and over groups of cells, relative to the best or to one policy.
 
-from collections.abc import Iterable, Mapping, Sequence
+Regrets are compared replicate by replicate, with confidence intervals. Replicate k meets the arms in the same order
+under every policy, and one run may be read in several cells. Both make regrets depend on each other, so an interval
+looks at replicates as wholes: what each of them moves the result by, over all cells and both policies, is one number,
+and the spread of these numbers is the error.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import NormalDist
+from typing import Final
 
 import numpy as np
 
-from boxthirding.lab.leaderboard.comparing import Ratio, paired
 from boxthirding.lab.leaderboard.entrants import Entrant, Planned
 from boxthirding.lab.leaderboard.suites import Cell, Group
 from boxthirding.lab.results import Run
 from boxthirding.types import Floats
+
+ADDED: Final = 0.001
+"""Added to both regrets of a ratio: two policies that hardly ever err are alike, however small their regrets."""
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A ratio of mean regrets, or the geometric mean of several, with the standard error of its logarithm.
+
+    >>> low, high = Ratio(2.0, 0.1).interval(0.95)
+    >>> round(low, 3), round(high, 3)
+    (1.644, 2.433)
+    """
+
+    value: float
+    log_error: float
+
+    def interval(self, level: float) -> tuple[float, float]:
+        """Return the confidence interval of this level."""
+        reach = NormalDist().inv_cdf((1 + level) / 2) * self.log_error
+        return self.value * math.exp(-reach), self.value * math.exp(reach)
+
+
+def paired(regrets: Floats, reference: Floats) -> Ratio:
+    """Return the geometric mean over cells of the ratio of mean regrets; both are [R replicates, C cells].
+
+    The error is that of the delta method: replicate k moves the logarithm of a cell's ratio by a / A - b / B, where a
+    and b are its regrets and A and B their means with `ADDED`.
+    """
+    ours, theirs = regrets.mean(axis=0) + ADDED, reference.mean(axis=0) + ADDED
+    moved = (regrets / ours - reference / theirs).mean(axis=1)  # [R]
+    value = math.exp(float(np.mean(np.log(ours / theirs))))
+    return Ratio(value, float(np.std(moved, ddof=1)) / math.sqrt(len(moved)))
+
 
 GROUPS: tuple[Group | None, ...] = (None, *Group)
 """Over what a geometric mean is taken: all cells, or those of a group."""
@@ -84,7 +126,8 @@ class Board:
         """Whom policies are compared with in each cell: the best there, or the same one everywhere."""
         if self.against is not None:
             return dict.fromkeys(self.cells, self.against)
-        return {cell: min(self._specs_in(cell), key=lambda spec: self.regret(spec, cell)) for cell in self.cells}
+        there = {cell: [one.spec for one in self.entrants if self.ran(one.spec, cell)] for cell in self.cells}
+        return {cell: min(specs, key=lambda spec: self.regret(spec, cell)) for cell, specs in there.items()}
 
     def score(self, spec: str, cells: Sequence[Cell]) -> Score | None:
         """Return the geometric mean of a policy's relative regrets over cells; nothing, if it ran in none."""
@@ -118,6 +161,3 @@ class Board:
         ratios = {cell: score.ratio for cell, score in scores.items() if score is not None}
         worst = max(ratios, key=lambda cell: ratios[cell].value)
         return worst, ratios[worst]
-
-    def _specs_in(self, cell: Cell) -> Iterable[str]:
-        return (entrant.spec for entrant in self.entrants if self.ran(entrant.spec, cell))

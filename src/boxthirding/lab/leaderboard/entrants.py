@@ -37,15 +37,13 @@ DEFAULT: Final = (
 )
 """The policies that are compared unless others are named."""
 
-MARKS: Final = {"budget": "T", "sigma": "σ", "hardness": "H", "range": "R"}
-"""How what a policy is told is written in tables and pictures."""
-
-_MEANT: Final = {
-    "budget": "the budget",
-    "sigma": "the noise",
-    "hardness": "the hardness of the problem",
-    "range": "the range of rewards",
+MARKS: Final = {
+    "budget": ("T", "the budget"),
+    "sigma": ("σ", "the noise"),
+    "hardness": ("H", "the hardness of the problem"),
+    "range": ("R", "the range of rewards"),
 }
+"""How what a policy is told is marked in tables and pictures, and what the mark means."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,7 @@ class Entrant:
     @property
     def marks(self) -> str:
         """Write down what it is told, in short."""
-        return " ".join(MARKS[key] for key in self.told)
+        return " ".join(MARKS[key][0] for key in self.told)
 
 
 def marks_used(entrants: Iterable[Entrant]) -> dict[str, str]:
@@ -83,7 +81,7 @@ def marks_used(entrants: Iterable[Entrant]) -> dict[str, str]:
     {'T': 'the budget', 'σ': 'the noise'}
     """
     told = {key for entrant in entrants for key in entrant.told}
-    return {MARKS[key]: meant for key, meant in _MEANT.items() if key in told}
+    return dict(mark for key, mark in MARKS.items() if key in told)
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,7 @@ from itertools import groupby
 from typing import Final
 
 from boxthirding.lab.leaderboard.as_json import IN_WORDS, LEVEL, Facts, group_name
-from boxthirding.lab.leaderboard.board import Board
-from boxthirding.lab.leaderboard.comparing import ADDED, Ratio
+from boxthirding.lab.leaderboard.board import ADDED, Board, Ratio
 from boxthirding.lab.leaderboard.entrants import Entrant, marks_used
 from boxthirding.lab.leaderboard.suites import Cell, Group
 

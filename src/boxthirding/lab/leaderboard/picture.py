@@ -7,10 +7,9 @@ from math import ceil
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
-from boxthirding.figures.style import GREY, canvas, in_words, look_of, plain
+from boxthirding.figures.style import GREY, canvas, format_label, look_of, multiples_shown, plain
 from boxthirding.lab.leaderboard.as_json import Facts, group_name
-from boxthirding.lab.leaderboard.board import Board
-from boxthirding.lab.leaderboard.comparing import ADDED
+from boxthirding.lab.leaderboard.board import ADDED, Board
 from boxthirding.lab.leaderboard.entrants import Entrant, marks_used
 from boxthirding.lab.leaderboard.suites import Group
 
@@ -84,15 +83,8 @@ def _draw_score(
         axes.plot(score.ratio.interval(level), (row, row), color=look["color"], linewidth=width, solid_capstyle="butt")
     axes.plot(score.ratio.value, row, **look)
     if not small:
-        axes.annotate(
-            f"{score.ratio.value:.2f}",
-            (score.ratio.interval(0.99)[1], row),
-            xytext=(5, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=10,
-            color=GREY,
-        )
+        end, text = (score.ratio.interval(0.99)[1], row), f"{score.ratio.value:.2f}"
+        axes.annotate(text, end, xytext=(5, 0), textcoords="offset points", va="center", fontsize=10, color=GREY)
 
 
 def _look(colour: str, *, told: bool, whole: bool, small: bool = False) -> dict[str, Any]:
@@ -134,7 +126,7 @@ def _label(axes: "Axes", board: Board, group: Group | None) -> None:
     low, high = axes.get_xlim()
     axes.set_xlim(min(low, 0.95), max(high, 1.6) * (1.15 if group is None else 1.0))  # room for the figure beside
     span = axes.get_xlim()[1] / axes.get_xlim()[0]
-    axes.xaxis.set_major_locator(LogLocator(subs=_numbered(span)))
+    axes.xaxis.set_major_locator(LogLocator(subs=multiples_shown(span, (2.5, (1, 1.2, 1.5, 2)), (30, (1, 2, 5)))))
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}×"))
     axes.xaxis.set_minor_formatter(NullFormatter())
     cells = len(board.cells_in(group))
@@ -145,16 +137,8 @@ def _label(axes: "Axes", board: Board, group: Group | None) -> None:
     plain(axes)
 
 
-def _numbered(span: float) -> tuple[float, ...]:
-    """Return which multiples of a power of ten get a number: more of them the less the axis spans."""
-    for limit, multiples in ((2.5, (1, 1.2, 1.5, 2)), (30, (1, 2, 5))):
-        if span < limit:
-            return multiples
-    return (1,)
-
-
 def _name(entrant: Entrant) -> str:
-    return f"{in_words(entrant.spec)}, told {entrant.marks}" if entrant.told else in_words(entrant.spec)
+    return f"{format_label(entrant.spec)}, told {entrant.marks}" if entrant.told else format_label(entrant.spec)
 
 
 def _broken(spec: str) -> str:

@@ -17,10 +17,9 @@ from boxthirding.lab.leaderboard.markdown import page
 from boxthirding.lab.leaderboard.picture import draw
 from boxthirding.lab.leaderboard.suites import missing_contests, problems_of, suite_named
 from boxthirding.lab.plots import check_matplotlib
-from boxthirding.lab.report_folder import check_folder, simulated_in, write_whole
+from boxthirding.lab.report_folder import check_folder, write_whole
 from boxthirding.lab.results import Run
 from boxthirding.lab.settings import Setting
-from boxthirding.types import Progress
 
 NAME: Final = "leaderboard"
 """Of the page, the picture and the JSON, each with its own ending."""
@@ -60,14 +59,8 @@ class Leaderboard:
         _check_reference(against, planned)
         check_matplotlib()
         check_folder(out)
-        options = {
-            "suite": suite,
-            "replicates": each,
-            "seed": seed,
-            "data": "DIR" if data else None,
-            "against": against,
-        }
-        command = _command(options, policies)
+        folder = "DIR" if data else None  # not that of this machine
+        command = _command(policies, suite=suite, replicates=each, seed=seed, data=folder, against=against)
         missing = tuple(missing_contests(chosen, problems))
         return cls(out, Facts(chosen, missing, seed, command, against, with_data=data is not None), planned)
 
@@ -76,11 +69,7 @@ class Leaderboard:
         """Everything that is simulated."""
         return [one.setting for one in self.planned]
 
-    def simulated(self, *, progress: bool | Callable[[Progress], None] = False) -> list[Run]:
-        """Simulate what the folder does not hold yet."""
-        return simulated_in(self.out, self.settings, progress=progress)
-
-    def written(self, runs: Sequence[Run], step: Callable[[str], None] = lambda _: None) -> Board:
+    def write(self, runs: Sequence[Run], step: Callable[[str], None] = lambda _: None) -> Board:
         """Compare, and write the page, the JSON and the picture; `step` hears what is being done."""
         step("comparing")
         board = Board.of(self.planned, runs, self.facts.against)
@@ -110,8 +99,8 @@ def _check_reference(against: str | None, planned: Sequence[Planned]) -> None:
         raise InvalidInput(f"--against is {against}, but that cannot run in every cell: not in {absent[0]}")
 
 
-def _command(options: dict[str, object], policies: Sequence[str]) -> str:
-    """Return the command that makes the leaderboard again, without the folders of this machine."""
+def _command(policies: Sequence[str], **options: object) -> str:
+    """Return the command that makes the leaderboard again."""
     words = ["boxthirding", "leaderboard"]
     for name, value in options.items():
         words += [f"--{name}", str(value)] if value is not None else []

@@ -7,7 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from boxthirding.errors import InvalidInput, UnreadableData
+from boxthirding._checks import one_of
+from boxthirding.errors import UnreadableData
 from boxthirding.lab.instances import CONTESTS, Instance, contest_file, from_csv, named
 from boxthirding.lab.rewards import RewardModel, parse_rewards
 
@@ -162,8 +163,7 @@ SUITES: Final = {
 
 def suite_named(name: str) -> Suite:
     """Return a suite by its name."""
-    if name not in SUITES:
-        raise InvalidInput(f"suite is {name!r}, but must be one of {', '.join(SUITES)}")
+    one_of("suite", name, SUITES)
     return SUITES[name]
 
 

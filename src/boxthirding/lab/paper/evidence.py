@@ -126,10 +126,6 @@ class Evidence:
         """Return the checkpoints of a case."""
         return [int(pulls) for pulls in self.runs[case, self.cases[case].policies[0]].checkpoints]
 
-    def replicates(self, case: str) -> int:
-        """Return the number of replicates of a case."""
-        return self.cases[case].replicates
-
     @property
     def least_replicates(self) -> int:
         """The smallest number of replicates of a case."""

@@ -15,13 +15,7 @@ from boxthirding.lab.instances import named
 from boxthirding.lab.paper.cases import PRECISE, Case, caption_case
 from boxthirding.lab.paper.printed import ARMS, BUDGET, COMPARED, EPSILONS, EXAMPLE_PULLS, GAPS_ALPHA, REMEDIAN_BLOCKS
 from boxthirding.lab.plots import log_spaced
-from boxthirding.lab.theory.bounds import (
-    box_thirding_bound,
-    bracketing_bound,
-    comparison_bound,
-    growth_objective,
-    uniform_bound,
-)
+from boxthirding.lab.theory import bounds
 from boxthirding.lab.theory.candidate_sets import CandidateSet, candidates, candidates_at
 from boxthirding.lab.theory.complexity import complexity_h2, good_arms
 from boxthirding.lab.theory.sizes import remedian
@@ -184,7 +178,7 @@ def compute_facts(cases: Mapping[str, Case]) -> ComputedFacts:
         example=candidates(BoxThirding(), 5, EXAMPLE_PULLS).size,
         remedian=remedian([value for block in REMEDIAN_BLOCKS for value in block]),
         growth_root=growth_root("geometric"),
-        best_growth=max(grid, key=growth_objective),
+        best_growth=max(grid, key=bounds.growth_objective),
         shapes={name: _hardness(name) for name in GAPS_ALPHA},
         candidates={policy: tuple(candidates_at(parse_policy(policy), MANY, pulls)) for policy in COMPARED},
         variances={"bernoulli": means * (1 - means), "kumaraswamy": means * (1 - means) ** 2 / (2 - means)},
@@ -220,7 +214,7 @@ def _hardness(name: str) -> Hardness:
 def _comparison(gap: float, pulls: int) -> Comparison:
     """Compare two arms with unit normal rewards: the difference of their means has variance 2/n."""
     exact = math.erfc(gap * math.sqrt(pulls / 2) / math.sqrt(2)) / 2
-    return Comparison(gap, pulls, exact, math.exp(-(gap**2) * pulls), comparison_bound(gap, pulls))
+    return Comparison(gap, pulls, exact, math.exp(-(gap**2) * pulls), bounds.comparison_bound(gap, pulls))
 
 
 def _bound(case: Case, policy: str, pulls: int, eps: float) -> float:
@@ -228,7 +222,7 @@ def _bound(case: Case, policy: str, pulls: int, eps: float) -> float:
     means, sigma = case.instance.means, case.rewards.sigma
     known = (len(means), pulls, good_arms(means, eps / 2), eps)
     if policy == "us":
-        return uniform_bound(*known, sigma=sigma)
+        return bounds.uniform_bound(*known, sigma=sigma)
     if policy == "bsh":
-        return bracketing_bound(*known, sigma=sigma)
-    return box_thirding_bound(BoxThirding(), *known, sigma=sigma)
+        return bounds.bracketing_bound(*known, sigma=sigma)
+    return bounds.box_thirding_bound(BoxThirding(), *known, sigma=sigma)

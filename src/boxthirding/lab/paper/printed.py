@@ -56,6 +56,9 @@ class PrintedTable:
     rows: dict[str, Printed | None]
 
 
+_BESIDE: Final = dict.fromkeys(("sh:growth=1.728,mode=paper", "prose", "asha", "b3:reuse=pool"))
+"""The policies that are run beside those of the tables."""
+
 TABLES: Final = (
     PrintedTable(
         128,
@@ -67,10 +70,7 @@ TABLES: Final = (
             "ucbe:exploration=oracle": Printed(0.0664, 0.0502, 0.0749),
             "bsh": Printed(0.0992, 0.0587, 0.1569),
             "bucb:delta=0.1": Printed(0.1252, 0.0682, 0.1769),
-            "sh:growth=1.728,mode=paper": None,
-            "prose": None,
-            "asha": None,
-            "b3:reuse=pool": None,
+            **_BESIDE,
         },
     ),
     PrintedTable(
@@ -83,10 +83,7 @@ TABLES: Final = (
             "ucbe:exploration=oracle": Printed(0.0403, 0.0222, 0.0588),
             "bsh": Printed(0.1531, 0.0661, 0.2475),
             "bucb:delta=0.1": Printed(0.2558, 0.2374, 0.3039),
-            "sh:growth=1.728,mode=paper": None,
-            "prose": None,
-            "asha": None,
-            "b3:reuse=pool": None,
+            **_BESIDE,
         },
     ),
 )

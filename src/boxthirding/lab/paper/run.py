@@ -1,7 +1,5 @@
 """The whole reproduction: simulate or resume, decide the claims, draw the figures and write the page."""
 
-import csv
-import io
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -11,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final
 
+from boxthirding._csv import csv_lines
 from boxthirding.figures.style import rendered
 from boxthirding.lab.chunks import run_chunk
 from boxthirding.lab.error_split import error_split
@@ -22,10 +21,9 @@ from boxthirding.lab.paper.figures import PaperFigure
 from boxthirding.lab.paper.page import CLAIMS, Page, sections
 from boxthirding.lab.paper.printed import COMPARED, EPSILONS
 from boxthirding.lab.plots import check_matplotlib
-from boxthirding.lab.report_folder import check_folder, simulated_in, write_whole
+from boxthirding.lab.report_folder import check_folder, write_whole
 from boxthirding.lab.results import Run
 from boxthirding.lab.settings import Setting
-from boxthirding.types import Progress
 
 PAGE: Final = "index.html"
 CLAIMS_FILE: Final = "claims.csv"
@@ -78,11 +76,7 @@ class Reproduction:
             for policy in case.policies
         ]
 
-    def simulated(self, *, progress: bool | Callable[[Progress], None] = False) -> list[Run]:
-        """Simulate what the folder does not hold yet."""
-        return simulated_in(self.out, self.settings, progress=progress)
-
-    def written(self, runs: Sequence[Run], step: Callable[[str], None] = lambda _: None) -> ReproductionResult:
+    def write(self, runs: Sequence[Run], step: Callable[[str], None] = lambda _: None) -> ReproductionResult:
         """Decide the claims, draw the figures and write the page; `step` is called with a text before each step."""
         step("computing what needs no simulation")
         evidence = self._evidence(runs)
@@ -118,7 +112,7 @@ class Reproduction:
         drawn = {}
         for number, one in enumerate(figures, start=1):
             step(f"drawing figure {number} of {len(figures)}")
-            write_whole(folder / f"{one.key}.csv", _csv([one.columns, *one.rows]))
+            write_whole(folder / f"{one.key}.csv", "".join(csv_lines(one.columns, one.rows)))
             figure = one.draw()
             for ending in FORMATS:
                 drawn[one.key] = rendered(figure, ending)  # the last format is SVG
@@ -128,20 +122,15 @@ class Reproduction:
 
 def _claims_csv(findings: Sequence[tuple[Claim, Finding]]) -> str:
     """Return all claims with their verdicts, one row per number behind a verdict."""
-    rows: list[Sequence[Any]] = [("claim", "verdict", "says", "where", "reason", "measured", "value", "standard_error")]
+    columns = ("claim", "verdict", "says", "where", "reason", "measured", "value", "standard_error")
+    rows: list[Sequence[Any]] = []
     for claim, finding in findings:
         described = (claim.key, finding.verdict.value, claim.says, claim.where, finding.reason)
         numbers: list[tuple[Any, ...]] = [
             (one.what, one.estimate.value, one.estimate.error) for one in finding.measured
         ]
         rows += [(*described, *number) for number in numbers or [("", "", "")]]
-    return _csv(rows)
-
-
-def _csv(rows: Sequence[Sequence[Any]]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue()
+    return "".join(csv_lines(columns, rows))
 
 
 def _versions() -> dict[str, str]:

@@ -8,22 +8,8 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
-from boxthirding._checks import is_finite, is_number
+from boxthirding._checks import is_number
 from boxthirding.errors import InvalidInput
-
-
-def fraction(name: str, value: float) -> float:
-    """Return a number strictly between 0 and 1, or raise."""
-    if not (is_number(value) and 0 < value < 1):
-        raise InvalidInput(f"{name} is {value!r}, but must lie in (0, 1)")
-    return float(value)
-
-
-def positive(name: str, value: float) -> float:
-    """Return a finite number above 0, or raise."""
-    if not (is_finite(value) and value > 0):
-        raise InvalidInput(f"{name} is {value!r}, but must be a finite number above 0")
-    return float(value)
 
 
 def growth_below_2(value: float) -> float:

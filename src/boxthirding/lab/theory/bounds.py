@@ -12,9 +12,9 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from boxthirding._checks import is_number, whole
+from boxthirding._checks import fraction, is_number, one_of, positive, whole
 from boxthirding.errors import InvalidInput
-from boxthirding.lab.theory._checks import capped, decay, fraction, growth_below_2, nearest, positive, several, signal
+from boxthirding.lab.theory._checks import capped, decay, growth_below_2, nearest, several, signal
 from boxthirding.lab.theory.candidate_sets import candidates, finished_runs
 from boxthirding.policies.box_thirding import BoxThirding
 from boxthirding.policies.rivals.bsh import BracketingSequentialHalving
@@ -180,8 +180,7 @@ def combined_order(policy: str, n_arms: int, budget: int, good: int, eps: float,
     >>> combined_order("b3", 100, 10_000, 1, 0.5) == math.exp(-100) + math.exp(-25)
     True
     """
-    if policy not in ("us", "bsh", "b3"):
-        raise InvalidInput(f"policy is {policy!r}, but must be one of us, bsh, b3")
+    one_of("policy", policy, ("us", "bsh", "b3"))
     each = Fraction(positive("constant", constant)) * whole("budget", budget, least=2) / _checked_arms(n_arms, good)
     if policy == "bsh":
         each /= Fraction(math.log(budget)) ** 2
@@ -258,8 +257,7 @@ def _checked_arms(n_arms: int, good: int) -> int:
 
 
 def _growth(growth: float | None, schedule: str) -> float:
-    if schedule not in KINDS:
-        raise InvalidInput(f"schedule is {schedule!r}, but must be one of {', '.join(KINDS)}")
+    one_of("schedule", schedule, KINDS)
     return Schedule(schedule, growth).growth or 0.0  # never 0: the schedule fills in its own
 
 

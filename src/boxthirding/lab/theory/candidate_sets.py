@@ -5,9 +5,8 @@ random one of its size or, for brackets, the union of several that are drawn ind
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from boxthirding._checks import whole
 from boxthirding.errors import InvalidInput
@@ -80,15 +79,16 @@ def candidates_at(policy: Policy, n_arms: int, checkpoints: Iterable[int]) -> li
     """
     n_arms = whole("the number of arms", n_arms, least=1)
     times = [whole("a checkpoint", pulls, least=0) for pulls in several("checkpoints", checkpoints)]
-    tracker = _tracker(policy)()
-    live = LiveState(policy, n_arms, seed=0, capacity=min(n_arms, _CAPACITY))
+    if type(policy) not in (BoxThirding, BracketingSequentialHalving, SequentialHalving, Uniform):
+        raise InvalidInput(
+            f"the policy is {policy!r}, but a candidate set is defined only for b3, us, sh and bsh: which arms another "
+            "policy could return depends on the rewards"
+        )
+    run = _Run(policy, n_arms)
     found: dict[int, CandidateSet] = {}
-    pulls = 0
     for stop in sorted(set(times)):
-        pulls = _run(live, tracker, pulls, stop)
-        sizes = tracker.sizes(live.arrays)
-        introduced, level = tracker.standing(live.arrays)
-        found[stop] = CandidateSet(stop, n_arms, sizes, introduced, level)
+        run.go_on(stop)
+        found[stop] = CandidateSet(stop, n_arms, *run.standing())
     return [found[pulls] for pulls in times]
 
 
@@ -98,104 +98,54 @@ def finished_runs(n_arms: int, pulls: int) -> list[tuple[int, int]]:
     >>> finished_runs(100, 50)
     [(2, 8), (4, 8)]
     """
-    n_arms = whole("the number of arms", n_arms, least=1)
-    live = LiveState(BracketingSequentialHalving(), n_arms, seed=0, capacity=min(n_arms, _CAPACITY))
-    _run(live, _BracketTracker(), 0, whole("pulls", pulls, least=0))
-    state = live.arrays
-    opened = range(int(state.scalars[OPENED]))
-    sizes = [int(state.start[b + 1] - state.start[b]) for b in opened]
-    return [(sizes[b], int(state.run[b, BUDGET]) // 2) for b in opened if state.run[b, KEPT] != NONE]  # it doubles
+    run = _Run(BracketingSequentialHalving(), whole("the number of arms", n_arms, least=1))
+    run.go_on(whole("pulls", pulls, least=0))
+    return [(size, int(run.live.arrays.run[b, BUDGET]) // 2) for b, size in run.finished_brackets()]  # it doubles
 
 
-def _run(live: LiveState, tracker: "_Tracker", pulls: int, stop: int) -> int:
-    """Continue until `stop` pulls are told, possibly inside a job; return fewer if the rule has ended."""
-    while pulls < stop:
-        if tracker.left == 0:
-            job, arm, times = live.ask()
-            if job == WAIT:
-                break
-            tracker.asked(live.arrays, int(job), int(arm), int(times))
-        times = min(tracker.left, stop - pulls)
-        live.tell(tracker.job, times, 0.0, 0.0)
-        pulls += times
-        tracker.left -= times
-        if tracker.left == 0:
-            tracker.ended()
-    return pulls
+class _Run:
+    """A run of a policy with all rewards 0, and the arms that are candidates in it."""
 
+    def __init__(self, policy: Policy, n_arms: int) -> None:
+        self.live = LiveState(policy, n_arms, seed=0, capacity=min(n_arms, _CAPACITY))
+        self._record = BoxRecord()  # of who met whom, as sessions of b3 keep it
+        self._pulls = 0
+        self._job, self._arm, self._left = NONE, NONE, 0  # the job that is open, its arm and its pulls to come
+        self._introduced = 0
+        self._done: set[int] = set()  # arms with a job that has ended
 
-class _Tracker:
-    """Tracks the arms whose job has ended: the candidates of rules that compare all of them."""
+    def go_on(self, stop: int) -> None:
+        """Continue until `stop` pulls are told, possibly inside a job, or until the rule has ended."""
+        while self._pulls < stop:
+            if self._left == 0:
+                job, arm, times = self.live.ask()
+                if job == WAIT:
+                    break
+                self._job, self._arm, self._left = job, arm, times
+                self._introduced = max(self._introduced, arm + 1)
+                if isinstance(self.live.policy, BoxThirding):
+                    self._record.note(self.live.arrays, 0)
+            times = min(self._left, stop - self._pulls)
+            self.live.tell(self._job, times, 0.0, 0.0)
+            self._pulls += times
+            self._left -= times
+            if self._left == 0:
+                self._done.add(self._arm)
 
-    def __init__(self) -> None:
-        self.job = NONE
-        self.left = 0
-        self.arm = NONE
-        self.seen = 0
-        self.done: set[int] = set()
+    def standing(self) -> tuple[tuple[int, ...], int, int | None]:
+        """Return the sizes of the sets whose union is C, how many arms have been introduced, and the level L."""
+        state = self.live.arrays
+        if isinstance(self.live.policy, BoxThirding):
+            found, box = self._record.candidates(state), int(highest(state))
+            size = int(self._job != NONE) if found is None else found  # 1 before Box(L, 0) has an arm
+            return (size,), int(state.scalars[SEEN]), None if box == NONE else box // WIDTH
+        if isinstance(self.live.policy, BracketingSequentialHalving):  # before a bracket has finished, the first arm
+            sizes = tuple(size for _, size in self.finished_brackets()) or (min(1, len(self._done)),)
+            return sizes, self._introduced, None
+        return (len(self._done),), self._introduced, None
 
-    def asked(self, state: Any, job: int, arm: int, times: int) -> None:  # noqa: ARG002  # a subclass needs the state
-        """Record the job that the rule has just asked for."""
-        self.job, self.arm, self.left = job, arm, times
-        self.seen = max(self.seen, arm + 1)
-
-    def ended(self) -> None:
-        """Record that the last pull of the job was told."""
-        self.done.add(self.arm)
-
-    def sizes(self, state: Any) -> tuple[int, ...]:  # noqa: ARG002
-        """Return the sizes of the sets whose union is C."""
-        return (len(self.done),)
-
-    def standing(self, state: Any) -> tuple[int, int | None]:  # noqa: ARG002
-        """Return how many arms have been introduced, and the level L."""
-        return self.seen, None
-
-
-class _BracketTracker(_Tracker):
-    """Tracks the brackets that have finished a run."""
-
-    def sizes(self, state: Any) -> tuple[int, ...]:
-        """Return the sizes of those brackets; before there is one, the first arm alone could be returned."""
-        done = [b for b in range(int(state.scalars[OPENED])) if state.run[b, KEPT] != NONE]
-        return tuple(int(state.start[b + 1] - state.start[b]) for b in done) or (min(1, len(self.done)),)
-
-
-class _BoxTracker(_Tracker):
-    """Reads the candidates from the records of boxes that sessions keep, too."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._record = BoxRecord()
-
-    def asked(self, state: Any, job: int, arm: int, times: int) -> None:
-        """Read what the rule has recorded."""
-        super().asked(state, job, arm, times)
-        self._record.note(state, 0)
-
-    def sizes(self, state: Any) -> tuple[int, ...]:
-        """Return the size of the union over Box(L, 0), or 1 before it has an arm."""
-        found = self._record.candidates(state)
-        return (int(self.job != NONE) if found is None else found,)
-
-    def standing(self, state: Any) -> tuple[int, int | None]:
-        """Return how many arms have been introduced, and the level L."""
-        box = int(highest(state))
-        return int(state.scalars[SEEN]), None if box == NONE else box // WIDTH
-
-
-_TRACKERS: dict[type, Callable[[], _Tracker]] = {
-    BoxThirding: _BoxTracker,
-    BracketingSequentialHalving: _BracketTracker,
-    SequentialHalving: _Tracker,
-    Uniform: _Tracker,
-}
-
-
-def _tracker(policy: Policy) -> Callable[[], _Tracker]:
-    if type(policy) not in _TRACKERS:
-        raise InvalidInput(
-            f"the policy is {policy!r}, but a candidate set is defined only for b3, us, sh and bsh: which arms another "
-            "policy could return depends on the rewards"
-        )
-    return _TRACKERS[type(policy)]
+    def finished_brackets(self) -> list[tuple[int, int]]:
+        """Return the brackets of `bsh` that have finished a run, each with its size."""
+        state = self.live.arrays
+        opened = range(int(state.scalars[OPENED]))
+        return [(b, int(state.start[b + 1] - state.start[b])) for b in opened if state.run[b, KEPT] != NONE]

@@ -10,9 +10,10 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from boxthirding._checks import LARGEST_FLOAT, is_finite, whole
+from boxthirding._checks import LARGEST_FLOAT, fraction, is_finite, positive, whole
 from boxthirding.errors import InvalidInput
-from boxthirding.lab.theory._checks import decay, fraction, nearest, positive
+from boxthirding.lab.theory._checks import decay, nearest
+from boxthirding.policies.rivals.ucbe import oracle_hardness
 from boxthirding.types import Floats
 
 CRITICAL_ALPHA: Final = 0.5
@@ -50,11 +51,8 @@ def complexity_h1(means: Any) -> float:
     >>> complexity_h1([0.75, 0.5, 0.25])
     36.0
     """
-    gaps = _gaps(means)[1:]
-    if len(gaps) == 0:
-        return 0.0
-    with np.errstate(divide="ignore", over="ignore"):
-        return float(gaps[0] ** -2.0 + np.sum(gaps**-2.0))
+    gaps = _gaps(means)
+    return oracle_hardness(-gaps) if len(gaps) > 1 else 0.0
 
 
 def complexity_h2(means: Any) -> float:

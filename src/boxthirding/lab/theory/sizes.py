@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 from statistics import median
 from typing import NamedTuple
 
-from boxthirding._checks import LARGEST_FLOAT, is_finite, whole
+from boxthirding._checks import LARGEST_FLOAT, is_finite, positive, whole
 from boxthirding.errors import InvalidInput
-from boxthirding.lab.theory._checks import growth_below_2, positive, several
+from boxthirding.lab.theory._checks import growth_below_2, several
 from boxthirding.schedules import GEOMETRIC_GROWTH
 
 
@@ -102,7 +102,7 @@ def candidate_bounds(pulls: int, *, growth: float = GEOMETRIC_GROWTH, effort: fl
     def most_pulls(arms: int) -> float:
         return 2 * (arms + 1) / (2 - growth) - _rest(arms, growth)
 
-    turn = _first_rise(least_pulls)
+    turn = _first(lambda arms: least_pulls(arms + 1) > least_pulls(arms), 0)  # it is convex, and falls at first
     high = _first(lambda arms: least_pulls(arms) > budget, turn) - 1
     low = _first(lambda arms: most_pulls(arms) >= budget, 0)
     return Bounds(low, high)
@@ -155,11 +155,6 @@ def bracket_candidate_bounds(pulls: int) -> Bounds:
 
 def _rest(arms: int, growth: float) -> float:
     return float(((arms + 1) ** math.log2(growth) - 1) / (growth - 1))
-
-
-def _first_rise(pulls: Callable[[int], float]) -> int:
-    """Return where a convex function stops falling."""
-    return _first(lambda arms: pulls(arms + 1) > pulls(arms), 0)
 
 
 def _first(is_true: Callable[[int], bool], start: int) -> int:

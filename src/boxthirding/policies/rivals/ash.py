@@ -24,11 +24,11 @@ from boxthirding.policies.rivals.subsets import (
     WITHDRAWN,
     SubsetPolicy,
     add,
+    admit,
     clear,
     double,
     has_new,
     know,
-    meet,
     withdraw,
 )
 from boxthirding.policies.rivals.subsets import recommend as largest_mean
@@ -119,7 +119,7 @@ def amend(state: AshState, arm: int, times: int, total: float, squares: float) -
     while state.scalars[SEEN] <= arm:
         if state.scalars[SEEN] == len(state.pulls):
             return GROW
-        meet(state)
+        admit(state)
     if state.pulls[arm] != WITHDRAWN:
         know(state, arm, times, total)
     return 0
@@ -135,7 +135,7 @@ def next_arm(state: AshState) -> int:
             if arm == scalars[SEEN]:
                 if arm == len(state.pulls):
                     return GROW
-                meet(state)
+                admit(state)
             scalars[NEXT] += 1
             if state.pulls[arm] != WITHDRAWN:
                 return arm

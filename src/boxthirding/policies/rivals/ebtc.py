@@ -14,21 +14,20 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, Final, NamedTuple
 
-from boxthirding._checks import is_finite, is_number
+from boxthirding._checks import fraction, positive
 from boxthirding._compile import kernel
-from boxthirding.errors import InvalidInput
 from boxthirding.policies.base_policy import zeros
 from boxthirding.policies.rivals.subsets import (
     SEEN,
     SUBSET_SCALARS,
     WITHDRAWN,
     SubsetPolicy,
+    admit,
     clear,
     has_new,
     know,
-    meet,
     recommend,
-    take,
+    record,
     withdraw,
 )
 from boxthirding.policies.structures.tournament import beats, play_all, player, replay
@@ -94,7 +93,7 @@ def ask(state: EBTCState) -> tuple[int, int, int]:
 @kernel
 def tell(state: EBTCState, job: int, times: int, total: float, squares: float) -> None:  # noqa: ARG001  # the contract's
     """Add a reward to its arm."""
-    take(state, job, times, total)
+    record(state, job, times, total)
     play_again(state, job)
 
 
@@ -139,7 +138,7 @@ def enter(state: EBTCState) -> int:
     """Let the next arm in; GROW, if there is no room for it."""
     if state.scalars[SEEN] == len(state.pulls):
         return GROW
-    arm = meet(state)
+    arm = admit(state)
     state.led[arm] = 0
     state.own[arm] = 0
     return arm
@@ -257,10 +256,8 @@ class EBTC(SubsetPolicy):
     rule: ClassVar[Rule] = Rule(reset, ask, tell, drop, recommend, amend)
 
     def __post_init__(self) -> None:
-        if not (is_finite(self.epsilon) and self.epsilon > 0):
-            raise InvalidInput(f"epsilon is {self.epsilon!r}, but must be a finite number above 0")
-        if not (is_number(self.beta) and 0 < self.beta < 1):
-            raise InvalidInput(f"beta is {self.beta!r}, but must lie in (0, 1)")
+        positive("epsilon", self.epsilon)
+        fraction("beta", self.beta)
         super().__post_init__()
 
     def empty(self, room: int) -> EBTCState:

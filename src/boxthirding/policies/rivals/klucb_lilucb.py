@@ -20,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Final, NamedTuple
 
-from boxthirding._checks import is_finite, is_number, not_negative, whole
+from boxthirding._checks import fraction, is_finite, not_negative, whole
 from boxthirding._compile import bound, kernel
 from boxthirding.errors import InvalidInput
 from boxthirding.policies.base_policy import zeros
@@ -29,12 +29,12 @@ from boxthirding.policies.rivals.subsets import (
     SUBSET_SCALARS,
     WITHDRAWN,
     SubsetPolicy,
+    admit,
     clear,
     has_new,
     know,
-    meet,
     recommend,
-    take,
+    record,
     withdraw,
 )
 from boxthirding.policies.structures.tournament import play_all, player, replay
@@ -122,7 +122,7 @@ def ask(state: IndicesState) -> tuple[int, int, int]:
 @kernel
 def tell(state: IndicesState, job: int, times: int, total: float, squares: float) -> None:  # noqa: ARG001  # the contract's
     """Add a reward to its arm; its bound changes when the list is made anew, on average after BATCH results."""
-    take(state, job, times, total)
+    record(state, job, times, total)
     note_move(state, job)
     if below(state.ties, state.scalars[BATCH]) == 0:
         state.scalars[RENEW] = 1
@@ -155,7 +155,7 @@ def amend(state: IndicesState, arm: int, times: int, total: float, squares: floa
 @kernel
 def enter(state: IndicesState) -> int:
     """Let the next arm in, at the top of the list."""
-    arm = meet(state)
+    arm = admit(state)
     list_as(state, arm, math.inf)
     return arm
 
@@ -232,8 +232,7 @@ class IndicesPolicy(SubsetPolicy):
     batch: int
 
     def __post_init__(self) -> None:
-        if not (is_number(self.delta) and 0 < self.delta < 1):
-            raise InvalidInput(f"delta is {self.delta!r}, but must lie in (0, 1)")
+        fraction("delta", self.delta)
         whole("batch", self.batch, least=1)
         super().__post_init__()
 

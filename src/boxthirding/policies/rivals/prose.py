@@ -14,7 +14,7 @@ from typing import ClassVar, Final, NamedTuple
 
 import numpy as np
 
-from boxthirding._checks import is_finite, not_negative
+from boxthirding._checks import not_negative, positive
 from boxthirding._compile import kernel
 from boxthirding.errors import InvalidInput
 from boxthirding.policies.base_policy import BasePolicy, zeros
@@ -109,7 +109,7 @@ def ask(state: ProseState) -> tuple[int, int, int]:
                 if state.upper[arm] == -math.inf:
                     return WAIT, NONE, 0
     if arm == NONE:
-        arm = meet(state)
+        arm = admit(state)
     scalars[SWEEP] = j
     return send(state, arm)
 
@@ -161,7 +161,7 @@ def amend(state: ProseState, arm: int, times: int, total: float, squares: float)
     while scalars[SEEN] <= arm:
         if scalars[SEEN] == len(state.pulls):
             return GROW
-        meet(state)
+        admit(state)
     if state.out[arm] == WITHDRAWN or (times == 0 and total == 0.0 and squares == 0.0):
         return 0
     remove(state, 0, arm)
@@ -191,7 +191,7 @@ def estimate_noise(state: ProseState) -> None:
 
 
 @kernel
-def meet(state: ProseState) -> int:
+def admit(state: ProseState) -> int:
     """Let the next arm in, with bounds ±∞."""
     arm = state.scalars[SEEN]
     state.scalars[SEEN] += 1
@@ -275,8 +275,7 @@ class Prose(BasePolicy):
                 raise InvalidInput(f"sigma is {self.sigma!r}, but must be a number of at least 0, or {ESTIMATED}")
         else:
             not_negative("sigma", self.sigma)
-        if not (is_finite(self.beta) and self.beta > 0):
-            raise InvalidInput(f"beta is {self.beta!r}, but must be a finite number above 0")
+        positive("beta", self.beta)
 
     def empty(self, room: int) -> ProseState:
         """Return a state with room for so many arms."""

@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from boxthirding._checks import whole
+from boxthirding._checks import one_of, whole
 from boxthirding.errors import InvalidInput
 from boxthirding.policies.rivals.rounds import HALF, ROUND_ONLY, RoundsPolicy, RoundsState, halved, planned, spent
 from boxthirding.schedules import Schedule
@@ -44,8 +44,7 @@ class SequentialHalving(RoundsPolicy):
 
     def __post_init__(self) -> None:
         whole("budget", self.budget, least=1)
-        if self.mode not in MODES:
-            raise InvalidInput(f"mode is {self.mode!r}, but must be one of {', '.join(MODES)}")
+        one_of("mode", self.mode, MODES)
         if self.mode == "karnin" and (self.growth is not None or self.schedule != "geometric"):
             raise InvalidInput(
                 "mode karnin spends alike on every round: for a growth or a schedule say mode=paper or mode=fit"

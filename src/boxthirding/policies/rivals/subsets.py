@@ -16,8 +16,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from boxthirding._checks import one_of
 from boxthirding._compile import kernel
-from boxthirding.errors import InvalidInput
 from boxthirding.policies.base_policy import BasePolicy
 from boxthirding.policies.structures.sorting import in_order
 from boxthirding.policies.structures.tournament import beats, play_all, player, replay
@@ -75,7 +75,7 @@ def has_new(state: Subset) -> bool:
 
 
 @kernel
-def meet(state: Subset) -> int:
+def admit(state: Subset) -> int:
     """Let the next arm in."""
     arm = state.scalars[SEEN]
     state.scalars[SEEN] += 1
@@ -90,7 +90,7 @@ def meet(state: Subset) -> int:
 
 
 @kernel
-def take(state: Subset, arm: int, times: int, total: float) -> None:
+def record(state: Subset, arm: int, times: int, total: float) -> None:
     """Take the results of a job; if they are enough, the subset doubles."""
     state.out[arm] -= times
     add(state, arm, times, total)
@@ -172,8 +172,7 @@ class SubsetPolicy(BasePolicy):
     subset: str
 
     def __post_init__(self) -> None:
-        if self.subset not in FIRST_LEVELS:
-            raise InvalidInput(f"subset is {self.subset!r}, but must be one of {', '.join(FIRST_LEVELS)}")
+        one_of("subset", self.subset, FIRST_LEVELS)
 
     def begun(self, state: Subset, n_arms: int, seed: int) -> Subset:
         """Return a state with its number of arms, its random stream and the level it starts at."""

@@ -84,7 +84,7 @@ def ask(state: UCBEState) -> tuple[int, int, int]:
     if scalars[SEEN] < scalars[N_ARMS]:
         if scalars[SEEN] == len(state.pulls):
             return GROW, NONE, 0
-        arm = meet(state)
+        arm = admit(state)
     else:
         renew(state)
         arm = player(state.boldest, 0, len(state.indices), 1)
@@ -120,7 +120,7 @@ def recommend(state: UCBEState) -> int:
 
 
 @kernel
-def meet(state: UCBEState) -> int:
+def admit(state: UCBEState) -> int:
     """Let the next arm in."""
     arm = state.scalars[SEEN]
     state.scalars[SEEN] += 1

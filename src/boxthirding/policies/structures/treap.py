@@ -5,50 +5,24 @@ flat. Nodes are arm numbers, or whatever else a rule counts; every node knows th
 the largest `upper`. Several trees share the arrays, each with its place in `root`.
 """
 
-from typing import Protocol
+from typing import Any
 
 from boxthirding._compile import kernel
-from boxthirding.types import NONE, Floats, Ints
+from boxthirding.types import NONE
 
+Treap = Any
+"""A rule's own state, if it has these fields:
 
-class Treap(Protocol):
-    """A rule's own state, if it has these fields."""
-
-    @property
-    def root(self) -> Ints:
-        """[R] The top node of each tree, or NONE."""
-
-    @property
-    def left(self) -> Ints:
-        """[K] The child towards larger keys."""
-
-    @property
-    def right(self) -> Ints:
-        """[K] The other child."""
-
-    @property
-    def parent(self) -> Ints:
-        """[K] The node above."""
-
-    @property
-    def weight(self) -> Ints:
-        """[K] Nodes in the subtree."""
-
-    @property
-    def champion(self) -> Ints:
-        """[K] The node of the subtree with the largest upper."""
-
-    @property
-    def lower(self) -> Floats:
-        """[K] The key."""
-
-    @property
-    def upper(self) -> Floats:
-        """[K] The second value."""
-
-    @property
-    def luck(self) -> Ints:
-        """[K] Drawn once for each node: who comes first among equals, and, scrambled, the priority."""
+    root: Ints  # [R] the top node of each tree, or NONE
+    left: Ints  # [K] the child towards larger keys
+    right: Ints  # [K] the other child
+    parent: Ints  # [K] the node above
+    weight: Ints  # [K] nodes in the subtree
+    champion: Ints  # [K] the node of the subtree with the largest upper
+    lower: Floats  # [K] the key
+    upper: Floats  # [K] the second value
+    luck: Ints  # [K] drawn once for each node: who comes first among equals, and, scrambled, the priority
+"""
 
 
 @kernel

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import partial
 from typing import Final
 
 from boxthirding.lab.paper.evidence import Estimate, Evidence
@@ -86,10 +87,14 @@ class Claim:
 
 
 def claim(
-    key: str, title: str, says: str, where: str, rule: str, *, exact: bool = False
+    title: str, says: str, where: str, rule: str, *, exact: bool = False
 ) -> Callable[[Callable[[Evidence], Finding]], Claim]:
-    """Make a claim of the function that decides it."""
-    return lambda decide: Claim(key, title, says, where, rule, decide, exact)
+    """Make a claim of the function that decides it; the name of the function is its key."""
+    return lambda decide: Claim(decide.__name__.replace("_", "-"), title, says, where, rule, decide, exact)
+
+
+exact_claim: Final = partial(claim, exact=True)
+"""Makes a claim that is decided without simulations."""
 
 
 def verdict_of(parts: list[bool]) -> Verdict:

@@ -37,7 +37,6 @@ _TABLES = "appendix B.2"
 
 
 @claim(
-    "lowest-when-noisy",
     "B3 has the lowest regret wherever there is noise",
     "Of US, BUCB, BSH and B3, B3 has the lowest simple regret in every noisy setting, beyond the first few pulls.",
     "section 5.2, appendix B.1, the experiments after the end of the document",
@@ -64,7 +63,6 @@ def lowest_when_noisy(evidence: Evidence) -> Finding:
 
 
 @claim(
-    "best-without-noise",
     "Without noise US is best, and B3 comparable",
     "With rewards that have no noise, US has the lowest regret, and B3 performs comparably.",
     "section 5.2",
@@ -94,7 +92,6 @@ def best_without_noise(evidence: Evidence) -> Finding:
 
 
 @claim(
-    "uniform-stagnates",
     "US falls fast, then stagnates",
     "US reduces its regret fast at first and stagnates after a few pulls, while BUCB, BSH and B3 go on improving.",
     "the experiments after the end of the document",
@@ -125,7 +122,6 @@ def uniform_stagnates(evidence: Evidence) -> Finding:
 
 
 @claim(
-    "uniform-under-power-law",
     "US hardly improves under power-law rewards",
     "With power-law rewards, the regret of US hardly falls even as the budget grows.",
     "appendix B.1",
@@ -142,7 +138,6 @@ def uniform_under_power_law(evidence: Evidence) -> Finding:
 
 
 @claim(
-    "brackets-under-power-law",
     "BUCB and BSH do better under power-law than under Bernoulli rewards",
     "BUCB and BSH have a smaller regret under power-law rewards than under Bernoulli rewards.",
     "appendix B.1",
@@ -164,7 +159,6 @@ def brackets_under_power_law(evidence: Evidence) -> Finding:
 
 
 @claim(
-    "poly-is-hardest",
     "Polynomial gaps give the highest regret, although their best arm is the clearest",
     "Of the three instances made by formula, the one whose best arm stands out most has the highest regret.",
     "the experiments after the end of the document",
@@ -186,7 +180,6 @@ def poly_is_hardest(evidence: Evidence) -> Finding:
 
 
 @claim(
-    "guideline",
     "The guideline by noise level",
     "High noise: choose what tells candidates apart. Low noise: choose what screens many arms, US or B3. Unknown "
     "noise: choose B3.",
@@ -280,7 +273,6 @@ def printed_row(evidence: Evidence, table: PrintedTable, policy: str, row: str |
 
 
 @claim(
-    "rows-of-the-paper",
     "The tables' rows of B3 and of SH with growth 1.7",
     "At N = 128 and T = 896 the simple regret of B3 is 0.0490 and of SH 0.0446; at N = 1,024 and T = 10,240 it is "
     "0.0268 and 0.0195.",
@@ -298,7 +290,6 @@ def rows_of_the_paper(evidence: Evidence) -> Finding:
 
 
 @claim(
-    "rows-of-baselines",
     "The tables' rows of SH with growth 2, UCB-E, BSH and BUCB",
     "SH with growth 2, UCB-E, BSH and BUCB have the regrets printed in the two tables.",
     _TABLES,
@@ -318,7 +309,6 @@ def rows_of_baselines(evidence: Evidence) -> Finding:
 
 
 @claim(
-    "close-to-fixed-budget",
     "B3 is close to policies that know the budget",
     "Without knowing T, B3 has a regret comparable to that of SH and UCB-E, which know it.",
     f"abstract, {_TABLES}",
@@ -330,7 +320,6 @@ def close_to_fixed_budget(evidence: Evidence) -> Finding:
 
 
 @claim(
-    "better-than-anytime",
     "B3 is better than BSH and BUCB when the budget covers all arms",
     "In the tables B3 is far better than the other anytime policies, BSH and BUCB.",
     _TABLES,

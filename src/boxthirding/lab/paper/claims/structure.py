@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from boxthirding.lab.paper.claims import Finding, Measurement, claim, listed, verdict_of
+from boxthirding.lab.paper.claims import Finding, Measurement, exact_claim, listed, verdict_of
 from boxthirding.lab.paper.evidence import Estimate, Evidence
 from boxthirding.lab.paper.printed import (
     BUDGET,
@@ -21,14 +21,12 @@ _SAME_POWER = 0.1  # counts are whole numbers, so exponents are not exact
 _GRID = 2e-4  # twice the step on which the best growth is looked for
 
 
-@claim(
-    "half-is-lifted",
+@exact_claim(
     "Half of a level's arms are lifted",
     "Of the arms of a level, 1/3 + 1/9 + 1/27 + … = 1/2 are lifted to the next one.",
     "section 3.2",
     f"Within {_NEAR_HALF} of one half at every level that {_ENOUGH_ARMS} arms or more have entered after "
     f"{BUDGET:,} pulls. It does not depend on the rewards, so it is exact.",
-    exact=True,
 )
 def half_is_lifted(evidence: Evidence) -> Finding:
     """Decide whether half of a level's arms are lifted."""
@@ -42,13 +40,11 @@ def half_is_lifted(evidence: Evidence) -> Finding:
     return Finding(verdict_of([abs(share - 0.5) < _NEAR_HALF for share in shares.values()]), reason, measured)
 
 
-@claim(
-    "data-poor-below-n",
+@exact_claim(
     "B3 is data-poor only when T is about N or less",
     "B3 meets the data-poor condition only when T ≲ N.",
     "section 1",
     "T/N from which on every arm is a candidate, for three N, to a fifth: alike within a factor of 2, at most 2.",
-    exact=True,
 )
 def data_poor_below_n(evidence: Evidence) -> Finding:
     """Decide whether B3 is data-poor only when T is about N or less."""
@@ -69,13 +65,11 @@ def data_poor_below_n(evidence: Evidence) -> Finding:
     return Finding(verdict_of([order, constant]), reason, tuple(measured))
 
 
-@claim(
-    "worked-example",
+@exact_claim(
     "Three candidates after six pulls",
     f"With T = {EXAMPLE_PULLS} and five arms the candidate set of B3 has {EXAMPLE_CANDIDATES} arms.",
     "section 4.1",
     "The candidate set of the rule as it runs.",
-    exact=True,
 )
 def worked_example(evidence: Evidence) -> Finding:
     """Decide the paper's worked example of a candidate set."""
@@ -85,28 +79,24 @@ def worked_example(evidence: Evidence) -> Finding:
     return Finding(verdict_of([size == EXAMPLE_CANDIDATES]), reason, measured)
 
 
-@claim(
-    "remedian",
+@exact_claim(
     "The toy example of the remedian",
     f"The remedian of three blocks with the medians 2.8, 5.3 and 4.8 is {REMEDIAN}.",
     "figure 1",
     "Computed.",
-    exact=True,
 )
-def remedian_example(evidence: Evidence) -> Finding:
+def remedian(evidence: Evidence) -> Finding:
     """Decide the paper's toy example of the remedian."""
     value = evidence.facts.remedian
     measured = (Measurement("remedian", Estimate(value)),)
     return Finding(verdict_of([value == REMEDIAN]), f"The median of the three medians is {value:g}.", measured)
 
 
-@claim(
-    "optimal-growth",
+@exact_claim(
     "Costs should grow by 1.728 a level",
     f"The bound on Sequential Halving is best for the growth that solves r + r^1.5 = 4, about {GROWTH}.",
     "proposition 4.11",
     "The exponent of the bound on a fine grid of growths, and the root.",
-    exact=True,
 )
 def optimal_growth(evidence: Evidence) -> Finding:
     """Decide whether the bound is best at the growth that the paper gives."""
@@ -116,13 +106,11 @@ def optimal_growth(evidence: Evidence) -> Finding:
     return Finding(verdict_of([abs(best - root) < _GRID, round(root, 3) == GROWTH]), reason, measured)
 
 
-@claim(
-    "instance-table",
+@exact_claim(
     "N_ε and H₂ of the three instances",
     "N_ε grows as ε^2, ε and ε^½ on poly, equal and square; H₂ grows as N^-½, N and N².",
     "the experiments after the end of the document, its table",
     "Exponents between ε = 0.4 and 0.8, and between N and 2 N, must agree to 0.1.",
-    exact=True,
 )
 def instance_table(evidence: Evidence) -> Finding:
     """Decide the table of instances: how N_ε grows with ε, and H₂ with N."""
@@ -144,13 +132,11 @@ def instance_table(evidence: Evidence) -> Finding:
     return Finding(verdict_of([counts, hardness]), reason, tuple(measured))
 
 
-@claim(
-    "power-law-variance",
+@exact_claim(
     "Power-law rewards have a larger variance than Bernoulli rewards",
     "The power-law rewards have a substantially larger variance than Bernoulli rewards of the same mean.",
     "appendix B.1",
     "Both variances by formula, for every caption.",
-    exact=True,
 )
 def power_law_variance(evidence: Evidence) -> Finding:
     """Decide whether power-law rewards have a larger variance than Bernoulli rewards of the same mean."""

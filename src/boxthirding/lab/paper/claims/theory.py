@@ -3,27 +3,24 @@
 import math
 
 from boxthirding.lab.paper.cases import NOISY
-from boxthirding.lab.paper.claims import Finding, Measurement, claim, listed, verdict_of
+from boxthirding.lab.paper.claims import Finding, Measurement, claim, exact_claim, listed, verdict_of
 from boxthirding.lab.paper.evidence import BY_CHANCE, Estimate, Evidence, Share
 from boxthirding.lab.paper.exact_facts import LONGEST, MANY
 from boxthirding.lab.paper.printed import ARMS, BUDGET, COMPARED, EPSILONS, GAPS_ALPHA, NAMES
+from boxthirding.lab.theory import complexity, sizes
 from boxthirding.lab.theory.candidate_sets import CandidateSet
-from boxthirding.lab.theory.complexity import complexity_h2, lower_bound, regret_order
-from boxthirding.lab.theory.sizes import bracket_candidate_bounds, candidate_bounds, candidate_share, level_bounds
 
 _STEADY = 4.0  # a quantity has the order claimed when it stays within this factor
 _FROM = 100  # pulls from which orders and rates are looked at
 
 
-@claim(
-    "candidate-orders",
+@exact_claim(
     "How many candidates there are",
     "Under the data-poor condition the candidate sets of US and B3 grow as T, that of BSH as T/(log₂T)².",
     "proposition 4.8",
     f"c₀ over its order stays within a factor of {_STEADY:g} from {_FROM} to {LONGEST:,} pulls. It is computed "
     "from the rules, so it is exact (for BSH an expectation: its brackets may share arms); and for a million arms, "
     "so that no policy tries all of them; all else on this page has at most 5,513.",
-    exact=True,
 )
 def candidate_orders(evidence: Evidence) -> Finding:
     """Decide the orders of the candidate sets: T, T/log²T and T."""
@@ -34,13 +31,13 @@ def candidate_orders(evidence: Evidence) -> Finding:
         for word, ratio in (("lowest", min(ratios)), ("highest", max(ratios))):
             measured.append(Measurement(f"{NAMES[policy]}: {word} c₀ / ({order})", Estimate(ratio)))
         steady.append(max(ratios) <= _STEADY * min(ratios))
-        sizes = {one.pulls: one.size for one in evidence.facts.candidates[policy]}
+        size_at = {one.pulls: one.size for one in evidence.facts.candidates[policy]}
         measured += [
-            Measurement(f"{NAMES[policy]}: c₀ after {pulls:,} pulls, N = {MANY:,}", Estimate(sizes[pulls]))
+            Measurement(f"{NAMES[policy]}: c₀ after {pulls:,} pulls, N = {MANY:,}", Estimate(size_at[pulls]))
             for pulls in (100, 1_000, BUDGET)
-            if pulls in sizes
+            if pulls in size_at
         ]
-    limit = candidate_share()
+    limit = sizes.candidate_share()
     measured.append(Measurement("B3: (2 - r₀)/2, the paper's limit of c₀/T", Estimate(limit)))
     below = [
         one.pulls for one in evidence.facts.candidates["b3"] if one.pulls >= _FROM and one.size < limit * one.pulls
@@ -56,24 +53,23 @@ def candidate_orders(evidence: Evidence) -> Finding:
     return Finding(verdict_of(steady), reason, tuple(measured))
 
 
-@claim(
-    "candidate-bounds",
+@exact_claim(
     "Explicit bounds on the candidate sets",
     "c₀ of B3 lies between c^U and c^L, its highest level within two logarithms, and c₀ of BSH between "
     "4T/(log₂4T)² and 2T/(log₂T - log₂log₂T)² - 1.",
     "proof of proposition 4.8",
     f"At every T tried, from 10 to {LONGEST:,}.",
-    exact=True,
 )
-def candidate_size_bounds(evidence: Evidence) -> Finding:
+def candidate_bounds(evidence: Evidence) -> Finding:
     """Decide the explicit bounds on candidate sets and on the highest level."""
     b3, bsh = evidence.facts.candidates["b3"], evidence.facts.candidates["bsh"]
+    edges = sizes.bracket_candidate_bounds
     within = {
-        "B3: c₀ at least c^U": {one.pulls: candidate_bounds(one.pulls).low <= one.size for one in b3},
-        "B3: c₀ at most c^L": {one.pulls: one.size <= candidate_bounds(one.pulls).high for one in b3},
+        "B3: c₀ at least c^U": {one.pulls: sizes.candidate_bounds(one.pulls).low <= one.size for one in b3},
+        "B3: c₀ at most c^L": {one.pulls: one.size <= sizes.candidate_bounds(one.pulls).high for one in b3},
         "B3: bounds on the highest level": {one.pulls: _level_within(one) for one in b3},
-        "BSH: c₀ at least its lower bound": {one.pulls: _bracket_bound(one, 0) <= one.size for one in bsh},
-        "BSH: c₀ at most its upper bound": {one.pulls: one.size <= _bracket_bound(one, 1) for one in bsh},
+        "BSH: c₀ at least its lower bound": {one.pulls: edges(one.pulls).low <= one.size for one in bsh},
+        "BSH: c₀ at most its upper bound": {one.pulls: one.size <= edges(one.pulls).high for one in bsh},
     }
     measured = tuple(
         Measurement(f"{name}: holds at", Estimate(100 * sum(good.values()) / len(good)), "% of T")
@@ -87,7 +83,6 @@ def candidate_size_bounds(evidence: Evidence) -> Finding:
 
 
 @claim(
-    "exact-non-inclusion",
     "Non-inclusion, exactly",
     "Candidates are a random subset of the arms, so the chance that no good arm is among them follows from their "
     "number.",
@@ -110,7 +105,6 @@ def exact_non_inclusion(evidence: Evidence) -> Finding:
 
 
 @claim(
-    "one-exponent",
     "The main theorem's exponent",
     "P(regret > ε) ≤ exp(-Ω(max(N_{ε/2}, ε²) T/N)) for B3. (Its appendix has min for max.)",
     "theorem 4.3",
@@ -142,7 +136,6 @@ def one_exponent(evidence: Evidence) -> Finding:
 
 
 @claim(
-    "explicit-bounds",
     "Bounds on the chance to fail",
     "The sums that the proofs begin with bound P(regret > ε) for US, BSH and B3.",
     "proofs of theorem 4.10 and proposition 4.12",
@@ -167,13 +160,11 @@ def explicit_bounds(evidence: Evidence) -> Finding:
     return Finding(verdict_of(hold), reason, tuple(measured))
 
 
-@claim(
-    "chernoff",
+@exact_claim(
     "The Chernoff bound that the proofs use",
     "The mean of the worse of two arms exceeds the other's with probability at most exp(-Δ²n).",
     "section C.2",
     "The exact chance for unit normal rewards must not exceed it.",
-    exact=True,
 )
 def chernoff(evidence: Evidence) -> Finding:
     """Decide the Chernoff bound on the comparison of two means."""
@@ -194,7 +185,6 @@ def chernoff(evidence: Evidence) -> Finding:
 
 
 @claim(
-    "regret-rate",
     "The rate of B3's simple regret",
     "With gaps ((i-1)/N)^α the simple regret of B3 is of the order max(T^-α, √(N/T)).",
     "corollary 4.4",
@@ -205,7 +195,7 @@ def regret_rate(evidence: Evidence) -> Finding:
     measured, within = [], []
     for case, alpha in GAPS_ALPHA.items():
         for pulls in (100, 1_000, BUDGET):
-            bound = regret_order(ARMS, pulls, alpha)
+            bound = complexity.regret_order(ARMS, pulls, alpha)
             seen = evidence.regret(case, "b3", pulls)
             within.append(seen.value <= bound)
             measured.append(Measurement(f"{case} (α = {alpha:g}) after {pulls:,} (order {bound:.3f})", seen))
@@ -214,19 +204,18 @@ def regret_rate(evidence: Evidence) -> Finding:
 
 
 @claim(
-    "lower-bound",
     "What no policy can beat",
     "Any algorithm misses the best arm with probability at least exp(-O(T / (H₂ log₂N))).",
     "section 2.2",
     "With the constant 1, and H₂ in units of the noise: no policy may be clearly below, in any noisy case.",
 )
-def lower_bound_holds(evidence: Evidence) -> Finding:
+def lower_bound(evidence: Evidence) -> Finding:
     """Decide whether no policy errs less often than the lower bound allows."""
     measured, above = [], []
     beaten: dict[str, bool] = {}  # by case: whether a guess beats the bound there, too
     for case in NOISY:
         means, sigma = evidence.cases[case].instance.means, evidence.cases[case].rewards.sigma
-        floor = lower_bound(complexity_h2(means) * sigma**2, len(means), BUDGET)
+        floor = complexity.lower_bound(complexity.complexity_h2(means) * sigma**2, len(means), BUDGET)
         for policy in evidence.cases[case].policies:
             seen = evidence.failures(case, policy, BUDGET, 0.0)
             above.append(not seen.clearly_below(floor))
@@ -255,9 +244,5 @@ def _of_order(policy: str, found: CandidateSet) -> float:
 
 
 def _level_within(found: CandidateSet) -> bool:
-    bounds = level_bounds(int(found.size))
+    bounds = sizes.level_bounds(int(found.size))
     return found.level is not None and bounds.low <= found.level <= bounds.high
-
-
-def _bracket_bound(found: CandidateSet, end: int) -> float:
-    return bracket_candidate_bounds(found.pulls)[end]

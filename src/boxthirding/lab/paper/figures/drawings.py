@@ -1,7 +1,7 @@
 """The two illustrations of the paper, drawn: the remedian, and ARRANGE on a box."""
 
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from boxthirding.figures.style import COLOURS, GREY, canvas, pale
 from boxthirding.lab.paper.figures import WIDTH, PaperFigure
@@ -91,19 +91,11 @@ def _block(axes: "Axes", left: float, bottom: float, texts: list[str], *, marked
     from matplotlib.patches import Rectangle
 
     for place, text in enumerate(texts):
-        chosen = place == marked
-        axes.add_patch(
-            Rectangle(
-                (left + 0.9 * place, bottom),
-                0.9,
-                0.85,
-                facecolor=pale(COLOURS[5]) if chosen else "white",
-                edgecolor=COLOURS[0] if chosen else GREY,
-                linewidth=2.4 if chosen else 1,
-                zorder=3 if chosen else 2,
-            )
-        )
-        weight = "bold" if chosen else "normal"
+        look: dict[str, Any] = {"facecolor": "white", "edgecolor": GREY, "linewidth": 1, "zorder": 2}
+        if place == marked:
+            look = {"facecolor": pale(COLOURS[5]), "edgecolor": COLOURS[0], "linewidth": 2.4, "zorder": 3}
+        axes.add_patch(Rectangle((left + 0.9 * place, bottom), 0.9, 0.85, **look))
+        weight = "bold" if place == marked else "normal"
         axes.text(left + 0.9 * place + 0.45, bottom + 0.42, text, ha="center", va="center", weight=weight, zorder=4)
 
 

@@ -97,15 +97,8 @@ def _draw_boxes(axes: "Axes", rows: Sequence[Sequence[Any]]) -> None:
     names = ("whislo", "q1", "med", "q3", "whishi", "mean")
     stats = [{"label": NAMES[row[0]], **dict(zip(names, row[2:], strict=True))} for row in rows]
     mark = {"marker": "D", "markerfacecolor": "white", "markeredgecolor": "black", "markersize": 5}
-    drawn = axes.bxp(
-        stats,
-        showfliers=False,
-        showmeans=True,
-        widths=0.6,
-        patch_artist=True,
-        meanprops=mark,
-        medianprops={"color": "black"},
-    )
+    looks: dict[str, Any] = {"patch_artist": True, "widths": 0.6, "meanprops": mark, "medianprops": {"color": "black"}}
+    drawn = axes.bxp(stats, showfliers=False, showmeans=True, **looks)
     for patch, row, hatch in zip(drawn["boxes"], rows, cycle(_HATCHES), strict=False):
         colour = look_of(row[0]).colour
         patch.set(facecolor=pale(colour), edgecolor=colour, hatch=hatch)

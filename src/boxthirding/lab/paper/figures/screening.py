@@ -1,6 +1,6 @@
 """Figures of instances and screening: gaps, candidate sets, what becomes of a level's arms, and causes of errors."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -78,17 +78,8 @@ def candidates_figure(evidence: Evidence) -> PaperFigure:
         figure = canvas(WIDTH, 4.6)
         axes = figure.add_subplot()
         for policy in COMPARED:
-            look = look_of(policy)
-            axes.plot(
-                [one.pulls for one in found[policy]],
-                [one.size for one in found[policy]],
-                color=look.colour,
-                linestyle=look.dashes,
-                marker=look.marker,
-                markevery=8,
-                linewidth=2,
-                label=NAMES[policy],
-            )
+            pulls, sizes = [one.pulls for one in found[policy]], [one.size for one in found[policy]]
+            axes.plot(pulls, sizes, **look_of(policy).line, markevery=8, linewidth=2, label=NAMES[policy])
         axes.set(xscale="log", yscale="log")
         labels = ("pulls, T", "candidates, c₀: arms that\ncould be returned")
         lines = ["from the rules alone, without any reward"]
@@ -194,26 +185,12 @@ def _stack(axes: "Axes", split: ErrorSplit) -> None:
 
     missed = split.non_inclusion
     failed = missed + split.misidentification
-    axes.fill_between(
-        split.pulls,
-        0,
-        missed,
-        facecolor=pale(COLOURS[0]),
-        edgecolor=COLOURS[0],
-        hatch="//",
-        label="no ε/2-best arm was a candidate (non-inclusion)",
-    )
-    axes.fill_between(
-        split.pulls,
-        missed,
-        failed,
-        facecolor=pale(COLOURS[1]),
-        edgecolor=COLOURS[1],
-        label="one was, but no ε-best arm was returned (misidentification)",
-    )
-    axes.plot(
-        split.pulls, split.exact, color="black", linestyle=(0, (4, 2)), linewidth=2, label="non-inclusion by theory"
-    )
+    label = "no ε/2-best arm was a candidate (non-inclusion)"
+    axes.fill_between(split.pulls, 0, missed, fc=pale(COLOURS[0]), ec=COLOURS[0], hatch="//", label=label)
+    label = "one was, but no ε-best arm was returned (misidentification)"
+    axes.fill_between(split.pulls, missed, failed, fc=pale(COLOURS[1]), ec=COLOURS[1], label=label)
+    line: dict[str, Any] = {"color": "black", "linestyle": (0, (4, 2)), "linewidth": 2}
+    axes.plot(split.pulls, split.exact, label="non-inclusion by theory", **line)
     axes.set(xscale="log", ylim=(0, 1), xlim=(split.pulls.min(), 1.05 * split.pulls.max()))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))

@@ -1,11 +1,11 @@
 """What happens in a run, chosen by Hypothesis: how many arms and workers, what they earn, and how much goes wrong."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, NoReturn
 
-from boxthirding.errors import InvalidInput, MissingExtra
+from boxthirding.errors import BoxThirdingError, InvalidInput, MissingExtra
 from boxthirding.types import Policy
 
 STEP: Final = 2.0**-10
@@ -14,14 +14,20 @@ STEP: Final = 2.0**-10
 REWARDS: Final = ("equal", "coins", "by arm", "anything")
 GIVEN: Final = ("number", "labels", "iterator")
 
+RARE: Final = ("withdraw", "add", "refuse", "fail", "release", "tell_late", "observe", "correct", "doubt", "use")
+"""What is done now and then in a session: each is a method of `SessionModel`."""
+
+_SHARES: Final = dict.fromkeys(RARE, (0, 0, 1, 3, 10)) | {"use": (0, 0, 1, 2), "amend": (0, 0, 3, 10, 30)}
+"""In how many of 100 steps each of them is done, to choose from; "amend" is for a rule without a session."""
+
 
 class ContractBroken(AssertionError):
     """A policy broke a rule of the contract; the message says which."""
 
 
 @dataclass(frozen=True)
-class Plan:
-    """One run. Shares are of 100 steps."""
+class Scenario:
+    """One run."""
 
     n_arms: int
     workers: int
@@ -33,26 +39,13 @@ class Plan:
     rewards: str
     given: str
     """How a session gets its arms."""
-    withdrawn: int
-    added: int
-    failed: int
-    refused: int
-    amended: int = 0
-    """Of a rule that can be amended."""
-    raters: int = 0
+    raters: int
     """Holders, the first of all, who must see no arm twice."""
-    released: int = 0
-    late: int = 0
-    """Results of tickets that were given to another holder meanwhile."""
-    observed: int = 0
-    corrected: int = 0
-    doubted: int = 0
-    """Holders who are excluded, or included again."""
-    replaced: int = 0
-    """Policies that others take over from."""
+    shares: Mapping[str, int]
+    """In how many of 100 steps each of `RARE`, or "amend", is done."""
 
     def rng(self) -> random.Random:
-        """Return the generator of everything that the plan leaves open."""
+        """Return the generator of everything that the scenario leaves open."""
         return random.Random(self.seed)  # noqa: S311  # a seeded generator is what a test wants
 
     def reward(self, arm: int, rng: random.Random) -> float:
@@ -66,10 +59,10 @@ class Plan:
         return STEP * rng.randrange(-4096, 4096)
 
 
-def for_plans(policy: Policy, check: Callable[[Policy, Plan], None], examples: int) -> None:
-    """Run a check of a policy on plans that Hypothesis chooses, the same ones every time.
+def for_scenarios(policy: Policy, check: Callable[[Policy, Scenario], None], examples: int) -> None:
+    """Run a check of a policy on scenarios that Hypothesis chooses, the same ones every time.
 
-    Plans that the policy refuses, as a budget that is too small for the arms, are passed over.
+    Scenarios that the policy refuses, as a budget that is too small for the arms, are passed over.
     """
     try:
         from hypothesis import HealthCheck, Phase, given, reject, settings  # noqa: PLC0415  # an extra
@@ -77,9 +70,8 @@ def for_plans(policy: Policy, check: Callable[[Policy, Plan], None], examples: i
     except ImportError:
         raise MissingExtra("the contract suite", "hypothesis", "testing") from None
 
-    share = st.sampled_from([0, 0, 1, 3, 10])
-    plans = st.builds(
-        Plan,
+    scenarios = st.builds(
+        Scenario,
         n_arms=st.one_of(st.integers(1, 12), st.integers(1, 150)),
         workers=st.one_of(st.just(1), st.integers(2, 8), st.integers(9, 64)),
         steps=st.integers(1, 400),
@@ -87,18 +79,8 @@ def for_plans(policy: Policy, check: Callable[[Policy, Plan], None], examples: i
         seed=st.integers(0, 2**32),
         rewards=st.sampled_from(REWARDS),
         given=st.sampled_from(GIVEN),
-        withdrawn=share,
-        added=share,
-        failed=share,
-        refused=share,
-        amended=st.sampled_from([0, 0, 3, 10, 30]),
         raters=st.one_of(st.just(0), st.integers(1, 64)),
-        released=share,
-        late=share,
-        observed=share,
-        corrected=share,
-        doubted=share,
-        replaced=st.sampled_from([0, 0, 1, 2]),
+        shares=st.fixed_dictionaries({verb: st.sampled_from(choices) for verb, choices in _SHARES.items()}),
     )
 
     @settings(
@@ -110,14 +92,14 @@ def for_plans(policy: Policy, check: Callable[[Policy, Plan], None], examples: i
         suppress_health_check=[HealthCheck.too_slow],
         phases=[Phase.generate, Phase.shrink],
     )
-    @given(plan=plans)
-    def run(plan: Plan) -> None:
-        told = suited(policy, plan.budget)
+    @given(scenario=scenarios)
+    def run(scenario: Scenario) -> None:
+        told = suited(policy, scenario.budget)
         try:
-            told.new(plan.n_arms, plan.seed, 1)
+            told.new(scenario.n_arms, scenario.seed, 1)
         except InvalidInput:
             reject()
-        check(told, plan)
+        check(told, scenario)
 
     run()
 
@@ -140,3 +122,14 @@ def expect(truth: bool, rule: str) -> None:  # noqa: FBT001  # an assertion, rea
 def broken(rule: str) -> NoReturn:
     """Say which rule was broken."""
     raise ContractBroken(rule)
+
+
+def expect_refusal(error: type[BoxThirdingError], attempt: Callable[[], object], what: str) -> None:
+    """Expect that something is refused with this kind of error."""
+    try:
+        attempt()
+    except error:
+        return
+    except BoxThirdingError as other:
+        broken(f"{what} was refused with {type(other).__name__} ({other}), not with {error.__name__}")
+    broken(f"{what} was taken, but must be refused with {error.__name__}")
