@@ -31,7 +31,7 @@ export class Motion {
       const was = before.get(name)?.rect;
       const now = card.getBoundingClientRect();
       const from = was ?? this.#below(kinds.get(name));
-      if (!from || (Math.abs(from.left - now.left) < 1 && Math.abs(from.top - now.top) < 1)) continue;
+      if (!from?.width || (Math.abs(from.left - now.left) < 1 && Math.abs(from.top - now.top) < 1)) continue;
       left -= 1;
       this.#travel(card, from, now, was === undefined);
       const kind = kinds.get(name)?.kind;
