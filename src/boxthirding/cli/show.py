@@ -175,7 +175,7 @@ def _draw_ladder(ladder: "Sequence[Rung]", console: "Console") -> "Table":
 
     width = max(20, console.width - _BESIDE)
     more = {rung.fewest: f", {rung.keep_up:,} more" if rung.keep_up else "" for rung in ladder}
-    said = max(len(f" {rung.arms[0].standing}{more[rung.fewest]}") for rung in ladder if rung.arms)
+    said = max((len(f" {rung.arms[0].standing}{more[rung.fewest]}") for rung in ladder if rung.arms), default=0)
     short = label_shortener([arm.label for rung in ladder for arm in rung.arms], max(_FEWEST, width - said), console)
     table = grid(["pulls", "arms", "the best of them"], right=["pulls", "arms"])
     for rung in reversed(folded(ladder)):

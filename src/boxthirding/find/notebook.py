@@ -133,8 +133,9 @@ def ladder(
             name = f'<span translate="no">{escape(names[arm.label])}</span>'
             best = f'{name} <span class="b3-soft">{said}</span>'
         rows.append(f'<tr{first}><td class="b3-n">{pulls}</td><td class="b3-n">{rung.size:,}</td><td>{best}</td></tr>')
-    head = f'<tr><th class="b3-n">{unit}s</th><th class="b3-n">arms</th><th>the best of them</th></tr>'
-    table = f'<table class="b3-top b3-ladder"><thead>{head}</thead><tbody>{"".join(rows)}</tbody></table>'
+    number = '<th scope="col" class="b3-n">'
+    head = f'{number}{unit}s</th>{number}arms</th><th scope="col">the best of them</th>'
+    table = f'<table class="b3-top b3-ladder"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
     return f"<div>{_rule(rungs, unit, is_final=is_final)}</div>{table}"
 
 
