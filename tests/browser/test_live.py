@@ -272,7 +272,7 @@ class TestLadder:
         page = visit(chased)
         page.locator(".rung .arm").first.wait_for()
         ladder = chased.get("/grid")["ladder"]
-        assert len(ladder) > 5
+        assert len(ladder) > 4
         assert page.locator(".rung").count() == len(ladder)
         for place, rung in enumerate(ladder):
             row = page.locator(f"[data-rung='{rung['fewest']}']")
@@ -322,6 +322,26 @@ class TestLadder:
             assert lowest.bounding_box()["height"] == height
             assert lowest.bounding_box()["y"] == pytest.approx(top, abs=40)
         expect(page.locator(".moves")).to_have_text(re.compile("has climbed to|leads now"))
+
+    def test_a_narrow_screen_shows_the_best_arm_of_each_rung_in_full(self, server, visit):
+        arms = {f"The {k}th caption says that it would rather stay on the list for a while": k / 60 for k in range(60)}
+        contest = Contest(server, "narrow", list(arms), policy="chase")
+        contest.tell(300, arms, noise=0.3)
+        page = visit(contest, viewport={"width": 360, "height": 740}, reduced_motion="reduce")
+        page.locator(".rung .arm").first.wait_for()
+        best = [rung["arms"][0]["text"] for rung in contest.get("/grid")["ladder"] if rung["size"]]
+        shown = page.locator(".rung .whole:visible")
+        assert shown.all_inner_texts() == best
+        cut = (
+            "all => all.filter(one => one.scrollWidth > one.clientWidth || one.scrollHeight > one.clientHeight).length"
+        )
+        assert page.locator(".rung .arm:visible, .rung .whole:visible").evaluate_all(cut) == 0
+        assert contest.get("/grid")["ladder"][-1]["size"] > 1
+        page.locator(".rung .arm:visible").last.focus()
+        page.keyboard.press("ArrowUp")  # past the arms that a narrow screen hides
+        assert best[-2] in page.evaluate("document.activeElement.ariaLabel")
+        page.keyboard.press("ArrowDown")
+        assert best[-1] in page.evaluate("document.activeElement.ariaLabel")
 
     def test_a_rung_is_listed_by_pages(self, chased, visit):
         page = visit(chased)

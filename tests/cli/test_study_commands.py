@@ -15,6 +15,7 @@ from invoking import done, refused, study
 
 from boxthirding import open_study
 from boxthirding.cli.commands import cli
+from boxthirding.session.values import folded
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -63,13 +64,26 @@ def test_a_policy_without_boxes_has_a_ladder_and_no_levels():
     head = lines.index("")
     assert lines[head + 1].split() == ["pulls", "arms", "the", "best", "of", "them"]
     rows = lines[head + 2 : lines.index("", head + 1)]
-    assert len(rows) == len(ladder) > 5
-    for row, rung in zip(rows, reversed(ladder), strict=True):
+    assert sum(rung.size > 0 for rung in ladder) > 3
+    for row, rung in zip(rows, reversed(folded(ladder)), strict=True):
         pulls = f"{rung.fewest}-{rung.most}" if rung.fewest < rung.most else f"{rung.fewest}"
         assert row.split()[: 2 if rung.size else 1] == [pulls, f"{rung.size}"][: 2 if rung.size else 1]
         assert (f"{best.label} leads" in row) == (rung.fewest <= best.pulls <= rung.most)
         assert row.count("keeps up") == sum(arm.standing == "keeps up" for arm in rung.arms)
     assert next(line.split() for line in lines if line.startswith("best arms")) == ["best", "arms", "mean", "pulls"]
+
+
+def test_the_best_arm_of_a_rung_is_shown_in_full_and_empty_rungs_share_a_row():
+    arms = [f"the caption that has the number {number}" for number in range(3)]
+    with open_study("run.db", "main", arms=arms, policy="chase") as opened:
+        opened.observe_all([*((arms[1], 1.0) for _ in range(30)), (arms[0], 0.5), (arms[2], 0.4)])
+    lines = [line.rstrip() for line in done("show", "run.db").splitlines()]
+    head = lines.index("")
+    assert lines[head + 2 : lines.index("", head + 1)] == [
+        f"27-40     1  {arms[1]} leads",
+        " 2-26",
+        f"    1     2  {arms[0]}",
+    ]
 
 
 def test_arms_that_keep_up_are_said_to():

@@ -134,6 +134,19 @@ def documented():
     return found
 
 
+def test_the_readme_says_first_which_algorithm_is_which_with_the_figures_that_were_measured():
+    first = (ROOT / "README.md").read_text(encoding="utf-8").partition("![")[0]
+    said = dict(
+        re.findall(r"\*\*\[`(\w+)`\]\(docs/\w+\.md\), the (?:default|paper's algorithm): ([\d.]+)\.\*\*", first)
+    )
+    page = (ROOT / "docs" / "chase.md").read_text(encoding="utf-8")
+    to_prose, to_paper = (
+        float(re.search(rf"^\| noisy cells, relative to {policy} \| ([\d.]+) ", page, re.MULTILINE)[1])
+        for policy in ("`prose` told σ", "`b3`")
+    )
+    assert said == {"chase": f"{to_prose:.2f}", "b3": f"{to_prose / to_paper:.2f}"}
+
+
 def test_pages_speak_only_of_what_a_result_and_a_session_have():
     found = boxthirding.find_best(3, float, budget=5, progress=False)
     there = {"found": found, "session": found.session}

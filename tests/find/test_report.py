@@ -89,7 +89,7 @@ def test_arms_of_the_ladder_that_begin_alike_are_shown_by_what_tells_them_apart(
     arms = [60 * "long " + name for name in ("one", "two", "three")]
     study = Study("long", MemoryJournal(), Settings(arms=arms))
     study.observe_all((arm, reward) for place, arm in enumerate(arms) for reward in place * [1.0] + [0.0])
-    ladder = study_page(study).partition("<table class=ladder>")[2].partition("</table>")[0]
+    ladder = study_page(study).partition('b3-ladder">')[2].partition("</table>")[0]
     assert re.findall(r"…\w+", ladder) == ["…three", "…two", "…one"]
 
 
@@ -180,7 +180,8 @@ def test_without_a_result_it_says_so():
 
 
 @pytest.mark.parametrize(
-    ("policy", "said"), [("us", "The higher an arm stands"), ("chase", "keeps up with the leader")]
+    ("policy", "said"),
+    [("us", "The higher an arm stands"), ("chase", "all are in the final")],
 )
 def test_a_policy_without_boxes_has_a_ladder_and_no_levels(policy, said):
     study = made([f"<b>{number}</b>" for number in range(40)], policy=policy, pulls=200)
@@ -189,11 +190,18 @@ def test_a_policy_without_boxes_has_a_ladder_and_no_levels(policy, said):
     assert ("The ladder" in headings, "How it got there" in headings) == (True, False)
     assert page.says(said)
     assert "level" not in re.findall(r"<th[^>]*>(.*?)</th>", page.text)
-    table = page.text.partition("<table class=ladder>")[2].partition("</table>")[0]
-    sizes = [int(size) for _, size in re.findall(r'<td class="n">(.*?)</td><td class="n">(.*?)</td>', table)]
-    assert sizes == [rung.size for rung in reversed(study.ladder()) if rung.size]
+    table = page.text.partition('b3-ladder">')[2].partition("</table>")[0]
+    sizes = [int(size) for _, size in re.findall(r'<td class="b3-n">(.*?)</td><td class="b3-n">(.*?)</td>', table)]
+    assert [size for size in sizes if size] == [rung.size for rung in reversed(study.ladder()) if rung.size]
     assert table.count("the leader") == 1
     assert "<b>" not in page.text
+
+
+def test_empty_rungs_that_follow_each_other_share_a_row():
+    study = made(["a", "b", "c"], policy="chase", pulls=0, details=None)
+    study.observe_all([*(("a", 1.0) for _ in range(30)), ("b", 0.5), ("c", 0.5)])
+    rows = re.findall(r'<td class="b3-n">(.*?)</td><td class="b3-n">(.*?)</td>', study_page(study))
+    assert rows == [("27–40", "1"), ("2–26", "0"), ("1", "2")]
 
 
 def test_a_report_says_how_many_arms_of_a_rung_keep_up():
@@ -203,6 +211,18 @@ def test_a_report_says_how_many_arms_of_a_rung_keep_up():
     (keep_up,) = {rung.keep_up for rung in study.ladder() if rung.fewest == 1}
     assert keep_up > 1
     assert Page(study_page(study)).says(f"; {keep_up} of these arms keep up")
+
+
+def test_a_report_says_that_all_arms_are_in_the_final_once_every_arm_has_been_tried():
+    study = made(policy="chase", arms=5, pulls=4)
+    page = Page(study_page(study))
+    assert page.says("While an arm keeps up with the leader, it is rated more and climbs")
+    assert not page.says("final:")
+    while study.view().untried:
+        (ticket,) = study.ask()
+        study.tell(ticket, 1.0)
+    said = "Every arm has been tried, so all are in the final: those that could still be the best are rated in turn."
+    assert Page(study_page(study)).says(said)
 
 
 def test_a_policy_with_boxes_is_not_said_to_have_none_before_arms_have_met():

@@ -229,7 +229,7 @@ def test_arms_that_begin_alike_are_shown_by_what_tells_them_apart():
     printed = str(found).splitlines()
     names = [re.match(r" *(?:Best: )?('.*')", line)[1] for line in printed if line.startswith(("Best", "    '"))]
     confirmed = [re.match(r"  ('.*')", line)[1] for line in repr(found.confirm(20, 2)).splitlines()[1:]]
-    shown = [cell.text for cell in parsed(found._repr_html_()).iterfind(".//table//td[1]")]
+    shown = [cell.text for cell in parsed(found._repr_html_()).iterfind(".//table[@class='b3-top']//td[1]")]
     drawn = [text.get_text() for text in found.plot("arms").texts]
     for texts, most in ((names, 60), (confirmed, 60), (shown, 60), (drawn, 24)):
         assert len({*texts}) == len(texts) >= 4
@@ -399,6 +399,28 @@ def test_a_page_has_the_curve_the_climb_and_the_runners_up(boxed):
     curve = page.find(".//{http://www.w3.org/2000/svg}svg")
     dots = curve.findall("{http://www.w3.org/2000/svg}circle")
     assert len(dots) == len(found.history) + 1  # and where it is now
+
+
+def test_a_page_has_the_ladder_of_a_policy_without_boxes_and_no_levels(found, boxed):
+    page = parsed(found._repr_html_())
+    page.find(".//style").clear()
+    text = " ".join(page.itertext())
+    assert "While an arm keeps up with the leader, it is pulled more and climbs" in text
+    assert "level" not in text.lower()
+    ladder = [rung for rung in reversed(found.session.ladder(count=1)) if rung.size]
+    rows = [row for row in page.iterfind(".//table[@class='b3-top b3-ladder']/tbody/tr") if row[1].text != "0"]
+    assert len(rows) == len(ladder) > 5
+    for row, rung in zip(rows, ladder, strict=True):
+        assert row[0].text == (f"{rung.fewest}" if rung.fewest == rung.most else f"{rung.fewest}–{rung.most}")
+        assert (row[1].text, row[2][0].text) == (f"{rung.size:,}", repr(rung.arms[0].label))
+    assert [row[2][1].text.endswith(", the leader") for row in rows].count(True) == 1
+    assert "The ladder" not in boxed._repr_html_()
+
+
+def test_a_page_says_that_all_arms_are_in_the_final_once_every_arm_has_been_tried():
+    draw = random.Random(5)
+    found = find_best(3, lambda _: draw.gauss(0, 1), budget=60, **QUIET)
+    assert "Every arm has been tried, so all are in the final" in found._repr_html_()
 
 
 def test_a_page_needs_nothing_from_elsewhere_and_no_script(found):

@@ -108,14 +108,21 @@ class TestGrid:
         study = server.study(arms=ARMS, policy=policy, about=PLAIN)
         tell(study, 200)
         grid = get(server, "grid")
-        ladder = study.ladder(count=4)[::-1]
+        ladder = [rung for rung in study.ladder(count=4)[::-1] if rung.size]
         assert (grid["levels"], len(ladder) > 1) == ([], True)
-        for shown, rung in zip(grid["ladder"], ladder, strict=True):
+        for shown, rung in zip((shown for shown in grid["ladder"] if shown["size"]), ladder, strict=True):
             assert [shown[name] for name in ("fewest", "most", "size", "keep_up")] == [*rung[:4]]
             arms = [(arm["text"], arm["mean"], arm["pulls"], arm["standing"]) for arm in shown["arms"]]
             assert arms == [tuple(arm) for arm in rung.arms]
         leaders = [arm["key"] for rung in grid["ladder"] for arm in rung["arms"] if arm["standing"] == "leads"]
         assert leaders == [grid["answer"]] == [repr(study.recommend().label)]
+
+    def test_empty_rungs_of_the_ladder_that_follow_each_other_are_one(self, server):
+        study = server.study(arms=list("abc"), policy="chase", about=PLAIN)
+        study.observe_all([*(("a", 1.0) for _ in range(30)), ("b", 0.5), ("c", 0.5)])
+        assert [rung.size for rung in study.ladder()] == [2, 0, 0, 0, 0, 0, 0, 1]
+        shown = [(rung["fewest"], rung["most"], rung["size"]) for rung in get(server, "grid")["ladder"]]
+        assert shown == [(27, 40, 1), (2, 26, 0), (1, 1, 2)]
 
     def test_an_answer_of_a_policy_without_boxes_has_no_level(self, server):
         tell(server.study(arms=ARMS, policy="chase", about=PLAIN), 100)

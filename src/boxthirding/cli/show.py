@@ -27,7 +27,6 @@ _HOLDERS = 5  # that are named
 _NUMBERS = 36  # columns beside a label
 _SEATS = 3  # arms of a box or rung that are shown
 _LABEL, _FEWEST = 12, 4  # letters of a label in a box, at most and at least
-_LONGEST = 40  # letters of a label in a ladder
 _AROUND = 10  # columns of a box that are not labels
 _BESIDE = 24  # columns beside the boxes, or beside the arms of a rung
 
@@ -170,21 +169,23 @@ def _draw_ladder(ladder: "Sequence[Rung]", console: "Console") -> "Table":
     """Return a row for each rung, with the best of its arms."""
     from rich.text import Text
 
+    from boxthirding.session.values import folded
+
     width = max(20, console.width - _BESIDE)
-    rows = [[(len(one_line(arm.label)), len(arm.standing)) for arm in rung.arms] for rung in ladder]
-
-    def fits(letters: int) -> bool:
-        return all(sum(min(letters, label) + standing + 3 for label, standing in row) <= width for row in rows)
-
-    letters = next(filter(fits, range(_LONGEST, _FEWEST, -1)), _FEWEST)
-    short = label_shortener([arm.label for rung in ladder for arm in rung.arms], letters, console)
+    more = {rung.fewest: f", {rung.keep_up:,} more" if rung.keep_up else "" for rung in ladder}
+    said = max((len(f" {rung.arms[0].standing}{more[rung.fewest]}") for rung in ladder if rung.arms), default=0)
+    short = label_shortener([arm.label for rung in ladder for arm in rung.arms], max(_FEWEST, width - said), console)
     table = grid(["pulls", "arms", "the best of them"], right=["pulls", "arms"])
-    for rung in reversed(ladder):
+    for rung in reversed(folded(ladder)):
         row = Text()
+        keep_up = rung.keep_up or 0
         for place, arm in enumerate(rung.arms):
             style = "bold green" if arm.standing == "leads" else "bold" if arm.standing else "default"
-            row.append(", " if place else "").append(f"{short(arm.label)} {arm.standing}".rstrip(), style)
-        keep_up = (rung.keep_up or 0) - sum(arm.standing == "keeps up" for arm in rung.arms)
+            name = Text(f"{short(arm.label)} {arm.standing}".rstrip(), style)
+            if place and row.cell_len + len(", ") + name.cell_len + len(more[rung.fewest]) > width:
+                break
+            row.append(", " if place else "").append_text(name)
+            keep_up -= arm.standing == "keeps up"
         if keep_up > 0:
             row.append(f", {keep_up:,} more", "bold")
         pulls = f"{rung.fewest:,}" if rung.fewest == rung.most else f"{rung.fewest:,}-{rung.most:,}"

@@ -1,6 +1,6 @@
 """A result as notebooks show it: one block of HTML that needs nothing else, in the colours of the page around it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import Final
 
@@ -8,8 +8,9 @@ from boxthirding._text import counted, sentence, writer
 from boxthirding.figures.session_plots import Point
 from boxthirding.figures.svg import answer_curve
 from boxthirding.find.summary import Summary
-from boxthirding.session import Lineage, Recommendation
-from boxthirding.session.values import Step
+from boxthirding.session import Lineage, Recommendation, Rung
+from boxthirding.session.values import Step, folded
+from boxthirding.types import Label
 
 _LAST: Final = 6  # steps of the climb that are shown
 _OUTCOMES: Final = {
@@ -31,6 +32,9 @@ background:none;color:inherit;max-width:none;white-space:normal}
 .b3-found .b3-top tr{background:none;border:0;border-bottom:1px solid rgba(128,128,128,.25)}
 .b3-found .b3-top .b3-n{text-align:right;font-variant-numeric:tabular-nums;padding-right:0;padding-left:.6em;
 white-space:nowrap}
+.b3-found .b3-ladder .b3-n{padding:.15em .8em .15em 0}
+.b3-found .b3-first{font-weight:600}
+.b3-found .b3-ladder .b3-soft{font-weight:400}
 .b3-found svg{width:100%;max-width:420px;height:auto;display:block}
 .b3-found svg text{fill:currentColor;opacity:.75;font:11px sans-serif}
 .b3-found .b3-line{fill:none;stroke:#3b8eea;stroke-width:2}
@@ -46,13 +50,15 @@ background:rgba(59,142,234,.2);margin-top:.2em}
 
 def page(
     sentences: Summary,
-    best: Recommendation,
-    story: Lineage,
+    path: str,
     answers: Sequence[Point],
     account: Sequence[str],
 ) -> str:
-    """Return a result as HTML: what won, how far to trust it, the runners-up, the curve, the climb, what it took."""
-    pictures = [_curve(answers), climb(story, best)]
+    """Return a result as HTML: the answer, how far to trust it, the runners-up, the curve, the climb, what it took.
+
+    `path` is the climb or the ladder, as HTML.
+    """
+    pictures = [_curve(answers), path]
     parts = [
         f'<div class="b3-soft">The best arm</div><div class="b3-best">{escape(sentences.arm)}</div>',
         f"<div>{escape(sentences.mean)}</div>",
@@ -101,6 +107,51 @@ def climb(story: Lineage, best: Recommendation, unit: str = "pull") -> str:
     now = f"{write(best.mean)} over {counted(best.pulls, unit)}"
     rows.append(f'<li><span class="b3-level">now</span>{now}; {escape(story.place)}</li>')
     return f'<div class="b3-title">Its climb</div><ol class="b3-climb">{"".join(rows)}</ol>'
+
+
+def ladder(
+    rungs: Sequence[Rung],
+    names: Mapping[Label, str],
+    write: Callable[[float], str],
+    *,
+    is_final: bool,
+    unit: str = "pull",
+) -> str:
+    """Return a table of how many arms have how many pulls, those with the most on top, and the best of each rung.
+
+    `is_final` is whether every arm has been tried, and `unit` the page's word for a pull.
+    """
+    rows = []
+    for rung in reversed(folded(rungs)):
+        pulls = f"{rung.fewest:,}" if rung.fewest == rung.most else f"{rung.fewest:,}–{rung.most:,}"
+        best, first = "", ""
+        for arm in rung.arms[:1]:
+            said = write(arm.mean) + (", the leader" if arm.standing == "leads" else "")
+            if rung.keep_up:
+                said += f"; {rung.keep_up:,} of these arms {'keeps' if rung.keep_up == 1 else 'keep'} up"
+            first = ' class="b3-first"' if arm.standing == "leads" else ""
+            name = f'<span translate="no">{escape(names[arm.label])}</span>'
+            best = f'{name} <span class="b3-soft">{said}</span>'
+        rows.append(f'<tr{first}><td class="b3-n">{pulls}</td><td class="b3-n">{rung.size:,}</td><td>{best}</td></tr>')
+    number = '<th scope="col" class="b3-n">'
+    head = f'{number}{unit}s</th>{number}arms</th><th scope="col">the best of them</th>'
+    table = f'<table class="b3-top b3-ladder"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+    return f"<div>{_rule(rungs, unit, is_final=is_final)}</div>{table}"
+
+
+def _rule(rungs: Sequence[Rung], unit: str, *, is_final: bool) -> str:
+    """Say what makes arms climb."""
+    higher = f"The higher an arm stands, the more {unit}s it has."
+    if any(rung.keep_up is None for rung in rungs):
+        return higher
+    did = "rated" if unit == "rating" else "pulled"
+    if is_final:
+        could = f"those that could still be the best are {did} in turn"
+        return f"{higher} Every arm has been tried, so all are in the final: {could}."
+    return (
+        f"A new arm is {did} once. While an arm keeps up with the leader, it is {did} more and climbs; the others stay "
+        "where they are. The best also meet in a final, so an arm that does not keep up may climb too."
+    )
 
 
 def _told(step: Step, write: Callable[[float], str]) -> str:

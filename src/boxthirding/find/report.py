@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from boxthirding._text import apart, as_date, counted, cut, sentence, visible
 from boxthirding.figures.svg import answer_curve, bars, line, whisker
 from boxthirding.find.intervals import ScoreNoise
-from boxthirding.find.notebook import climb
+from boxthirding.find.notebook import climb, ladder
 from boxthirding.find.summary import Certainty, certainty, may_be_as_good, order_in_words
 from boxthirding.session import Moment, Recommendation, View
 from boxthirding.session.protocol import points
@@ -35,13 +35,6 @@ _STATUS: Final = {"open": "running"}  # as the dashboard says it
 
 _BOXES: Final = (
     "Three options meet in a box. The best is lifted and rated more, the middle one waits, the worst is dropped."
-)
-
-
-_LADDER: Final = "The higher an arm stands, the more ratings it has."
-_CHASE: Final = (
-    "A new arm is rated once. While an arm keeps up with the leader, it is rated more and climbs; the others stay "
-    "where they are. The best also meet in a final, so an arm that does not keep up may climb too."
 )
 
 
@@ -110,7 +103,7 @@ def study_page(study: Study, picture: Picture = lambda _: None) -> str:
             _top(view, arms, noise),
             _part("How it got there", _climbed(study, best))
             if study.has_boxes
-            else _part("The ladder", _ladder(study, arms, _writer(view, noise))),
+            else _part("The ladder", _ladder(study, arms, view, noise)),
             _part("The curves", _curves(view.pulls, history, collected)),
         ]
     parts.append(_part("How it was collected", _table(_facts(view, collected, about, arms))))
@@ -239,25 +232,12 @@ def _climbed(study: Study, best: Recommendation) -> str:
     return f"<p>{_BOXES}</p>{said}"
 
 
-def _ladder(study: Study, arms: _Arms, written: Callable[[float], str]) -> str:
-    """Return how many arms have how many ratings, those with the most on top, and the best of them."""
-    ladder = study.ladder(count=1)
-    texts = apart((arms.text(arm.label) for rung in ladder for arm in rung.arms), _LONGEST)
-    rows = []
-    for rung in reversed(ladder):
-        for arm in rung.arms:
-            rated = f"{rung.fewest:,}" if rung.fewest == rung.most else f"{rung.fewest:,}–{rung.most:,}"
-            said = written(arm.mean) + (", the leader" if arm.standing == "leads" else "")
-            if rung.keep_up:
-                said += f"; {rung.keep_up:,} of these arms {'keeps' if rung.keep_up == 1 else 'keep'} up"
-            rows.append(
-                f'<tr{" class=first" if arm.standing == "leads" else ""}><td class="n">{rated}</td>'
-                f'<td class="n">{rung.size:,}</td><td>{_kept(texts[arms.text(arm.label)])} '
-                f'<span class="soft">{said}</span></td></tr>'
-            )
-    head = '<th scope="col" class=n>ratings</th><th scope="col" class=n>arms</th><th scope="col">the best of them</th>'
-    table = f"<table class=ladder><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-    return f"<p>{_LADDER if ladder[0].keep_up is None else _CHASE}</p>{table}"
+def _ladder(study: Study, arms: _Arms, view: View, noise: ScoreNoise) -> str:
+    rungs = study.ladder(count=1)
+    texts = {arm.label: arms.text(arm.label) for rung in rungs for arm in rung.arms}
+    short = apart(texts.values(), _LONGEST)
+    names = {label: short[text] for label, text in texts.items()}
+    return ladder(rungs, names, _writer(view, noise), is_final=view.untried == 0, unit=_UNIT)
 
 
 def _curves(pulls: int, history: Sequence[Moment], collected: _Collected) -> str:

@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from boxthirding._checks import whole
-from boxthirding._text import counted, sentence
+from boxthirding._text import counted, sentence, writer
 from boxthirding.errors import EvaluationFailed, InvalidInput
 from boxthirding.find.budget import Budget, BudgetTracker, Spending
 from boxthirding.find.confirm import Confirmation, FreshPulls
@@ -24,7 +24,16 @@ from boxthirding.find.search import (
     WAITING,
     Search,
 )
-from boxthirding.find.summary import RUNNERS_UP, aside_in_words, dataframe, having, measured, rows, summary
+from boxthirding.find.summary import (
+    RUNNERS_UP,
+    arms_in_words,
+    aside_in_words,
+    dataframe,
+    having,
+    measured,
+    rows,
+    summary,
+)
 from boxthirding.session import AskTell, Outlier, Recommendation, View
 from boxthirding.session.protocol import points
 from boxthirding.types import Label
@@ -197,14 +206,22 @@ class Found:
         return "\n".join([*lines, *(f"  {sentence(line)}" for line in self.account(view=view))])
 
     def _repr_html_(self) -> str:
-        from boxthirding.find.notebook import nothing, page  # noqa: PLC0415  # only notebooks show it
+        from boxthirding.find.notebook import climb, ladder, nothing, page  # noqa: PLC0415  # only notebooks show it
 
         view, best = self.session.view(), self.recommendation
         account = self.account(view=view)
         if best is None:
             return nothing(account)
         told = summary(self.session, view, best, self._noise_now())
-        return page(told, best, self.session.why(best.label), points(self._moments), account)
+        if view.boxes:
+            path = climb(self.session.why(best.label), best)
+        else:
+            rungs = self.session.ladder(count=1)
+            labels = [arm.label for rung in rungs for arm in rung.arms]
+            names = dict(zip(labels, arms_in_words((label, self.arm(label)) for label in labels), strict=True))
+            write = writer(arm.mean for rung in rungs for arm in rung.arms)
+            path = f'<div class="b3-title">The ladder</div>{ladder(rungs, names, write, is_final=view.untried == 0)}'
+        return page(told, path, points(self._moments), account)
 
     def _noise_now(self) -> ScoreNoise:
         """Return the noise of the results that count; of a study that does not tell it, that of this call."""

@@ -18,7 +18,7 @@ from boxthirding.service.rating import seen
 from boxthirding.service.reply_size import fitted, with_text
 from boxthirding.service.studies import Served
 from boxthirding.session import ArmSummary, Box, Climber, Lineage, Recommendation, Rival, Rung, View
-from boxthirding.session.values import percent
+from boxthirding.session.values import folded, percent
 from boxthirding.types import Label
 
 UPPER: Final = 4
@@ -109,7 +109,7 @@ def grid(one: Served, opened: frozenset[int] = frozenset()) -> dict[str, Any]:
             "anew": boxed and study.policy.forgets,
             "answer": None if view.recommendation is None else key_of(view.recommendation.label),
             "levels": _levels(found, opened, looks),
-            "ladder": [{**rung._asdict(), "arms": [*map(looks.seat, rung.arms)]} for rung in reversed(ladder)],
+            "ladder": [{**rung._asdict(), "arms": [*map(looks.seat, rung.arms)]} for rung in reversed(folded(ladder))],
         }
     )
 

@@ -147,6 +147,21 @@ class Rung(NamedTuple):
     arms: tuple[Climber, ...]
 
 
+def folded(ladder: Iterable[Rung]) -> list[Rung]:
+    """Return a ladder as it is drawn: empty rungs that follow each other are one.
+
+    >>> [rung[:3] for rung in folded([Rung(1, 1, 7, 0, ()), Rung(2, 2, 0, 0, ()), Rung(3, 4, 0, 0, ())])]
+    [(1, 1, 7), (2, 4, 0)]
+    """
+    found: list[Rung] = []
+    for rung in ladder:
+        if found and found[-1].size == rung.size == 0:
+            found[-1] = found[-1]._replace(most=rung.most)
+        else:
+            found.append(rung)
+    return found
+
+
 class BoxSize(NamedTuple):
     """How many arms stand in a box."""
 

@@ -30,8 +30,8 @@ export class Motion {
       if (left === 0) break;
       const was = before.get(name)?.rect;
       const now = card.getBoundingClientRect();
-      const from = was ?? this.#below(kinds.get(name));
-      if (!from || (Math.abs(from.left - now.left) < 1 && Math.abs(from.top - now.top) < 1)) continue;
+      const from = was ?? this.#below(kinds.get(name)); // without a width if the card was hidden
+      if (!from?.width || (Math.abs(from.left - now.left) < 1 && Math.abs(from.top - now.top) < 1)) continue;
       left -= 1;
       this.#travel(card, from, now, was === undefined);
       const kind = kinds.get(name)?.kind;

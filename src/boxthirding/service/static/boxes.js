@@ -17,6 +17,7 @@ const CHASE = "A new arm is rated once. While an arm keeps up with the leader, i
 const STANDING = { leads: ", the answer now", "keeps up": ", keeps up with the leader" };
 const PAGE = 50;
 const MOVES = 3; // that are named
+const LONG = 280; // letters, from which on a text is shortened even where it may wrap
 
 export function start(section, study) {
   const legend = element("div", { class: "legend", role: "img", "aria-label": "The colour of an arm is its mean.", hidden: true });
@@ -195,7 +196,7 @@ export function start(section, study) {
     const { fewest, size, arms, keep_up: keepUp } = rung;
     const rated = ratings([rung.fewest, rung.most]);
     const made = part(
-      `rung ${fewest}`,
+      `rung ${fewest}–${rung.most}`, // empty rungs next to each other are one
       "div",
       { role: "group", "data-rung": fewest, "aria-label": rated },
       element("strong", { class: "rung-name" }, rated),
@@ -230,7 +231,7 @@ export function start(section, study) {
   function card(arm, place, grid, paint) {
     const name = place + arm.key;
     const one = cards.of(name, () => {
-      const made = element("button", { type: "button", class: "arm", "data-place": name, tabindex: "-1" }, thumb(arm), element("span", { class: "value" }), element("span", { class: "words" }));
+      const made = element("button", { type: "button", class: "arm", "data-place": name, tabindex: "-1" }, thumb(arm), element("span", { class: "value" }), element("span", { class: "words" }), element("span", { class: "whole" }));
       tip.attach(made, () => [face(made.arm), element("span", { class: "quiet" }, made.told)]);
       return made;
     });
@@ -242,7 +243,8 @@ export function start(section, study) {
     one.told = `mean ${written(arm.mean)}, ${counted(arm.pulls, "rating")}${one.isAnswer ? STANDING.leads : (STANDING[arm.standing] ?? "")}`;
     one.setAttribute("aria-label", `${arm.text}: ${one.told}`);
     one.querySelector(".value").textContent = (one.isAnswer ? "★ " : keepsUp ? "▲ " : "") + written(arm.mean);
-    one.lastChild.textContent = arm.name;
+    one.querySelector(".words").textContent = arm.name;
+    one.lastChild.textContent = arm.text.length > LONG ? arm.name : arm.text;
     const { paint: background, ink } = paint(arm.mean);
     one.style.background = background;
     one.style.color = ink;
@@ -259,7 +261,7 @@ export function start(section, study) {
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
     if (!step || !event.target.classList.contains("arm")) return;
     event.preventDefault();
-    const all = [...board.querySelectorAll(".arm")];
+    const all = [...board.querySelectorAll(".arm")].filter((one) => one.checkVisibility()); // a narrow screen shows fewer
     const next = all[all.indexOf(event.target) + step];
     if (next) {
       event.target.tabIndex = -1;
