@@ -95,8 +95,7 @@ class Answer:
                 lines.append(f"{label:{width}}  {write(arm.mean):>10}  {arm.pulls:>7,}")
             order = order_in_words(ranked, found.session.view().direction)
             lines += [order, ""] if order else [""]
-        spent, *others = found.account(repeat="--repeat")
-        lines += map(sentence, (spent, *others))
+        lines += map(sentence, found.account())
         screening = found.session.screening(_GOOD)
         if found.recommendation is not None and screening is not None:
             lines.append(sentence(screening))

@@ -240,7 +240,13 @@ class _Run:
             source.release()
         try:
             found = Found(
-                self._opened.study, search, self.engine, source.holders(), self._scores, is_shown=self._is_shown
+                self._opened.study,
+                search,
+                self.engine,
+                source.holders(),
+                self._scores,
+                is_shown=self._is_shown,
+                is_shared=self._opened.is_shared,
             )
         except TROUBLE as trouble:
             if isinstance(search.error, TROUBLE):
