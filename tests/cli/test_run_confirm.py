@@ -19,9 +19,9 @@ def test_the_best_are_measured_again_by_new_runs():
     assert printed.exit_code == 0
     lines = printed.stdout.splitlines()
     again = lines.index("Measured again, by 3 new runs each:")
-    assert lines[again + 1].split() == ["arm", "new", "mean", "95", "%", "interval"]
-    assert lines[again + 2].split() == ["zoe", "3.34", "3.34", "to", "3.34"]
-    assert lines[again + 3].split() == ["ann", "3.17", "3.17", "to", "3.17"]
+    assert lines[again + 1].split() == ["arm", "new", "mean"]  # scores never differ, so there is no interval
+    assert lines[again + 2].split() == ["zoe", "3.34"]
+    assert lines[again + 3].split() == ["ann", "3.17"]
     assert len(lines) == again + 4
     assert "--confirm" not in printed.stdout
     made = calls()
@@ -35,9 +35,20 @@ def test_the_best_are_measured_again_for_a_program_and_no_study_is_told():
     assert [(arm["label"], arm["pulls"], arm["difference"]) for arm in printed["confirmed"]] == [
         *[("zoe", 4, None), ("ann", 4, None)],
     ]
-    assert printed["confirmed"][0]["low"] == pytest.approx(3.34)
+    (zoe, _) = printed["confirmed"]
+    assert (zoe["mean"], zoe["low"], zoe["high"]) == (pytest.approx(3.34), None, None)
     with boxthirding.open_study("run.db") as study:
         assert study.pulls == 4
+
+
+def test_intervals_of_scores_that_differ_stand_beside_the_means(folder):
+    (folder / "vary.py").write_text("import sys\nprint(ord(sys.argv[1][0]) + int(sys.argv[2]) % 7 / 3)\n")
+    command = ["--arms", "arms.txt", "--command", f"{PYTHON} vary.py {{arm}} {{pull}}", "--budget", "12", "--top", "2"]
+    lines = run(*command, "--confirm", "7").stdout.splitlines()
+    again = lines.index("Measured again, by 7 new runs each:")
+    assert lines[again + 1].split() == ["arm", "new", "mean", "95", "%", "interval"]
+    _, mean, low, _, high = lines[again + 2].split()
+    assert float(low) < float(mean) == 123 < float(high)
 
 
 def test_arms_are_compared_on_the_same_examples():
@@ -51,7 +62,7 @@ def test_arms_are_compared_on_the_same_examples():
     ]
     lines = run(*command, "--budget", "8", "--top", "2", "--confirm", "6").stdout.splitlines()
     less = lines.index("On the same examples, less the first arm:")
-    assert lines[less + 1] == "  ann: -0.17 (-0.17 to -0.17)"
+    assert lines[less + 1] == "  ann: -0.17"
     assert lines[less + 2].endswith("of each arm may be on examples of the search: there were no others.")
 
 

@@ -3,6 +3,7 @@
 import json
 import math
 import pickle
+import random
 import socket
 from itertools import count
 
@@ -447,3 +448,18 @@ class TestHistory:
         before = [moment for place, moment in enumerate(history) if place == 0 or history[place - 1][1] != moment[1]]
         assert found.history[: len(before)] == [(moment.results, moment.label, moment.mean) for moment in before]
         assert axes.get_xlabel() == "pulls"
+
+    def test_after_a_resume_history_and_picture_are_of_the_whole_study(self, server, name, monkeypatch):
+        monkeypatch.setenv("BOXTHIRDING_KEY", server.key)
+        draw = random.Random(2)
+        told = {"budget": 60, "study": server.url(name), "progress": False}
+        first = find_best(20, lambda arm: draw.gauss(arm / 20, 0.3), **told)
+        found = find_best(20, lambda arm: draw.gauss(arm / 20, 0.3), **(told | {"budget": 120}))
+        assert found.spending.pulls == 60
+        assert found.history[: len(first.history)] == first.history
+        with open_study(server.place, name) as study:
+            history = study.history()
+        assert history[0].results == 1
+        assert any(60 < row.results <= 120 for row in history)
+        line = found.plot().get_lines()[0]
+        assert {*zip(*line.get_data(), strict=True)} >= {(row.results, row.mean) for row in history}

@@ -117,6 +117,8 @@ class Answer:
         if any(arm.pulls != self.pulls for arm in confirmed.arms):
             runs = ["runs", *(f"{arm.pulls:,}" for arm in confirmed.arms)]
             rows = [[*row, cell] for row, cell in zip(rows, runs, strict=True)]
+        if all(arm.low is None for arm in confirmed.arms):  # scores do not differ, or are too few
+            rows = [[*row[:2], *row[3:]] for row in rows]
         first, *others = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
         lines = [f"Measured again, by {counted(self.pulls, 'new run')} each:"]
         for label, *cells in rows:
