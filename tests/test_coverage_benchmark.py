@@ -16,11 +16,20 @@ def benchmark(monkeypatch):
 
 def test_it_counts_the_intervals_that_cover(benchmark):
     row = next(row for row in benchmark.rows() if row.scores == "0/1, p = 0.98")
-    covered, width = benchmark.measured(row, 20, 25, 1)
+    covered, width, none = benchmark.measured(row, 20, 25, 1)
+    assert none == 0
     assert covered > 0.93  # of 100 intervals: fewer cover with probability 1e-5
     assert 0.16 < width < 0.3  # the narrowest is 0.168
     without = benchmark.Row("never", row.means, lambda rng, mean: row.draw(rng, mean) + 10)
     assert benchmark.measured(without, 20, 2, 1)[0] == 0
+
+
+def test_arms_without_an_interval_are_counted_apart(benchmark):
+    row = benchmark.mixture((0.01, 0.98, 0.01))
+    covered, width, none = benchmark.measured(row, 20, 20, 1)
+    assert 0 < none < 0.5
+    assert covered > 0.9
+    assert 0.1 < width < 0.2
 
 
 def test_the_documentation_has_every_row_and_none_covers_less_than_promised(benchmark):

@@ -59,6 +59,19 @@ def test_a_terminal_has_a_bar_that_is_cleared_in_the_end(monkeypatch):
     assert re.search(r"\r +\r$", terminal.getvalue())
 
 
+def test_while_code_is_compiled_neither_a_share_nor_a_time_left_is_shown(monkeypatch):
+    terminal = on_terminal(monkeypatch, pause=0.0)
+    compiling = far(1, left=70, note="b3: compiling (first run only)")
+    assert in_words(compiling) == "0:00:01 elapsed; b3: compiling (first run only)"
+    tell = listener(progress=True)
+    tell(compiling)
+    assert re.fullmatch(r"(\r\[00:00(, b3: compiling \(first run only\))?\] *)+", terminal.getvalue())
+    tell(far(1, left=70, note="b3"))
+    assert re.search(r"\r 25%\|.*\| 1/4 pulls \[00:00, about 1 min left, b3\]", terminal.getvalue())
+    tell(compiling)
+    assert terminal.getvalue().rpartition("\r")[2].strip() == "[00:00, b3: compiling (first run only)]"
+
+
 def test_a_terminal_is_not_written_to_all_the_time(monkeypatch):
     terminal = on_terminal(monkeypatch, pause=math.inf)
     tell = listener(progress=True)

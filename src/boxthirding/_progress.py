@@ -18,9 +18,11 @@ EVERY: Final = 30.0
 """Seconds between two lines where there is no terminal; the first comes after as many."""
 
 COMPILING: Final = "compiling (first run only)"
-"""How a note ends while code is compiled, which counts as no progress and takes an unknown time."""
+"""How a note ends while code is compiled: it takes an unknown time, so no share and no time left are shown."""
 
 _PAUSE: Final = 0.1  # seconds between two updates of a bar
+_SHARE: Final = "{l_bar}{bar}| {n_fmt}/{total_fmt} {unit} [{elapsed}{postfix}]"  # what tqdm draws
+_NO_SHARE: Final = "[{elapsed}{postfix}]"
 _MINUTE: Final = 60
 _HOUR: Final = 3600
 
@@ -60,7 +62,7 @@ class Bar:
         """Draw the bar or write a line, if it is time; at the end a bar is removed."""
         has_ended = progress.done == progress.total
         is_due = time.monotonic() >= self.next
-        if not is_due and not (self._is_terminal and (has_ended or progress.note.endswith(COMPILING))):
+        if not is_due and not (self._is_terminal and (has_ended or _is_compiling(progress))):
             return
         self.next = time.monotonic() + (_PAUSE if self._is_terminal else EVERY)
         if not self._is_terminal:
@@ -70,6 +72,7 @@ class Bar:
         else:
             bar = self._tqdm or self._open(progress)
             bar.ncols = shutil.get_terminal_size().columns - 1  # it may have changed
+            bar.bar_format = _NO_SHARE if _is_compiling(progress) else _SHARE
             bar.n, bar.total = round(progress.done, 2), progress.total
             bar.set_postfix_str(", ".join(filter(None, [left_in_words(progress), progress.note])), refresh=False)
             bar.refresh()
@@ -96,7 +99,7 @@ class Bar:
         self._tqdm = bar = tqdm(
             total=progress.total,
             unit=progress.unit,
-            bar_format="{l_bar}{bar}| {n_fmt}/{total_fmt} {unit} [{elapsed}{postfix}]",
+            bar_format=_NO_SHARE if _is_compiling(progress) else _SHARE,
             leave=False,
             ncols=shutil.get_terminal_size().columns - 1,  # by itself, it shows nothing on a terminal of unknown size
             nrows=2,
@@ -145,16 +148,24 @@ def in_words(progress: Progress) -> str:
     '0 %, 3 of 4,000 pulls, 0:00:06 elapsed, about 2 s left; b3'
     >>> in_words(Progress(3, None, "pulls", seconds=75.0, seconds_left=None))
     '3 pulls, 0:01:15 elapsed'
+    >>> in_words(Progress(0, 4_000, "pulls", seconds=6.0, seconds_left=None, note=f"b3: {COMPILING}"))
+    '0:00:06 elapsed; b3: compiling (first run only)'
     """
+    elapsed = f"{timedelta(seconds=int(progress.seconds))} elapsed"
+    if _is_compiling(progress):
+        return f"{elapsed}; {progress.note}"
     share = "" if progress.share is None else f"{100 * progress.share:.0f} %"
     total = "" if progress.total is None else f" of {progress.total:,.10g}"
-    elapsed = f"{timedelta(seconds=int(progress.seconds))} elapsed"
     words = ", ".join(
         filter(
             None, [share, f"{round(progress.done, 2):,.10g}{total} {progress.unit}", elapsed, left_in_words(progress)]
         )
     )
     return f"{words}; {progress.note}" if progress.note else words
+
+
+def _is_compiling(progress: Progress) -> bool:
+    return progress.note.endswith(COMPILING)
 
 
 def left_in_words(progress: Progress) -> str:
@@ -164,7 +175,7 @@ def left_in_words(progress: Progress) -> str:
     ['about 1 s left', 'about 2 min left', 'about 2.5 h left', '']
     """
     seconds = progress.seconds_left
-    if seconds is None or progress.done == progress.total:
+    if seconds is None or progress.done == progress.total or _is_compiling(progress):
         return ""
     if seconds < _MINUTE:
         return f"about {max(1, round(seconds))} s left"

@@ -18,9 +18,15 @@ def test_a_pair_of_arm_and_example_is_run_once():
     printed = result(*options)
     assert (printed["stopped"], printed["best"]) == ("known", "zoe")
     assert len(calls()) == len(set(calls())) <= 9
-    done = run(*options, "--study", "run.db")
-    assert (done.exit_code, "every example that matters has been evaluated" in done.stdout) == (0, True)
-    assert "if scores are noisy by themselves, --repeat would go on.\n" in done.stdout
+    go_on = "if scores are noisy even on the same example, {} would go on"
+    assert f"{go_on.format('--repeat')}.\n" in run(*options).stdout
+    for _ in range(2):
+        done = run(*options, "--study", "run.db")
+        assert (done.exit_code, "every example that matters has been evaluated" in done.stdout) == (0, True)
+        for said in (done.stdout, done.stderr):
+            assert go_on.format("a new study with --repeat") in said
+    assert run(*options, "--study", "run.db", "--repeat").exit_code == 2
+    assert run(*options, "--study", "new.db", "--repeat").exit_code == 0
     shown = invoke("study", "show", "run.db").stdout
     assert shown.startswith("Study main: known\n")
 

@@ -3,6 +3,7 @@
 import json
 import math
 import pickle
+import random
 import socket
 from itertools import count
 
@@ -418,9 +419,12 @@ def test_a_list_of_studies_that_comes_in_parts_is_read_to_its_end(server):
 def test_a_server_sends_its_replies_at_once():
     from boxthirding.service.server import bind
 
-    with bind("127.0.0.1", 0) as listening:
-        with socket.create_connection(listening.getsockname()), listening.accept()[0] as connection:
-            assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)  # else there is a delay of 40 ms
+    with (
+        bind("127.0.0.1", 0) as listening,
+        socket.create_connection(listening.getsockname()),
+        listening.accept()[0] as connection,
+    ):
+        assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)  # else there is a delay of 40 ms
 
 
 def test_it_can_be_closed_in_the_middle_of_its_own_calls(study):
@@ -448,3 +452,18 @@ class TestHistory:
         before = [moment for place, moment in enumerate(history) if place == 0 or history[place - 1][1] != moment[1]]
         assert found.history[: len(before)] == [(moment.results, moment.label, moment.mean) for moment in before]
         assert axes.get_xlabel() == "pulls"
+
+    def test_after_a_resume_history_and_picture_are_of_the_whole_study(self, server, name, monkeypatch):
+        monkeypatch.setenv("BOXTHIRDING_KEY", server.key)
+        draw = random.Random(2)
+        told = {"budget": 60, "study": server.url(name), "progress": False}
+        first = find_best(20, lambda arm: draw.gauss(arm / 20, 0.3), **told)
+        found = find_best(20, lambda arm: draw.gauss(arm / 20, 0.3), **(told | {"budget": 120}))
+        assert found.spending.pulls == 60
+        assert found.history[: len(first.history)] == first.history
+        with open_study(server.place, name) as study:
+            history = study.history()
+        assert history[0].results == 1
+        assert any(60 < row.results <= 120 for row in history)
+        line = found.plot().get_lines()[0]
+        assert {*zip(*line.get_data(), strict=True)} >= {(row.results, row.mean) for row in history}

@@ -271,14 +271,19 @@ def test_a_run_that_ends_early_as_all_is_known_says_how_it_would_go_on():
     def judge(arm, example):  # noisy by itself
         return random.Random(f"{min(arm, 3)} {example}").random()
 
-    def said(examples, budget):
-        return repr(find_best(5, judge, budget=budget, examples=examples, **QUIET))
+    def said(examples, budget, **study):
+        return repr(find_best(5, judge, budget=budget, examples=examples, **study, **QUIET))
 
     known = said(range(20), 3_000)
     assert "every example that matters has been evaluated.\n" in known
-    assert known.endswith(
-        "\n  An arm sees each example once; if scores are noisy by themselves, Examples(…, repeat=True) would go on."
-    )
+    once = "An arm sees each example once; if scores are noisy even on the same example"
+    assert known.endswith(f"\n  {once}, Examples(…, repeat=True) would go on.")
+    for budget in (3_000, 4_000):  # a study keeps its setting, and refuses the call with another one
+        known = said(range(20), budget, study="run.db")
+        assert known.endswith(f"{once}, a new study with Examples(…, repeat=True) would go on.")
+    with pytest.raises(InvalidInput, match="the study has 20 examples that run out"):
+        said(Examples(range(20), repeat=True), 3_000, study="run.db")
+    assert "3,000 of 3,000" in said(Examples(range(20), repeat=True), 3_000, study="new.db")
     assert "repeat" not in said(range(20), 30)
     assert "3,000 of 3,000" in said(Examples(range(20), repeat=True), 3_000)
 

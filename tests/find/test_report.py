@@ -85,6 +85,17 @@ def test_an_interval_stays_on_the_scale():
     assert highest == 7
 
 
+def test_where_scores_never_differ_there_is_no_interval():
+    study = made(arms=5, pulls=0, details={})
+    for _ in range(30):
+        study.tell(study.ask()[0], 0.5)
+    page = study_page(study)
+    assert "did not differ in" in page
+    assert "Mean 0.500 over" in page
+    assert "interval 0.5" not in page
+    assert page.count('<td class="span"><span class="soft">–</span></td>') == len(study.view().top)
+
+
 def test_arms_of_the_ladder_that_begin_alike_are_shown_by_what_tells_them_apart():
     arms = [60 * "long " + name for name in ("one", "two", "three")]
     study = Study("long", MemoryJournal(), Settings(arms=arms))

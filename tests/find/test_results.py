@@ -252,6 +252,16 @@ def test_long_values_of_arms_are_shown_by_what_tells_them_apart():
     ]
 
 
+@pytest.mark.parametrize("are_numbered", [False, True])
+def test_the_last_line_on_the_screen_names_the_best_arm_by_what_tells_it_from_the_next(capsys, are_numbered):
+    prompts = [f"You are helpful, {10 * 'and kind, '}say {word}, {10 * 'and polite, '}end." for word in ("no", "yes")]
+    arms = [{"prompt": prompt, "k": 1} for prompt in prompts] if are_numbered else prompts
+    found = find_best(arms, lambda arm: float("yes" in str(arm)), budget=12, progress=True)
+    said = next(line for line in capsys.readouterr().err.splitlines() if line.startswith("Best: "))
+    assert said.partition(", mean")[0] == str(found).splitlines()[0]
+    assert "…yes, and" in said
+
+
 @pytest.mark.parametrize("direction", ["maximize", "minimize"])
 @pytest.mark.parametrize(
     ("policy", "why"),

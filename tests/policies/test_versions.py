@@ -15,7 +15,7 @@ VERSIONS = {
     "b3": (1, "0238502d4689c35a"),
     "bsh": (1, "83838fde922ddb7b"),
     "bucb": (1, "0871da591673cdfc"),
-    "chase": (1, "8d38cc48e6feff38"),
+    "chase": (1, "dad4a68cb3ee089a"),
     "dsh": (1, "60de1475b75301a6"),
     "ebtc": (1, "899779facf7fc44a"),
     "klucb": (1, "aded9bdb703694ed"),

@@ -217,6 +217,14 @@ class TestAnswer:
         for arm in [get(server, "answer")["answer"], *get(server, "answer")["next"]]:
             assert 0.0 <= arm["low"] <= arm["mean"] <= arm["high"] <= 1.0
 
+    def test_where_scores_never_differ_and_there_is_no_scale_there_is_no_interval(self, server):
+        study = server.study(arms=["a", "b"], about=PLAIN)
+        for _ in range(12):
+            study.tell(study.ask()[0], 0.7)
+        said = get(server, "answer")
+        assert [(arm["low"], arm["high"]) for arm in (said["answer"], *said["next"])] == [(None, None)] * 2
+        assert "did not differ in 10 repeats" in said["words"]
+
     def test_it_says_for_how_long(self, server, monkeypatch):
         study = server.study(arms=["a", "b"])
         monkeypatch.setattr(study._transactions, "clock", lambda: server.now)

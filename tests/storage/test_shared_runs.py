@@ -1,5 +1,6 @@
 """`find_best` on both databases: it resumes, and processes share a budget to the last pull."""
 
+import itertools
 import json
 import os
 import random
@@ -119,6 +120,27 @@ def test_a_run_that_was_interrupted_resumes_as_if_it_had_not_been(url):
     found = find_best(300, stopping, budget=120, study=url, **OPTIONS)
     assert (found.spending.pulls, found.session.pulls, found.session.open) == (82, 120, 0)
     assert found.recommendation == find_best(300, score, budget=120, **OPTIONS).recommendation
+
+
+def test_the_history_of_a_run_has_what_another_process_told_before_and_meanwhile(url, tmp_path):
+    calls = itertools.count(1)
+
+    def evaluate(arm, example):
+        if next(calls) == 20:
+            with hanging(url, tmp_path / "second", 30, None, budget=150):
+                pass
+        return score(arm, example)
+
+    ended(started(url, tmp_path / "first", budget=40))
+    found = find_best(300, evaluate, budget=150, study=url, **OPTIONS)
+    assert found.spending.pulls == 110 - len(evaluated(tmp_path / "second")) == 110 - 29
+    with open_study(url, "main") as study:
+        history = study.history()
+    for first, end in ((1, 40), (61, 88), (89, 150)):  # of the first process, the second, and of this one again
+        assert any(first <= row.results <= end for row in history)
+    changes = [row[:3] for place, row in enumerate(history) if place == 0 or history[place - 1].label != row.label]
+    assert found.history == changes
+    assert {*zip(*found.plot().get_lines()[0].get_data(), strict=True)} >= {(row.results, row.mean) for row in history}
 
 
 def test_processes_share_a_budget_to_the_last_pull(url, tmp_path):

@@ -84,14 +84,15 @@ class Answer:
                 lines.append(f"{label:{width}}  {write(arm.mean):>10}  {arm.pulls:>7,}")
             order = order_in_words(ranked, found.session.view().direction)
             lines += [order, ""] if order else [""]
-        spent, *others = found.account(repeat="--repeat")
-        lines += map(sentence, (spent, *others))
+        lines += map(sentence, found.account())
         screening = found.session.screening(_GOOD)
         if found.recommendation is not None and screening is not None:
             lines.append(sentence(screening))
         if self.confirmed is not None:
             names = _short([arm.label for arm in self.confirmed.arms], beside=32)
-            lines += ["", "Measured again, with 95 % intervals:", *self.confirmed.lines(names)]
+            has_intervals = any(arm.low is not None for arm in self.confirmed.arms)
+            title = "Measured again, with 95 % intervals:" if has_intervals else "Measured again:"
+            lines += ["", title, *self.confirmed.lines(names)]
         elif found.recommendation is not None:
             runs = counted(50 * len(found.top(self.top)), "more run")
             lines.append(f"Winners look better than they are: --confirm 50 measures them again, by {runs}.")

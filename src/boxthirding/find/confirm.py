@@ -138,11 +138,7 @@ class FreshPulls:
         spread = spread_of(both)
         if spread.squares == 0 and 0 in (spread.answers or ()):  # an arm agrees with the first: as noisy as scores
             spread = spread._replace(squares=noise.spread.squares, freedom=noise.spread.freedom)
-        if noise.is_few and noise.ends is not None:
-            least, most = noise.ends
-            less = ScoreNoise(spread, (least - most, most - least))
-        else:
-            less = ScoreNoise(spread._replace(answers=None))
+        less = noise.of_differences(spread)
         return {label: less.interval(scores) for label, scores in less.spread.arms.items()}
 
     def _ticket(self, number: int) -> Ticket:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -96,6 +96,9 @@ class Examples:
         themselves.
 
     """
+
+    repeating: ClassVar[str] = "Examples(…, repeat=True)"
+    """How a caller lets arms see examples again, as messages say it."""
 
     def __init__(self, examples: Any, seed: int | None = None, *, repeat: bool = False) -> None:
         examples = rows_of(examples, "examples")

@@ -21,7 +21,7 @@ from boxthirding.find.opening import Arms, Place, RunSettings, open_for_run
 from boxthirding.find.progress import Callback, NewResult, RunReporter, announcement, checked, progress_of
 from boxthirding.find.result import Found, raise_error
 from boxthirding.find.search import TROUBLE, Search, TicketSource, ToldResult
-from boxthirding.find.summary import arms_in_words, measured, named
+from boxthirding.find.summary import RUNNERS_UP, arms_in_words, measured, names
 from boxthirding.policies.spec import as_policy
 from boxthirding.session import AskTell, Known
 from boxthirding.types import Label, Policy, Progress
@@ -240,8 +240,15 @@ class _Run:
             source.release()
         try:
             found = Found(
-                self._opened.study, search, self.engine, source.holders(), self._scores, is_shown=self._is_shown
+                self._opened.study,
+                search,
+                self.engine,
+                source.holders(),
+                self._scores,
+                is_shown=self._is_shown,
+                is_shared=self._opened.is_shared,
             )
+            answer = _answer(found) if self._is_shown else ""
         except TROUBLE as trouble:
             if isinstance(search.error, TROUBLE):
                 raise search.error from trouble
@@ -249,12 +256,6 @@ class _Run:
         if self._opened.is_ours:  # the study can be read for as long as the result exists
             weakref.finalize(found, self._stack.pop_all().close)
         if self._is_shown:
-            best, answer = found.recommendation, "No result"
-            if best is not None:
-                arm = named(best.label)
-                if isinstance(best.label, int):  # which may say nothing about the arm
-                    (arm,) = arms_in_words([(best.label, found.best)])
-                answer = f"Best: {arm}, {measured(written(best.mean), best.pulls)}"
             spent, *others = found.account()
             self._reporter.close(progress_of(self._tracker, source.latest), f"{answer}; {spent}.", *others)
         raise_error(search, found)
@@ -288,3 +289,15 @@ class _Run:
             self.search.interrupt()
         except Exception as error:  # noqa: BLE001  # of a function of the caller: raised when the run has ended
             self.search.end_with(error)
+
+
+def _answer(found: Found) -> str:
+    """Return the best arm and its mean in one line; its name tells it from the runners-up."""
+    best = found.recommendation
+    if best is None:
+        return "No result"
+    labels = [best.label, *(arm.label for arm in found.top(1 + RUNNERS_UP)[1:])]
+    name = names(labels)[best.label]
+    if isinstance(best.label, int):  # which may say nothing about the arm
+        name = arms_in_words((label, found.arm(label)) for label in labels)[0]
+    return f"Best: {name}, {measured(written(best.mean), best.pulls)}"

@@ -6,7 +6,7 @@ docs/reference/find.md has the coverage of both, measured by `python -m benchmar
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -17,6 +17,7 @@ from boxthirding.types import Label
 CONFIDENCE: Final = 0.95
 _ENOUGH: Final = 5  # repeats, which are scores beyond the first of their arm; with fewer nothing is said of the noise
 _REPEATS: Final = 4  # for each different score, with which a few of them are taken for all that there can be
+_OTHERS: Final = 3  # scores a step from the usual answer; with fewer, nearly all scores are that answer
 _PRIOR: Final = 4  # scores that the variance within all arms counts for, beside those of an arm
 _SYMMETRIC: Final = 1e-6  # skewness, below which scores are symmetric
 _PRECISE: Final = 1e-14  # of the incomplete beta function
@@ -55,7 +56,7 @@ class ScoreNoise:
         elif scale:
             self.ends, self.is_few = (min(scale), max(scale)), len(scale) <= FEW_ANSWERS
         elif len(answers) > 1 and _REPEATS * len(answers) <= spread.freedom and not self.is_none:
-            self.ends, self.is_few = (min(answers), max(answers)), True
+            self.ends, self.is_few = _likely_ends(answers, spread.squares), True
 
     @property
     def is_known(self) -> bool:
@@ -67,6 +68,14 @@ class ScoreNoise:
         """Whether enough arms were pulled more than once, and no score differed from others of its arm."""
         return self.is_known and self.spread.squares == 0
 
+    def of_differences(self, spread: Spread) -> "ScoreNoise":
+        """Return the noise of differences of two scores: they are at most as large as the scale is wide."""
+        less = ScoreNoise(spread._replace(answers=None))
+        if self.ends is not None:
+            width = self.ends[1] - self.ends[0]
+            less.ends, less.is_few = (-width, width), self.is_few
+        return less
+
     def alike(self) -> str:
         """Say what follows where there is none: rare successes look like that too, so it is no proof."""
         return (
@@ -74,36 +83,40 @@ class ScoreNoise:
         )
 
     def interval(self, scores: Moments) -> MeanInterval:
-        """Return the mean of scores with its interval."""
-        mean = scores.mean
+        """Return the mean of scores with its interval; none, if no scores differ and their scale is not known."""
+        mean, nothing_differs = scores.mean, self.spread.squares == 0
         if scores.pulls == 0:
             return MeanInterval(None, None, None)
-        if self.is_few and self.ends is not None:
+        if self.ends is not None and (self.is_few or nothing_differs):
             return MeanInterval(mean, *_on_scale(scores, min(mean, self.ends[0]), max(mean, self.ends[1])))
-        if self.spread.squares == 0 and not self.is_known:
+        if nothing_differs:
             return MeanInterval(mean, None, None)
         low, high = _on_line(scores, self.spread)
         if self.ends is not None:
             low, high = min(mean, max(low, self.ends[0])), max(mean, min(high, self.ends[1]))
         return MeanInterval(mean, low, high)
 
-    def of(self, arm: Recommendation) -> tuple[float, float]:
-        """Return the interval of an arm's mean, where the noise is known.
+    def of(self, arm: Recommendation) -> tuple[float, float] | None:
+        """Return the interval of an arm's mean, or None where too little is known of the noise.
 
         Scores that are not in the spread, because others told them, are taken to vary as much as on a scale they can,
         and otherwise as those that are.
         """
+        if not self.is_known or not arm.pulls:
+            return None
         count, _, squares, skewness = self.spread.arms.get(arm.label, Moments(0, 0.0, 0.0, 0.0))
         if count < arm.pulls:
             within = math.inf if self.is_few else self.spread.squares / self.spread.freedom
             squares += (arm.pulls - count) * within
         _, low, high = self.interval(Moments(arm.pulls, arm.mean, squares, skewness))
-        return arm.mean if low is None else low, arm.mean if high is None else high
+        return None if low is None or high is None else (low, high)
 
     def is_ahead(self, arm: Recommendation, other: Recommendation, sign: int) -> bool:
         """Tell whether an arm leads another by more than noise explains; `sign` is -1 where smaller is better."""
         near, far = (0, 1) if sign > 0 else (1, 0)
-        down, up = arm.mean - self.of(arm)[near], self.of(other)[far] - other.mean
+        mine, theirs = self.of(arm), self.of(other)
+        down = arm.mean - mine[near] if mine else 0.0
+        up = theirs[far] - other.mean if theirs else 0.0
         return sign * (arm.mean - other.mean) > math.hypot(down, up)  # Zou and Donner (2008), eq. 4
 
 
@@ -130,6 +143,21 @@ def _moments(values: Sequence[float]) -> Moments:
     deviation = math.sqrt(squares / count)
     skewness = math.fsum((value / deviation) ** 3 for value in apart) / count if deviation else 0.0
     return Moments(count, first + less, squares, skewness)
+
+
+def _likely_ends(answers: Collection[float], squares: float) -> tuple[float, float]:
+    """Return where a scale is likely to end of which these answers were seen.
+
+    Where nearly all scores are the same answer, another one may be missing on either side: the scale ends a step
+    further, but that of scores between 0 and 1 not beyond these.
+    """
+    least, most = min(answers), max(answers)
+    step = (most - least) / (len(answers) - 1)
+    if squares >= _OTHERS * step**2:
+        return least, most
+    if least >= 0 and most <= 1:
+        return max(0.0, least - step), min(1.0, most + step)
+    return least - step, most + step
 
 
 def _on_scale(scores: Moments, least: float, most: float) -> tuple[float, float]:

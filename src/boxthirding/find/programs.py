@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from types import TracebackType
-from typing import IO, Any, Final, Self
+from typing import IO, Any, ClassVar, Final, Self
 
 from boxthirding._checks import is_number, parse_number
 from boxthirding._text import cut, visible
@@ -149,6 +149,8 @@ class Program:
 
 class Pulls(Examples):
     """Hands out the number of the pull beside the example; without examples, the number alone."""
+
+    repeating: ClassVar[str] = "--repeat"
 
     def __init__(self, examples: list[str] | None, seed: int | None = None, *, repeat: bool = False) -> None:
         self._are_none = examples is None

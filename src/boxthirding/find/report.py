@@ -172,25 +172,21 @@ def _answer(best: Recommendation, arms: _Arms, columns: str, mean: str, told: Ce
 
 
 def _measured(view: View, best: Recommendation, noise: ScoreNoise) -> str:
-    written, span = _writer(view, noise), _interval(best, noise)
+    written, span = _writer(view, noise), noise.of(best)
     interval = "" if span is None else f", 95 % interval {written(span[0])} to {written(span[1])}"
     return f"Mean {written(best.mean)} over {counted(best.pulls, 'rating')}{interval}."
 
 
-def _interval(arm: Recommendation, noise: ScoreNoise) -> tuple[float, float] | None:
-    return noise.of(arm) if noise.is_known else None
-
-
 def _writer(view: View, noise: ScoreNoise) -> Callable[[float], str]:
     """Return what writes means with as many decimals as tell those of this page apart."""
-    spans = [_interval(arm, noise) or (arm.mean, arm.mean) for arm in view.top]
+    spans = [noise.of(arm) or (arm.mean, arm.mean) for arm in view.top]
     wide = max(high for _, high in spans) - min(low for low, _ in spans)
     decimals = min(_MOST_DECIMALS, max(0, math.ceil(-math.log10(wide / _PARTS)))) if 0 < wide < math.inf else _DECIMALS
     return lambda value: f"{value:.{decimals}f}"
 
 
 def _top(view: View, arms: _Arms, noise: ScoreNoise) -> str:
-    found = [(arm, _interval(arm, noise)) for arm in view.top]
+    found = [(arm, noise.of(arm)) for arm in view.top]
     spans = [end for _, span in found if span is not None for end in span]
     shared = (min(spans), max(spans)) if spans else (0.0, 1.0)
     written = _writer(view, noise)

@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 
 NO_ARMS: Final = "no arms left"
 
-REPEAT: Final = "Examples(…, repeat=True)"
-
 _REASONS: Final = {
     BUDGET: "the budget is spent",
     DEADLINE: "the time is up",
@@ -84,6 +82,7 @@ class Found:
         scores: Mapping[Label, Sequence[float]],
         *,
         is_shown: bool,
+        is_shared: bool,
     ) -> None:
         self.session = session
         self.recommendation: Recommendation | None = session.recommend()
@@ -118,6 +117,10 @@ class Found:
         self._handed = dict(search.handed)  # by label: pulls handed out
         self._engine: Engine | None = engine
         self._scores = scores  # of this call, by arm, where the session does not tell their spread
+        examples = engine.evaluation.examples
+        self._repeating = "" if examples is None else examples.repeating  # what lets arms see examples again
+        if is_shared:  # a study that exists keeps its setting
+            self._repeating = f"a new study with {self._repeating}"
         self._is_shown = is_shown  # whether the search has shown its progress
         self._holders = dict(holders)  # others who have open tickets, and how many
 
@@ -203,13 +206,13 @@ class Found:
             lines += [f"    {name:{width}}  {measured(mean, pulls)}" for name, mean, pulls in others]
             lines += [f"  {told.order}"] if told.order else []
             lines += [f"  {sentence(told.screening)}"] if told.screening else []
-        return "\n".join([*lines, *(f"  {sentence(line)}" for line in self.account(view=view))])
+        return "\n".join([*lines, *(f"  {sentence(line)}" for line in self.account(view))])
 
     def _repr_html_(self) -> str:
         from boxthirding.find.notebook import climb, ladder, nothing, page  # noqa: PLC0415  # only notebooks show it
 
         view, best = self.session.view(), self.recommendation
-        account = self.account(view=view)
+        account = self.account(view)
         if best is None:
             return nothing(account)
         told = summary(self.session, view, best, self._noise_now())
@@ -235,16 +238,14 @@ class Found:
             scale = [*scale_of(self.session.details).values()]
         return ScoreNoise(spread(arm.label for arm in self.session.top(1 + RUNNERS_UP)), scale)
 
-    def account(self, repeat: str = REPEAT, view: View | None = None) -> list[str]:
-        """Return what was spent, what is left and why it stopped, in a few sentences.
-
-        `repeat` is what lets arms see examples again. Default for `view`: that of now.
-        """
+    def account(self, view: View | None = None) -> list[str]:
+        """Return what was spent, what is left and why it stopped, in a few sentences."""
         view = self.session.view() if view is None else view
         reason = self._rest() if self.stopped == WAITING else _REASONS[self.stopped]
         lines = [f"spent {self.spending}; {reason}"]
         if self.stopped == KNOWN and self.spending.left > 0:
-            lines.append(f"an arm sees each example once; if scores are noisy by themselves, {repeat} would go on")
+            varying = "if scores are noisy even on the same example"
+            lines.append(f"an arm sees each example once; {varying}, {self._repeating} would go on")
         if self.spending.failures:
             failed = f"{counted(self.spending.failures, 'evaluation')} failed"
             lines.append(failed if self.stopped == ERROR else f"{failed}; the last: {self.last_failure}")

@@ -183,7 +183,7 @@ def summary(study: AskTell, view: View, best: Recommendation, noise: ScoreNoise)
     others = study.top(1 + RUNNERS_UP)[1:]
     given = {arm.label: study.payload(arm.label) for arm in (best, *others)}
     arms = arms_in_words(given.items())
-    interval = noise.of(best) if noise.is_known and not noise.is_none else ()
+    interval = noise.of(best) or ()
     write = writer([*interval, *(arm.mean for arm in (best, *others))])
     told = measured(write(best.mean), best.pulls)
     return Summary(

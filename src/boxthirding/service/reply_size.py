@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from boxthirding._text import cut
+from boxthirding._text import apart
 
 LARGEST: Final = 250_000
 """Bytes of a reply, about."""
@@ -20,11 +20,12 @@ def fits(value: object) -> bool:
 
 
 def fitted(reply: Row) -> Row:
-    """Cut the texts of the arms in a reply, no shorter than it needs to be small enough; return it."""
+    """Shorten the texts of the arms in a reply by what tells them apart, until it is small enough; return it."""
     cards = [(card, card["text"]) for card in with_text(reply)]
     for longest in _TEXTS:
+        short = apart((text for _, text in cards), longest)
         for card, text in cards:
-            card["text"] = cut(text, longest)
+            card["text"] = short[text]
         if fits(reply):
             break
     return reply

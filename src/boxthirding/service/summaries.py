@@ -138,7 +138,7 @@ def answer(one: Served, now: float) -> dict[str, Any]:
         held = {"at": since.at, "seconds": max(0.0, now - since.at), "results": results}
     rows = []
     for arm in view.top[: 1 + NEXT]:
-        low, high = noise.of(arm) if noise.is_known and arm.pulls else (None, None)
+        low, high = noise.of(arm) or (None, None)
         rows.append({**looks.card(arm), "level": arm.level, "low": low, "high": high, "close": arm in told.close})
     chance = None
     if view.screening is not None:
