@@ -200,3 +200,13 @@ def test_results_through_a_proxy_that_loses_what_the_server_says_of_commits(serv
     COUNTS.update({"cut commits": proxy.cuts, "lost": lost, "doubled": doubled})
     assert proxy.cuts > rounds / 4
     assert (lost, doubled) == (0, 0)
+
+
+def test_forks_while_a_thread_writes(tmp_path):
+    forks = 40
+    command = [sys.executable, HERE / "forks.py", str(tmp_path / "s.db"), str(forks)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    failed, difference = map(int, ended.stdout.split())
+    COUNTS.update({"forks": forks, "tracebacks": failed})
+    COUNTS["lost" if difference < 0 else "doubled"] += abs(difference)
+    assert (failed, difference, ended.stderr) == (0, 0, "")

@@ -399,6 +399,11 @@ class TestFile:
         assert (ended.returncode, ended.stderr, ended.stdout) == (0, "", "(0,)\n")
         assert [file.name for file in tmp_path.iterdir()] == ["a.db"]
 
+    def test_children_that_are_forked_while_a_thread_writes_can_open_the_file(self, tmp_path):
+        command = [sys.executable, Path(__file__).parent / "forks.py", str(tmp_path / "a.db"), "8"]
+        ended = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert (ended.stdout, ended.stderr) == ("0 0\n", "")
+
     def test_a_study_does_not_cross_a_fork(self, tmp_path):
         program = textwrap.dedent("""
             import os, sys

@@ -272,7 +272,7 @@ class TestThreadsThatShareACommit:
                 sys.settrace(None)
 
         threads = [threading.Thread(target=tell, args=(ticket,)) for ticket in tickets]
-        with study._transactions._lock:
+        with study._transactions.lock:
             for thread in threads:
                 thread.start()
             while len(study._transactions._waiting) < len(threads):
@@ -356,16 +356,18 @@ class TestThreadsThatShareACommit:
         with pytest.raises(AlreadyTold):
             study.tell(two, 0.5)
 
-    def test_a_process_that_is_forked_while_a_thread_has_the_lock_does_not_wait_for_ever(self, study, journal):
+    def test_a_fork_waits_for_the_commit_of_a_thread(self, study, journal):
         (ticket,) = study.ask()
         (thread,) = self.line_up(study, journal, [partial(study.tell, ticket, 0.5)])
+        threading.Timer(0.1, journal.let_all_through).start()
         child = os.fork()
         if child == 0:
             signal.alarm(20)
-            os._exit(0 if study._transactions._lock.acquire(blocking=False) else 1)
-        journal.let_all_through()
+            is_free = study._transactions.lock.acquire(blocking=False)
+            os._exit(0 if is_free and len(journal.read(0, 99)) == 3 else 1)
         thread.join()
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert study.ask()  # the parent has its lock back
 
     def test_one_who_shared_a_commit_that_was_broken_off_is_told_that_it_may_have_happened(self):
         study = Study("study", journal := Stumbling(), Settings(100))

@@ -94,7 +94,7 @@ class Transactions:
 
     def start(self) -> None:
         """Start, or start again in a process just forked: a thread that is not in it may have held the lock."""
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
         self._waiting: deque[_Request] = deque()
         self._is_served = False  # whether a thread serves those who wait, or is about to
         self._state: StudyState | None = None
@@ -114,12 +114,12 @@ class Transactions:
     @contextmanager
     def reading(self) -> Iterator[StudyState]:
         """Hold the state as it is now, with everything that others have written."""
-        with self._lock:
+        with self.lock:
             yield self._caught_up()
 
     def look(self, read: Callable[[StudyState], T], *, fresh: bool = True) -> T:
         """Read the state: as it is now, or unless `fresh` as it was when the last call here returned."""
-        with self._lock:
+        with self.lock:
             return read(self._caught_up() if fresh or self._state is None else self._state)
 
     @property
@@ -129,12 +129,12 @@ class Transactions:
 
     def read(self, after: int, limit: int = PAGE) -> list[str]:
         """Return a page of the journal."""
-        with self._lock:
+        with self.lock:
             return self.journal.read(after, limit)
 
     def close(self) -> None:
         """Close the journal."""
-        with self._lock:
+        with self.lock:
             self.journal.close()
 
     def _wait_for(self, request: _Request) -> None:
@@ -147,7 +147,7 @@ class Transactions:
             request.gate.acquire(timeout=_PATIENCE)
             if request.attempt.is_over:
                 return
-        with self._lock:
+        with self.lock:
             if not request.attempt.is_over:
                 self._serve(request)
 
@@ -285,13 +285,32 @@ class Transactions:
 _everywhere: "weakref.WeakSet[Transactions]" = weakref.WeakSet()
 
 
-def _forked() -> None:
+_held_at_fork: "list[Transactions]" = []
+
+
+def _before_fork() -> None:
+    """Wait until no thread uses a journal: SQLite in the child would believe that its locks are held."""
+    held = sorted(_everywhere, key=id)
+    for transactions in held:
+        transactions.lock.acquire()
+    _held_at_fork.extend(held)
+
+
+def _after_fork_in_parent() -> None:
+    held = _held_at_fork.copy()
+    _held_at_fork.clear()  # before another thread can get the locks to fork
+    for transactions in held:
+        transactions.lock.release()
+
+
+def _after_fork_in_child() -> None:
+    _held_at_fork.clear()
     for transactions in list(_everywhere):
         transactions.start()
 
 
 if hasattr(os, "register_at_fork"):  # where there are forks
-    os.register_at_fork(after_in_child=_forked)
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)
 
 
 def _unsure(error: BoxThirdingError) -> BoxThirdingError:
