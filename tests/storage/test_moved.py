@@ -1,10 +1,13 @@
 """A file that is moved or deleted under an open study: nothing more is acknowledged, and what was is with the file."""
 
+import errno
+import fcntl
 import shutil
 
 import pytest
 
 from boxthirding import StudyUnavailable, open_study
+from boxthirding.storage import sqlite_locks
 
 FILES = ("a.db", "a.db-wal", "a.db-shm")
 
@@ -113,3 +116,60 @@ def test_a_copy_may_be_made_of_it(tmp_path):
         shutil.copy(path, tmp_path / "copy.db")
         tell(study, 3)
     assert pulls(path) == 6
+
+
+def test_a_file_of_two_names_is_refused_under_either(tmp_path):
+    path, other = tmp_path / "a.db", tmp_path / "other" / "b.db"
+    other.parent.mkdir()
+    with open_study(path, "s", arms=50) as study:
+        tell(study, 5)
+        other.hardlink_to(path)
+        with pytest.raises(
+            StudyUnavailable, match=r"b\.db has 2 names \(hard links\), but must have one.*copy the file"
+        ):
+            open_study(other, "s")
+        tell(study, 5)  # it goes on under its own name
+    with pytest.raises(StudyUnavailable, match=r"a\.db has 2 names"):
+        open_study(path, "s")
+    other.unlink()
+    assert pulls(path) == 10
+
+
+def unlockable(monkeypatch):
+    class Fcntl:
+        LOCK_UN = fcntl.LOCK_UN
+
+        @staticmethod
+        def flock(_file, _how):
+            raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(sqlite_locks, "_fcntl", Fcntl)
+
+
+def test_where_no_file_can_be_locked_it_is_read_and_not_written(tmp_path, monkeypatch):
+    path = tmp_path / "a.db"
+    with open_study(path, "s", arms=50) as study:
+        tell(study, 5)
+    with monkeypatch.context() as patched:
+        unlockable(patched)
+        with open_study(path, "s") as study:
+            assert study.pulls == 5
+            with pytest.raises(StudyUnavailable, match=r"cannot be locked \(No locks available\), so study 's' can be"):
+                study.ask()
+            assert study.pulls == 5
+        with pytest.raises(StudyUnavailable, match="cannot be locked"):
+            open_study(tmp_path / "new.db", "s", arms=50)
+    assert pulls(path) == 5
+
+
+def test_where_locks_fail_later_nothing_is_written(tmp_path, monkeypatch):
+    path = tmp_path / "a.db"
+    with open_study(path, "s", arms=50) as study:
+        (ticket,) = study.ask()
+        with monkeypatch.context() as patched:
+            unlockable(patched)
+            with pytest.raises(StudyUnavailable, match="cannot be locked"):
+                study.tell(ticket, 0.5)
+        assert study.pulls == 0
+        study.tell(ticket, 0.5)
+    assert pulls(path) == 1

@@ -7,6 +7,7 @@ file of the folder. So each access also holds a lock on a file of our own.
 import itertools
 import os
 import sqlite3
+import stat
 import time
 import warnings
 import weakref
@@ -69,13 +70,15 @@ class SqliteConnection:
         self._must_checkpoint = False  # after the current transaction
         self._sidecars = Sidecars(self._real)
         self._locks = [FileLock(f"{self._real}-lock"), FileLock(f"{self._real}-read")]
+        self._unlockable: OSError | None = None  # why there are no locks
         try:
             self._take_both()
-        except OSError:  # there can be no locks: SQLite will say what is wrong
+        except OSError as problem:  # it can be read; SQLite says what is wrong with it
             for lock in self._locks:
                 lock.close()
-            self._locks = []
+            self._locks, self._unlockable = [], problem
         try:
+            self._refuse_links()
             with translated(path):
                 for peer in self._peers():
                     peer._reopen()  # noqa: SLF001  # it is one of us
@@ -129,6 +132,7 @@ class SqliteConnection:
                 self._lock(_WRITE)
                 self.transaction = transaction
                 self.connection.execute("BEGIN IMMEDIATE")
+                self._check_lockable()
         except BaseException:
             self._roll_back()
             self._release()
@@ -221,8 +225,11 @@ class SqliteConnection:
         """Take one of the locks, and check that the file and the files beside it are where they were."""
         is_shared = number == _READ
         while True:
-            if self._locks and not self._locks[number].take_again(shared=is_shared):
-                self._take(number, shared=is_shared)
+            try:
+                if self._locks and not self._locks[number].take_again(shared=is_shared):
+                    self._take(number, shared=is_shared)
+            except OSError as problem:
+                raise self._without_locks(problem) from problem
             if self._sidecars.are_unchanged() or self._is_in_place():
                 return
             self._release()
@@ -309,6 +316,28 @@ class SqliteConnection:
         if not self._is_link:
             self._sidecars.settle()
         return True
+
+    def _check_lockable(self) -> None:
+        problem = self._unlockable
+        if problem is not None and problem.errno is not None and not self._is_immutable:  # Windows has no such locks
+            raise self._without_locks(problem)
+
+    def _without_locks(self, problem: OSError) -> StudyUnavailable:
+        return StudyUnavailable(
+            f"{self.place} cannot be locked ({problem.strerror}), so {self._what} can be looked at and not changed",
+            advice="move it to a folder on a disk of this machine, where you may write",
+        )
+
+    def _refuse_links(self) -> None:
+        """Refuse a file of several names: SQLite would keep a log beside each, and their results would diverge."""
+        with suppress(OSError):
+            found = os.stat(self._absolute)  # noqa: PTH116
+            if stat.S_ISREG(found.st_mode) and found.st_nlink > 1:
+                raise StudyUnavailable(
+                    f"{self.place} has {found.st_nlink} names (hard links), but must have one, because the latest results are "
+                    "kept beside the name",
+                    advice="delete the other names, or copy the file instead of linking it",
+                )
 
     def _moved(self) -> StudyUnavailable:
         if self._is_immutable:

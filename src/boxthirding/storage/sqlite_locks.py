@@ -83,7 +83,10 @@ class FileLock:
     def release(self) -> None:
         """Release the lock, and keep its file open."""
         if self._file is not None:
-            _fcntl.flock(self._file, _fcntl.LOCK_UN)
+            try:
+                _fcntl.flock(self._file, _fcntl.LOCK_UN)
+            except OSError:  # locks fail here by now
+                self.close()
 
     def is_gone(self) -> bool:
         """Tell whether the file was certainly deleted or replaced."""
