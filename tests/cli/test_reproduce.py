@@ -123,7 +123,7 @@ def test_a_page_that_cannot_be_written_leaves_what_was_simulated(tmp_path, monke
         raise OSError(28, "No space left on device", "figures")
 
     monkeypatch.setattr(report_folder, "sweep", lambda *_, **__: [])
-    monkeypatch.setattr(Reproduction, "written", full)
+    monkeypatch.setattr(Reproduction, "write", full)
     result = run(*SMALL, "--out", tmp_path)
     assert (result.exit_code, result.stdout) == (1, "")
     assert "figures could not be written (No space left on device); what was simulated is saved" in result.stderr

@@ -78,7 +78,7 @@ def lowest_among_equals(state):
 def uniform_regrets(means, **traps):
     """Run uniform sampling for a round, interpreted, with parts of the driver replaced."""
     policy = Uniform()
-    drive = driver.loop_of(policy.rule, compiled=False, parallel=False, **traps)
+    drive = _compile.bound(driver.loop_of(policy.rule, compiled=False, parallel=False), **traps)
     model = Bernoulli()
     source = model.source(Instance("order", means))
     replicates = 60

@@ -29,7 +29,7 @@ def dyadic_table(n_arms, seed=0):
 
 def drive_parallel(policy, source, budget, workers, seed, **names):
     """Run one replicate, interpreted, with room for one arm; return what was recommended after every pull, and idle."""
-    loop = driver.loop_of(policy.rule, compiled=False, parallel=True, **names)
+    loop = _compile.bound(driver.loop_of(policy.rule, compiled=False, parallel=True), **names)
     n_arms = len(source.means)
     recommended, idle = np.zeros((1, budget), np.int64), np.zeros(1, np.int64)
     at = np.zeros(driver.PARALLEL_POSITIONS, np.int64)

@@ -42,11 +42,10 @@ recommend: Callable[[Any], int]
 
 
 @lru_cache(maxsize=64)
-def loop_of(rule: Rule, *, compiled: bool, parallel: bool, **names: Callable[..., Any]) -> Callable[..., int]:
-    """Return the copy of a loop that is bound to a rule; other functions that it calls may be bound by their names."""
-    make = _compile.compiled if compiled else _compile.bound
-    functions = {"reset": rule.reset, "ask": rule.ask, "tell": rule.tell, "recommend": rule.recommend}
-    return make(drive_parallel if parallel else drive, **functions | names)
+def loop_of(rule: Rule, *, compiled: bool, parallel: bool) -> Callable[..., int]:
+    """Return the copy of a loop that is bound to a rule."""
+    make, loop = _compile.compiled if compiled else _compile.bound, drive_parallel if parallel else drive
+    return make(loop, reset=rule.reset, ask=rule.ask, tell=rule.tell, recommend=rule.recommend)
 
 
 @kernel

@@ -98,7 +98,6 @@ def square(arms: int = ARMS) -> Instance:
 
 
 NAMES: Final[dict[str, Callable[..., Instance]]] = {make.__name__: make for make in (captions, poly, equal, square)}
-"""The instances by name."""
 
 
 def named(name: str, arms: int | None = None) -> Instance:

@@ -45,7 +45,6 @@ POLICIES: Final[Mapping[str, type[Any]]] = {
         AnytimeSequentialHalving,
     )
 }
-"""Every policy by its name."""
 
 ENTRY_POINTS: Final = "boxthirding.policies"
 """The group of entry points in which other packages name their policies."""

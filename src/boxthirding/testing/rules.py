@@ -31,7 +31,7 @@ class Driven:
         self.openings: Counter[int] = Counter()  # by job: how often its name was given since it was last not open
         self.arm_of: dict[int, int] = {}  # by open job
         self.seen = 0
-        self.results: dict[int, list[float]] = {}  # by arm: those that count
+        self.results: dict[int, Counter[float]] = {}  # by arm: how often each reward counts
         self.amended = False
         self.dropped: set[int] = set()
         self.added = False
@@ -91,8 +91,7 @@ class Driven:
         """Tell some pulls of a job, or all; they gave the same reward each."""
         before = self.answer()
         self.rule.tell(self.state, job, times, times * reward, times * reward * reward)
-        noted = 1 if self.policy.forgets else times  # what is forgotten is never taken out, and may be millions
-        self.results.setdefault(self.arm_of[job], []).extend([reward] * noted)
+        self.results.setdefault(self.arm_of[job], Counter())[reward] += times
         self.due[job] -= times
         after = self.answer()
         if self.openings[job] == 1 and self.due[job] and before != NONE:
@@ -102,23 +101,20 @@ class Driven:
             gone = bool(self.dropped) or self.amended
             expect(after != NONE or gone, "a job has ended, but nothing is recommended")
 
-    def amend(self, arm: int, rewards: list[float], *, out: bool = False) -> None:
+    def amend(self, arm: int, rewards: Counter[float], *, out: bool = False) -> None:
         """Make results known that no job asked for, or take some out again."""
         sign = -1 if out else 1
-        self._amend(arm, sign * len(rewards), sign * sum(rewards), sign * sum(reward * reward for reward in rewards))
-        there = self.results.setdefault(arm, [])
-        for reward in rewards:
-            if out:
-                there.remove(reward)
-            else:
-                there.append(reward)
+        total = sum(reward * times for reward, times in rewards.items())
+        squares = sum(reward * reward * times for reward, times in rewards.items())
+        self._amend(arm, sign * rewards.total(), sign * total, sign * squares)
+        there = self.results.get(arm, Counter())
+        self.results[arm] = there - rewards if out else there + rewards
         self.answer()
 
     def correct(self, arm: int, old: float, new: float) -> None:
         """Change a result."""
         self._amend(arm, 0, new - old, new * new - old * old)
-        self.results[arm].remove(old)
-        self.results[arm].append(new)
+        self.results[arm] = self.results[arm] - Counter([old]) + Counter([new])
         self.answer()
 
     def end_of_batch(self) -> None:
@@ -220,25 +216,26 @@ def _amend_something(driven: Driven, scenario: Scenario, rng: random.Random) -> 
         _leave_no_trace(driven, scenario, rng.choice(arms), rng)
     elif verb in (2, 3) or driven.policy.forgets or not told:  # whose record an older result is no part of
         arm = rng.choice(arms)
-        driven.amend(arm, [scenario.reward(arm, rng) for _ in range(rng.choice([1, 1, 2, 5]))])
+        driven.amend(arm, Counter(scenario.reward(arm, rng) for _ in range(rng.choice([1, 1, 2, 5]))))
     else:
         arm = rng.choice(told)
         there = driven.results[arm]
         if verb == 4:  # noqa: PLR2004  # the last but one
-            driven.correct(arm, rng.choice(there), scenario.reward(arm, rng))
+            driven.correct(arm, rng.choice(sorted(there)), scenario.reward(arm, rng))
         else:
-            driven.amend(arm, rng.sample(there, rng.randint(1, len(there))), out=True)
+            some = +Counter({reward: rng.randint(0, times) for reward, times in there.items()})
+            driven.amend(arm, some or there, out=True)
 
 
 def _leave_no_trace(driven: Driven, scenario: Scenario, arm: int, rng: random.Random) -> None:
     """Add a result and take it out, and if nothing is under way take all out and add them: it is as it was."""
     before = driven.answer(), driven.ranking()
-    reward = scenario.reward(arm, rng) + rng.choice([-1.0, 0.0, 1.0])
-    driven.amend(arm, [reward])
-    driven.amend(arm, [reward], out=True)
+    one = Counter([scenario.reward(arm, rng) + rng.choice([-1.0, 0.0, 1.0])])
+    driven.amend(arm, one)
+    driven.amend(arm, one, out=True)
     after = driven.answer(), driven.ranking()
     expect(after == before, f"a result was added and taken out, and {before} became {after}")
-    there = list(driven.results.get(arm, ()))
+    there = driven.results.get(arm, Counter())
     if there and not driven.policy.forgets and arm not in driven.arm_of.values():
         driven.amend(arm, there, out=True)
         expect(arm not in driven.ranking(), f"all results of arm {arm} were taken out, but it is ranked")

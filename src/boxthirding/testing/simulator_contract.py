@@ -62,7 +62,7 @@ def _recorded(policy: Policy, source: lab.Source, budget: int, seed: int) -> tup
         jobs.append((int(arm), int(times)))
         return lab.draw(source, arm, times, with_squares, stream)
 
-    drive = loop_of(policy.rule, compiled=False, parallel=False, draw=noted)
+    drive = _compile.bound(loop_of(policy.rule, compiled=False, parallel=False), draw=noted)
     n_arms = len(source.means)
     recommended = np.zeros((1, budget), np.int64)
     order, at = np.zeros(n_arms, np.int64), np.zeros(POSITIONS, np.int64)

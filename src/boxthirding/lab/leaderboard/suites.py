@@ -158,7 +158,6 @@ SUITES: Final = {
         ),
     )
 }
-"""The suites by name."""
 
 
 def suite_named(name: str) -> Suite:

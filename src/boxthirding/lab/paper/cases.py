@@ -96,7 +96,6 @@ CAPTION_REWARDS: Final = {
     "kumaraswamy": "Captions, power-law rewards",
 }
 SPLIT_REWARDS: Final = ("gaussian:0.5", "gaussian:0.2")
-"""Cases of captions whose errors are split."""
 
 GAPS: Final = {"poly": "Polynomial gaps", "equal": "Equal gaps", "square": "Square gaps"}
 
@@ -132,4 +131,3 @@ def table_case(arms: int) -> str:
 
 
 NOISY: Final = (*(caption_case(spec) for spec in CAPTION_REWARDS if spec != "none"), *GAPS)
-"""The cases with noisy rewards."""
