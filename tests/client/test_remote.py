@@ -418,9 +418,12 @@ def test_a_list_of_studies_that_comes_in_parts_is_read_to_its_end(server):
 def test_a_server_sends_its_replies_at_once():
     from boxthirding.service.server import bind
 
-    with bind("127.0.0.1", 0) as listening:
-        with socket.create_connection(listening.getsockname()), listening.accept()[0] as connection:
-            assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)  # else there is a delay of 40 ms
+    with (
+        bind("127.0.0.1", 0) as listening,
+        socket.create_connection(listening.getsockname()),
+        listening.accept()[0] as connection,
+    ):
+        assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)  # else there is a delay of 40 ms
 
 
 def test_it_can_be_closed_in_the_middle_of_its_own_calls(study):
