@@ -50,9 +50,7 @@ def direction_option(text: str) -> Callable[[Command], Command]:
 def durable_url(_: click.Context, __: click.Parameter, url: str | None) -> str | None:
     """Refuse a database that ends with this command."""
     if url is not None and url.partition(":")[:2] == ("memory", ":"):
-        raise InvalidInput(
-            f"the study is {url}, which would be lost when this command ends: name a file, such as run.db, or a URL"
-        )
+        raise InvalidInput(f"the study is {url}, which ends with this command: name a file, such as run.db, or a URL")
     return url
 
 

@@ -79,9 +79,7 @@ def said(**fields: Any) -> dict[str, Any]:
 def plain_label(label: object) -> Label:
     """Return a label as JSON has it; refuse what can be none."""
     if not is_label(label):
-        raise UnknownLabel(
-            f"label {label!r} does not exist", advice="labels are texts or whole numbers, as the arms were given"
-        )
+        raise UnknownLabel(f"label {label!r} does not exist", advice="labels are texts or whole numbers")
     return label if isinstance(label, str) else int(label)  # type: ignore[call-overload]  # it is a label
 
 

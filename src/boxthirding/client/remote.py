@@ -385,9 +385,7 @@ class RemoteStudy(Plotted):
         self.close()
 
     def __reduce__(self) -> NoReturn:
-        raise InvalidInput(
-            f"{self!r} cannot be pickled, as it has a key: open RemoteStudy({self._url!r}) where it is needed"
-        )
+        raise InvalidInput(f"{self!r} has a key, so it cannot be pickled: open RemoteStudy({self._url!r}) there")
 
     def __repr__(self) -> str:
         """Say where it is, and how far it was when the last call here returned: the server is not asked."""

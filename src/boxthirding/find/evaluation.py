@@ -72,9 +72,7 @@ def exception_classes(name: str, given: Any) -> tuple[type[Exception], ...]:
     classes = given if isinstance(given, tuple | list) else (given,)
     for one in classes:
         if not (isinstance(one, type) and issubclass(one, Exception)):
-            raise InvalidInput(
-                f"{name} is {given!r}, but must be an exception class or a tuple of them: {name}=(TimeoutError,)"
-            )
+            raise InvalidInput(f"{name} is {given!r}, but must be exception classes, such as {name}=(TimeoutError,)")
     return tuple(classes)
 
 
@@ -248,9 +246,7 @@ def reward_and_cost(value: Any) -> tuple[float, float]:
     """Return the reward and the cost in a returned value; a number alone costs 1."""
     if inspect.iscoroutine(value):
         value.close()
-        raise InvalidReturn(
-            "evaluate returned a coroutine, but must return a number: define it with `async def` itself"
-        )
+        raise InvalidReturn("evaluate returned a coroutine, but must return a number: define it with `async def`")
     cost: Any = 1.0
     if isinstance(value, tuple):
         if len(value) != _PAIR:

@@ -265,9 +265,7 @@ class Found:
 
     def _engine_here(self) -> Engine:
         if self._engine is None:
-            raise InvalidInput(
-                "this result was pickled, and the function that evaluates arms was not: call find_best again to confirm"
-            )
+            raise InvalidInput("this result was pickled without the function that evaluates arms: call find_best again")
         return self._engine
 
     def __getstate__(self) -> dict[str, Any]:

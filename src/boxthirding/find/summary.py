@@ -272,9 +272,7 @@ def certainty(view: View, noise: ScoreNoise, names: Sequence[str] = ()) -> Certa
         return Certainty((), is_clear=False, words="There is no answer before the first result.")
     untried = _untried(view)
     if not noise.is_known:
-        return Certainty(
-            others, is_clear=False, words="It could change with every result: there are too few to say more."
-        )
+        return Certainty(others, is_clear=False, words="It could change with every result: there are too few yet.")
     is_close = [may_be_as_good(view, noise, other) for other in others]
     close = tuple(other for other, near in zip(others, is_close, strict=True) if near)
     if noise.is_none:

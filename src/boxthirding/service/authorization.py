@@ -105,11 +105,7 @@ def check(who: str, held: object, study: str | None) -> None:
             f"ask an operator for a key of scope {scope}",
         )
     if who in _OF_ALL and held.study is not None:
-        raise Refusal(
-            403,
-            "this needs a key of all studies, and this one is of one study",
-            "ask an operator of all studies for one",
-        )
+        raise Refusal(403, "this needs a key of all studies, and yours is of one", "ask an operator of all for one")
     if study is not None and not held.covers(study):
         raise Refusal(403, "this key is of another study", "use one of this study, which its operator can make")
 
@@ -195,8 +191,4 @@ class _Careful(Request):
 
 
 def _refuse(constant: str) -> None:
-    raise Refusal(
-        400,
-        f"the body has the number {constant}, but numbers must be finite",
-        "report a failure where there is no number",
-    )
+    raise Refusal(400, f"the body has {constant}, but numbers must be finite", "report a failure in its place")

@@ -64,11 +64,7 @@ class Replies:
         head, _, kept = record.data.partition(b"\n")
         facts = json.loads(head)
         if facts["body"] != _digest(asked):
-            raise Refusal(
-                422,
-                "this Idempotency-Key came with another body or other parameters before",
-                "use a new key for another request",
-            )
+            raise Refusal(422, "this Idempotency-Key came with another body or parameters before", "use a new key")
         if facts["status"] is None:
             raise Refusal(
                 409,

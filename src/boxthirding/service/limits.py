@@ -61,10 +61,8 @@ class Buckets:
         left, since = self._left.get(name, (rate.at_once, now))
         left = min(rate.at_once, left + (now - since) * rate.per_second)
         if left < 1:
-            raise TooMany(
-                f"{self._what} may make {rate.per_second:g} requests a second, and made more",
-                (1 - left) / rate.per_second,
-            )
+            said = f"{self._what} may make {rate.per_second:g} requests a second, and made more"
+            raise TooMany(said, (1 - left) / rate.per_second)
         if len(self._left) >= _MOST and name not in self._left:
             self._tidy(now)
         self._left[name] = (left - 1, now)

@@ -188,9 +188,7 @@ def is_rater(holder: str) -> bool:
 def check_not_a_rater(holder: str | None) -> None:
     """Refuse a holder's name that only raters have."""
     if holder is not None and is_rater(holder):
-        raise InvalidInput(
-            f"the holder is {holder!r}, but names that begin with {HOLDER!r} are raters': choose another"
-        )
+        raise InvalidInput(f"the holder is {holder!r}, but names that begin with {HOLDER!r} are raters': use another")
 
 
 def _kind(link: str) -> str:

@@ -153,12 +153,7 @@ class Shield:
         scope["boxthirding.who"] = link
         if link is None:
             self._strangers.take(address)
-            raise Refusal(
-                403,
-                "this rating link is unknown, has expired or was revoked",
-                "ask the person who sent it for a new one",
-                reason="link",
-            )
+            raise Refusal(403, "this rating link is unknown, expired or revoked", "ask for a new one", reason="link")
         name = rater_cookie(link, headers.get(RATER, "").rpartition("-")[2])
         cookie = cookie_parser(headers.get("cookie", "")).get(name, "")
         rater = links.rater(link, cookie, at_hand=True)
@@ -180,9 +175,7 @@ class Shield:
             name = ""
         if name in self._names or _is_number(name):
             return
-        raise Refusal(
-            421, f"the Host is {host[:100]!r}, which is no name of this server", "start it with --public-url URL"
-        )
+        raise Refusal(421, f"the Host is {host[:100]!r}, which is not this server's", "start it with --public-url URL")
 
     def _check_origin(self, scope: Scope, headers: Headers, *, must: bool = True) -> None:
         """Refuse a write by cookie that a page of another origin has made."""
@@ -198,9 +191,7 @@ class Shield:
         public = self._service.options.public_url
         ours = {f"http://{headers.get('host')}", f"https://{headers.get('host')}", (public or "").rstrip("/")}
         if origin not in ours | self._service.options.origins:
-            raise Refusal(
-                403, f"the Origin is {origin[:100]!r}, which may not write here", "use the server's own pages"
-            )
+            raise Refusal(403, f"the Origin is {origin[:100]!r}, which may not write here", "use the server's pages")
 
     def _address(self, scope: Scope, headers: Headers) -> str:
         """Return from where a request comes; what a proxy of ours added last, if there is one."""

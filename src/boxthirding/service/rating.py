@@ -103,18 +103,14 @@ class Rating:
     def skip(self, ticket: int) -> None:
         """Let another rater have an arm; this one is not shown it again."""
         if ticket not in self._served.tally.held_by(self._rater.holder) or self._is_elsewhere(ticket):
-            raise Refusal(
-                409, f"ticket {ticket} is not yours, or is rated, so it cannot be skipped", "get the next one"
-            )
+            raise Refusal(409, f"ticket {ticket} is not yours or is rated, so it cannot be skipped", "get the next one")
         self.study.release(ticket, why=SKIPPED)
 
     def correct(self, ticket: int, answer: str) -> None:
         """Replace the rater's last rating."""
         reward = self._served.about.reward(answer)
         if self._rater.is_guest or self._served.tally.holder(self._rater.holder).latest != ticket:
-            raise Refusal(
-                409, f"ticket {ticket} is not your last rating, and only that can be corrected", "rate the next one"
-            )
+            raise Refusal(409, f"ticket {ticket} is not your last rating, the only one to correct", "rate the next one")
         self.study.correct(ticket, reward)
 
     def _details(self, rated: RatingIn) -> dict[str, Any]:

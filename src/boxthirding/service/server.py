@@ -86,9 +86,7 @@ def bind(host: str, port: int) -> socket.socket:
         listening = socket.create_server((host, port), family=family, backlog=_BACKLOG, dualstack_ipv6=is_v6)
     except OSError as problem:
         if problem.errno == errno.EADDRINUSE:
-            raise InvalidInput(
-                f"port {port} of {host} is in use: stop what uses it, or choose another with --port"
-            ) from None
+            raise InvalidInput(f"port {port} of {host} is in use: stop what uses it, or give another --port") from None
         raise InvalidInput(
             f"cannot listen on {host}, port {port} ({problem.strerror or problem}): choose with --host and --port"
         ) from None

@@ -98,9 +98,7 @@ class Core:
     def running(self) -> LiveState:
         """The rule's state."""
         if self.live is None:
-            raise InvalidInput(
-                "no policy decides: the policy that wrote this journal is not installed, so let another one decide"
-            )
+            raise InvalidInput("no policy decides, as the one that wrote this journal is not installed: use() another")
         return self.live
 
     @property
@@ -342,9 +340,7 @@ class Core:
             if entry is not None or (tickets.ended[ticket_id] >= 0 and self._takes_late_ones):
                 return entry
         elif entry is not None:
-            raise TicketRefused(
-                f"ticket {ticket_id} was never given to {shortened(holder)}: tell it as the holder who asked"
-            )
+            raise TicketRefused(f"ticket {ticket_id} was never given to {shortened(holder)}: tell it as its holder")
         raise tickets.refusal(ticket_id)
 
     def check_all(self, tickets: Iterable[int | Ticket]) -> list[int]:
@@ -353,9 +349,7 @@ class Core:
         for ticket in tickets:
             ticket_id = self.tickets.expected(ticket).ticket.id
             if ticket_id in ids:
-                raise AlreadyTold(
-                    f"ticket {ticket_id} stands in the results more than once, but the first answer counts"
-                )
+                raise AlreadyTold(f"ticket {ticket_id} stands in the results twice, but the first answer counts")
             ids[ticket_id] = None
         return list(ids)
 

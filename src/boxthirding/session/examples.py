@@ -57,9 +57,7 @@ class Examples:
         `order` holds where they are not known yet, and with `force` where others are.
         """
         if sorted(order) != [*range(len(given))]:
-            raise InvalidInput(
-                f"the order is {cut(repr(order), _LONGEST)}, but must have each place of the examples once"
-            )
+            raise InvalidInput(f"the order is {cut(repr(order), _LONGEST)}, but must have each example's place once")
         has_as_many = not given or self.count in (None, len(given))
         try:
             if self.stored:
@@ -174,9 +172,7 @@ class Examples:
 def _matched(known: Sequence[Stored], given: Sequence[Stored]) -> list[int]:
     """Return the places in `given` of the known examples, of equal ones in turn; raise for other examples."""
     if not given:
-        raise StudyDiffers(
-            f"the study was made with {counted(len(known), 'example')}, but none are given", advice=_SAME
-        )
+        raise StudyDiffers(f"the study was made with {counted(len(known), 'example')}, but got none", advice=_SAME)
     places: dict[str, deque[int]] = {}
     for place, example in enumerate(given):
         places.setdefault(_text(example), deque()).append(place)

@@ -156,9 +156,7 @@ class Labels:
         """Return arms that could be added with the labels they would have."""
         arms = rows_of(arms)
         if isinstance(arms, str | bytes) or not isinstance(arms, Iterable):
-            raise InvalidInput(
-                f"arms to add is {arms!r}, but must be a sequence of arms or a mapping of labels to arms"
-            )
+            raise InvalidInput(f"arms to add is {arms!r}, but must be a sequence, or a mapping of labels to arms")
         return labelled(arms, first=self.count)
 
     def add(self, arms: Iterable[Any]) -> None:
@@ -185,9 +183,7 @@ class Labels:
     def withdraw(self, label: Label) -> int | None:
         """Withdraw an arm for good; return its number, or None if it had none yet."""
         if self.is_withdrawn(label):
-            raise InvalidInput(
-                f"label {label!r} is withdrawn already: to try the arm again, add it under another label"
-            )
+            raise InvalidInput(f"label {label!r} is withdrawn already: to try it again, add it under another label")
         number = self.find(label)
         if number is not None:
             self.withdrawn.add(number)

@@ -217,9 +217,7 @@ def file_of(url: str | Path) -> str | None:
     if (colon and scheme == "memory") or (scheme in ("postgresql", "postgres") and rest.startswith("//")):
         return None
     if scheme in ("http", "https") and rest.startswith("//"):
-        raise InvalidInput(
-            f"url is {text!r}, which is a study of a server, but must be a database: open it with RemoteStudy(url, key)"
-        )
+        raise InvalidInput(f"url is {text!r}, a study of a server, but must be a database: use RemoteStudy(url, key)")
     if "://" in text and scheme != "sqlite":
         raise InvalidInput(f"url is {text!r}, but must be a path, sqlite:///PATH, postgresql://… or memory:")
     path = rest.removeprefix("///") if colon and scheme == "sqlite" else text

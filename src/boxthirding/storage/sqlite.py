@@ -56,9 +56,7 @@ class SqliteJournal(SqlJournal):
         query = "SELECT max(seq) FROM boxthirding_events WHERE study = ?"
         last = self._connection.fetch(query, (study,))[0][0] or 0
         if last and not after:
-            raise JournalBroken(
-                f"{self._path} has events of a study that it does not list: it is damaged", advice=FROM_BACKUP
-            )
+            raise JournalBroken(f"{self._path} is damaged: it has events of an unlisted study", advice=FROM_BACKUP)
         if last != after:
             self._study = None
             raise StudyUnavailable(

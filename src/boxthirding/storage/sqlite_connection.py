@@ -142,9 +142,7 @@ class SqliteConnection:
         """Commit a transaction, or roll it back."""
         if self.transaction is not transaction:  # the next one has rolled it back
             if commits:
-                raise StudyUnavailable(
-                    f"{self.place}: the transaction was broken off", advice=TRY_AGAIN, transient=True
-                )
+                raise StudyUnavailable(f"{self.place}: the transaction was cut off", advice=TRY_AGAIN, transient=True)
             return
         try:
             with translated(self.place):
@@ -184,8 +182,7 @@ class SqliteConnection:
         version = rows[0][0] if rows else None
         if type(version) is not int:
             raise UnreadableData(
-                f"{self.place} has tables of version {str(version)[:80]!r}, which is none: it is damaged",
-                advice=FROM_BACKUP,
+                f"{self.place} has tables of version {str(version)[:80]!r}: it is damaged", advice=FROM_BACKUP
             )
         missing(self.place, version, SQLITE)
         return version
@@ -341,9 +338,7 @@ class SqliteConnection:
 
     def _moved(self) -> StudyUnavailable:
         if self._is_immutable:
-            return StudyUnavailable(
-                f"{self.place} was changed while it was read as read-only", advice=f"open {self._what} again"
-            )
+            return StudyUnavailable(f"{self.place} was changed while it was read as read-only", advice="open it again")
         file = Path(self.place).name
         return StudyUnavailable(
             f"{self.place} was moved or deleted while {self._what} was open",
@@ -460,9 +455,7 @@ class SqliteConnection:
     def _refuse_foreign(self) -> None:
         query = "SELECT name FROM sqlite_master WHERE name NOT GLOB 'boxthirding_*' AND name NOT GLOB 'sqlite_*'"
         for (name,) in self.fetch(query):
-            raise UnreadableData(
-                f"{self.place} is an SQLite database of something else, with a table {name!r}: name another file"
-            )
+            raise UnreadableData(f"{self.place} is an SQLite database of something else (table {name!r}): name another")
 
     def _write_ahead(self) -> None:
         """Turn on write-ahead logging, which the file keeps; SQLite does not wait here for others who do the same."""

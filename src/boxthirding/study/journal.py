@@ -168,9 +168,7 @@ def read_from(read: Read, after: int, known: Callable[[], int], *, damaged: bool
 
 def cut_off(seq: int) -> JournalBroken:
     """Return the error of a journal that ends before an event that it had."""
-    return JournalBroken(
-        f"there was an event {seq}, but the journal ends before it: events are missing", advice=RESTORE
-    )
+    return JournalBroken(f"there was an event {seq}, but the journal ends before it: it is cut off", advice=RESTORE)
 
 
 def _entries(read: Read, seq: int, before: str, *, damaged: bool) -> Iterator[Entry | Damaged]:

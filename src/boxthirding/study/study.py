@@ -87,9 +87,7 @@ class Study(CoreReader):
         self._arms = ArmSource(arms.payloads, arms.iterator)
         if not journal.read(0, 1):
             if settings.arms is None:
-                raise UnknownStudy(
-                    f"there is no study {name!r} here", advice="give arms to make it, or the name of another"
-                )
+                raise UnknownStudy(f"there is no study {name!r} here", advice="give arms to make it, or another name")
             _create(name, journal, settings, arms, self._arms, clock)
         (text,) = journal.read(0, 1)
         created = decode(text, 1, START)
@@ -444,9 +442,7 @@ class Study(CoreReader):
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._reopen is None:
-            raise InvalidInput(
-                f"study {self.name!r} was not opened by its place, so it cannot be pickled: open_study() it"
-            )
+            raise InvalidInput(f"study {self.name!r} cannot be pickled: open_study() opens one that can")
         return _reopened, (self._reopen, self.holder, self._arms.not_stored())
 
     def __repr__(self) -> str:

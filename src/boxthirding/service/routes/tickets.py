@@ -153,9 +153,7 @@ def include(one: OpenStudy, holder: Holder) -> Response:
 
 def _check_origin(study: Study, body: OfTickets) -> None:
     if body.origin is not None and body.origin != study.origin:
-        raise UnknownTicket(
-            "the ticket is of another study, perhaps of one that was deleted", advice="ask for new tickets"
-        )
+        raise UnknownTicket("the ticket is of another study, perhaps a deleted one", advice="ask for new tickets")
 
 
 def _holder(key: Key, named: str | None) -> str:
