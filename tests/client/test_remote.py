@@ -6,6 +6,7 @@ import pickle
 import random
 import socket
 from itertools import count
+from typing import ClassVar
 
 import pytest
 from losing import Losing
@@ -429,6 +430,41 @@ def test_it_can_be_closed_in_the_middle_of_its_own_calls(study):
     with study._connection._lock, study._heart._lock:
         study.close()
     assert study._heart._end.is_set()
+
+
+class TestScale:
+    SCALE: ClassVar = [{"label": word, "reward": reward} for word, reward in (("no", 0), ("half", 0.5), ("yes", 1))]
+    DETAILS: ClassVar = {"rating": {"question": "Well?", "scale": SCALE}, "other": 3}
+
+    def test_a_reward_outside_the_scale_that_a_program_made_the_study_with_is_refused(self, server, name):
+        with RemoteStudy(server.url(name), server.key, arms=["a", "b"], details=self.DETAILS) as study:
+            (ticket,) = study.ask()
+            for attempt in (lambda: study.tell(ticket, 700), lambda: study.observe("a", 700)):
+                with pytest.raises(
+                    InvalidInput, match=r"the reward is 700, but must be one of the study's scale: 0 \(no"
+                ):
+                    attempt()
+            study.tell(ticket, 0.5)
+            assert study.pulls == 1
+        with RemoteStudy(server.url(name), server.key, arms=["a", "b"], details=self.DETAILS) as study:
+            assert study.pulls == 1
+
+    def test_the_rewards_of_a_scale_that_has_ratings_cannot_be_made_others(self, server, name):
+        with RemoteStudy(server.url(name), server.key, arms=["a", "b"], details=self.DETAILS) as study:
+            study.observe("a", 1)
+        stars = [{"label": str(reward), "reward": reward} for reward in range(1, 6)]
+        for force in (False, True):
+            with pytest.raises(InvalidInput):
+                RemoteStudy(server.url(name), server.key, details={"rating": {"scale": stars}, "other": 3}, force=force)
+
+    @pytest.mark.parametrize(
+        "said", [3, {"scale": None}, {"scale": ["x"]}, {"scale": [{"label": "only", "reward": 1}]}]
+    )
+    def test_what_no_rater_could_be_shown_is_refused(self, server, name, said):
+        with pytest.raises(InvalidInput):
+            RemoteStudy(server.url(name), server.key, arms=["a", "b"], details={"rating": said})
+        with pytest.raises(UnknownStudy):
+            RemoteStudy(server.url(name), server.key)
 
 
 class TestHistory:
