@@ -17,7 +17,7 @@ from boxthirding.service.limits import LARGE
 from boxthirding.service.problems import Refusal, problem_of, reply
 from boxthirding.service.rating import check_arms
 from boxthirding.service.request_models import AboutIn, ExamplesIn, OpenIn, PolicyIn, StudyIn
-from boxthirding.service.sizes import fits, paged, part
+from boxthirding.service.sizes import fits, leading, paged, part
 from boxthirding.service.studies import About, Served, check_about, check_policy
 from boxthirding.session import Box, Rung
 from boxthirding.study import Study
@@ -217,6 +217,19 @@ def ladder(
     Pages are shortened as those of boxes are; where one arm of each rung is too much, the lowest come without arms.
     """
     return reply(_shortened("ladder", served(request, name).study.ladder(pulls, first, count), first, count))
+
+
+@router.get("/studies/{name}/spread", response_model=models.Spread, **needs(READER))
+def spread(request: Request, name: str, k: Annotated[int, Query(ge=1, le=1000)] = 10) -> Response:
+    """Return how far results lie from the mean of their arm: over all arms, and of the k best.
+
+    A reply has at most 300 kB, so perhaps fewer than k arms.
+    """
+    study = served(request, name).study
+    found = study.spread(arm.label for arm in study.top(k))
+    rows = ({"label": label, **moments._asdict()} for label, moments in found.arms.items())
+    answers = None if found.answers is None else sorted(found.answers)
+    return reply({**found._asdict(), "answers": answers, "arms": leading(rows)})
 
 
 @router.get("/studies/{name}/screening", response_model=models.Screening, **needs(READER))
