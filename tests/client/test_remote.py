@@ -4,8 +4,10 @@ import json
 import math
 import pickle
 import random
+import re
 import socket
 from itertools import count
+from typing import ClassVar
 
 import pytest
 from losing import Losing
@@ -30,6 +32,7 @@ from boxthirding import (
 from boxthirding.client.remote import list_remote
 from boxthirding.service.remote_workers import SECONDS
 from boxthirding.service.studies import about_of
+from boxthirding.session.values import Spread
 
 numbers = count()
 
@@ -433,6 +436,68 @@ def test_it_can_be_closed_in_the_middle_of_its_own_calls(study):
     with study._connection._lock, study._heart._lock:
         study.close()
     assert study._heart._end.is_set()
+
+
+class TestSpread:
+    @pytest.mark.parametrize("rewards", [(0.0, 1.0, 1.0, 0.5), tuple(0.01 * k**2 for k in range(40)), (0.3,)])
+    def test_it_is_that_of_the_study(self, server, name, rewards):
+        with RemoteStudy(server.url(name), server.key, arms=["a", 7, "x" * 200]) as study:
+            assert study.spread() == Spread(0.0, 0, frozenset(), {})
+            for turn in range(40):
+                study.tell(study.ask()[0], rewards[turn % len(rewards)])
+            labels = [arm.label for arm in study.top(3)]
+            with open_study(server.place, name) as local:
+                assert study.spread(labels) == local.spread(labels)
+                assert {*study.spread(labels[:2]).arms} == {*labels[:2]}
+
+    def test_after_a_resume_the_interval_goes_by_all_results_and_stays_on_the_scale(self, server, name):
+        details = {"rating": {"scale": [{"label": str(reward), "reward": reward} for reward in range(11)]}}
+        with RemoteStudy(server.url(name), server.key, arms=["a", "b"], details=details) as study:
+            study.observe_all([*[("a", 10)] * 10, ("a", 5), *(("b", reward) for reward in range(9))])
+            for pulls in (1, 0):
+                found = find_best(None, lambda arm: 10 * (arm == "a"), study=study, budget=1, progress=False)
+                assert found.spending.pulls == pulls
+            with open_study(server.place, name) as local:
+                again = find_best(None, lambda _: 0, study=local, budget=1, progress=False)
+                printed = str(found)
+                assert printed.splitlines()[:6] == str(again).splitlines()[:6]
+        low, high = map(float, re.search(r"95 % interval (\S+) to (\S+)", printed).groups())
+        assert 0 < low < high == 10
+
+
+class TestScale:
+    SCALE: ClassVar = [{"label": word, "reward": reward} for word, reward in (("no", 0), ("half", 0.5), ("yes", 1))]
+    DETAILS: ClassVar = {"rating": {"question": "Well?", "scale": SCALE}, "other": 3}
+
+    def test_a_reward_outside_the_scale_that_a_program_made_the_study_with_is_refused(self, server, name):
+        with RemoteStudy(server.url(name), server.key, arms=["a", "b"], details=self.DETAILS) as study:
+            (ticket,) = study.ask()
+            for attempt in (lambda: study.tell(ticket, 700), lambda: study.observe("a", 700)):
+                with pytest.raises(
+                    InvalidInput, match=r"the reward is 700, but must be one of the study's scale: 0 \(no"
+                ):
+                    attempt()
+            study.tell(ticket, 0.5)
+            assert study.pulls == 1
+        with RemoteStudy(server.url(name), server.key, arms=["a", "b"], details=self.DETAILS) as study:
+            assert study.pulls == 1
+
+    def test_the_rewards_of_a_scale_that_has_ratings_cannot_be_made_others(self, server, name):
+        with RemoteStudy(server.url(name), server.key, arms=["a", "b"], details=self.DETAILS) as study:
+            study.observe("a", 1)
+        stars = [{"label": str(reward), "reward": reward} for reward in range(1, 6)]
+        for force in (False, True):
+            with pytest.raises(InvalidInput):
+                RemoteStudy(server.url(name), server.key, details={"rating": {"scale": stars}, "other": 3}, force=force)
+
+    @pytest.mark.parametrize(
+        "said", [3, {"scale": None}, {"scale": ["x"]}, {"scale": [{"label": "only", "reward": 1}]}]
+    )
+    def test_what_no_rater_could_be_shown_is_refused(self, server, name, said):
+        with pytest.raises(InvalidInput):
+            RemoteStudy(server.url(name), server.key, arms=["a", "b"], details={"rating": said})
+        with pytest.raises(UnknownStudy):
+            RemoteStudy(server.url(name), server.key)
 
 
 class TestHistory:

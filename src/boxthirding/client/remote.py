@@ -25,8 +25,9 @@ from boxthirding.session import PAGE, Box, Glance, Known, Moment, Recommendation
 from boxthirding.session.amendments import check_details
 from boxthirding.session.protocol import Plotted
 from boxthirding.session.tickets import WORKER, check_holder
-from boxthirding.session.values import ArmSummary, Lineage, Rung, Screening, in_brief
+from boxthirding.session.values import ArmSummary, Lineage, Moments, Rung, Screening, Spread, in_brief
 from boxthirding.study.journal import unique_name
+from boxthirding.study.settings import ABOUT
 from boxthirding.types import Label, Policy
 
 TIMEOUT: Final = 60.0
@@ -355,6 +356,20 @@ class RemoteStudy(Plotted):
     def screening(self, share: float) -> Screening | None:
         row = self._get("/screening", share=share)["screening"]
         return None if row is None else made(Screening, row)
+
+    def spread(self, labels: Iterable[Label] = ()) -> Spread:
+        """Return how far results lie from the mean of their arm: over all arms, and for those named among the best."""
+        wanted = {*labels}
+        row = self._get("/spread", k=min(max(1, len(wanted)), _PAGE))
+        arms = {one["label"]: made(Moments, one) for one in row["arms"] if one["label"] in wanted}
+        return Spread(
+            row["squares"], row["freedom"], None if row["answers"] is None else frozenset(row["answers"]), arms
+        )
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """What raters are shown, when it was opened; a server does not send other details."""
+        return {ABOUT: self._made["about"]}
 
     def history(self) -> list[Moment]:
         """Return what the answer was over time, as any study does; a server sends 300 moments at the most."""

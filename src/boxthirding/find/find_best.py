@@ -1,7 +1,6 @@
 """The one-liner: your arms, your function, a budget."""
 
 import weakref
-from array import array
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
@@ -24,7 +23,7 @@ from boxthirding.find.search import TROUBLE, Search, TicketSource, ToldResult
 from boxthirding.find.summary import RUNNERS_UP, arms_in_words, measured, names
 from boxthirding.policies.spec import as_policy
 from boxthirding.session import AskTell, Known
-from boxthirding.types import Label, Policy, Progress
+from boxthirding.types import Policy, Progress
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -203,7 +202,7 @@ async def find_best_async(arguments: Callable[[], _Arguments]) -> Found:
 
 
 class _Run:
-    """A search of a study, and what is told of its results: the display, callbacks, the scores of each arm."""
+    """A search of a study, and what is told of its results: the display and callbacks."""
 
     def __init__(self, stack: ExitStack, arguments: _Arguments) -> None:
         engine, study, settings, budget, progress, callbacks = arguments
@@ -216,15 +215,13 @@ class _Run:
         self._source = TicketSource(opened.study, self._tracker, is_shared=opened.is_shared)
         stack.callback(self._source.release)
         stack.callback(reporter.close)
-        self._keeps_scores = not hasattr(opened.study, "spread")
-        self._scores: dict[Label, array[float]] = {}  # by arm, if the study does not tell how they vary
         self.search = Search(
             self._source,
             self._tracker,
             workers=engine.workers,
             on_error=engine.on_error,
             catch=engine.catch,
-            told=self._told if callbacks or progress is not False or self._keeps_scores else None,
+            told=self._told if callbacks or progress is not False else None,
             reporter=reporter,
         )
         if self._is_shown:
@@ -244,7 +241,6 @@ class _Run:
                 search,
                 self.engine,
                 source.holders(),
-                self._scores,
                 is_shown=self._is_shown,
                 is_shared=self._opened.is_shared,
             )
@@ -271,9 +267,7 @@ class _Run:
         return [f"{where}: {there}" + (f", {counted(latest.open, 'ticket')} open." if latest.open else ".")]
 
     def _told(self, results: list[ToldResult]) -> None:
-        """Keep the scores, and call the display and the callbacks."""
-        for ticket, reward, _ in results if self._keeps_scores else ():
-            self._scores.setdefault(ticket.label, array("d")).append(reward)
+        """Call the display and the callbacks."""
         if self.search.error is not None:
             return
         latest = self._source.latest

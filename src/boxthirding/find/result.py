@@ -1,6 +1,6 @@
 """What `find_best` returns: the best arm, why it stopped, what it spent, and how to measure the winner again."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -9,7 +9,7 @@ from boxthirding._text import counted, sentence, writer
 from boxthirding.errors import EvaluationFailed, InvalidInput
 from boxthirding.find.budget import Budget, BudgetTracker, Spending
 from boxthirding.find.confirm import Confirmation, FreshPulls
-from boxthirding.find.intervals import ScoreNoise, spread_of
+from boxthirding.find.intervals import ScoreNoise
 from boxthirding.find.loops import Engine
 from boxthirding.find.progress import RunReporter
 from boxthirding.find.search import (
@@ -79,7 +79,6 @@ class Found:
         search: Search,
         engine: Engine,
         holders: Mapping[str, int],
-        scores: Mapping[Label, Sequence[float]],
         *,
         is_shown: bool,
         is_shared: bool,
@@ -116,7 +115,6 @@ class Found:
         """What went wrong in the last evaluation that failed; empty if none did."""
         self._handed = dict(search.handed)  # by label: pulls handed out
         self._engine: Engine | None = engine
-        self._scores = scores  # of this call, by arm, where the session does not tell their spread
         examples = engine.evaluation.examples
         self._repeating = "" if examples is None else examples.repeating  # what lets arms see examples again
         if is_shared:  # a study that exists keeps its setting
@@ -227,16 +225,13 @@ class Found:
         return page(told, path, points(self._moments), account)
 
     def _noise_now(self) -> ScoreNoise:
-        """Return the noise of the results that count; of a study that does not tell it, that of this call."""
-        spread = getattr(self.session, "spread", None)  # sessions and studies have it, an AskTell need not
-        if spread is None:
-            return ScoreNoise(spread_of(self._scores))
+        """Return the noise of the results that count."""
         scale: list[float] = []  # the rewards that are possible, if the study has such a scale
         if hasattr(self.session, "details"):
             from boxthirding.study.settings import scale_of  # noqa: PLC0415  # where there is a study, it is loaded
 
             scale = [*scale_of(self.session.details).values()]
-        return ScoreNoise(spread(arm.label for arm in self.session.top(1 + RUNNERS_UP)), scale)
+        return ScoreNoise(self.session.spread(arm.label for arm in self.session.top(1 + RUNNERS_UP)), scale)
 
     def account(self, view: View | None = None) -> list[str]:
         """Return what was spent, what is left and why it stopped, in a few sentences."""

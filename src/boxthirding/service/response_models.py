@@ -101,6 +101,9 @@ _STORY: Final = {**_ARM, "steps": _rows("Step", values.Step, **_STEP), "payload"
 Top = _page("top", _Best)
 Boxes = _page("boxes", _model("Box", values.Box, arms=_rows("Rival", values.Rival)))
 Ladder = _page("ladder", _model("Rung", values.Rung, arms=_rows("Climber", values.Climber)))
+Spread = _model(
+    "Spread", values.Spread, answers=list[float] | None, arms=_rows("ArmMoments", values.Moments, label=Label)
+)
 Screening = _model("ScreeningOfStudy", screening=values.Screening | None)
 Arms = _model("ArmsPage", None, ("next",), arms=_rows("Arm", values.ArmSummary, _OR_KEY, **_ARM), next=int | None)
 Arm = _model("ArmStory", values.Lineage, (*_OR_KEY, "payload", "story"), **_STORY)

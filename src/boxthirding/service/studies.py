@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from boxthirding._text import counted
+from boxthirding._text import counted, cut
 from boxthirding.errors import BoxThirdingError, InvalidInput, UnknownStudy
 from boxthirding.policies.spec import needs_import
 from boxthirding.service.rater_stats import KIND, Tally, key_of
@@ -73,6 +73,19 @@ def about_of(details: Mapping[str, Any]) -> About:
     said = dict(details.get(ABOUT) or {})
     scale = tuple(Choice(**answer) for answer in said.pop("scale", ()))
     return About(scale=scale, **{name: value for name, value in said.items() if name in About.__dataclass_fields__})
+
+
+def _about_given(said: Any) -> dict[str, Any]:
+    """Return what a program's details say to raters; raise unless raters could be shown it."""
+    try:
+        return check_about(about_of({ABOUT: said})).as_dict()
+    except (TypeError, ValueError, AttributeError) as error:
+        if isinstance(error, InvalidInput):
+            raise
+        raise InvalidInput(
+            f"the detail {ABOUT!r} is {cut(repr(said), 80)}, but must be what raters are shown, such as "
+            "{'question': …, 'scale': [{'label': …, 'reward': …}, …]}: give it another name"
+        ) from None
 
 
 def check_about(about: About) -> About:
@@ -197,10 +210,11 @@ class Studies:
         is_there = name in self.names()
         if not (is_there and settings.get("policy") == self.get(name).study.view().policy):
             check_policy(settings.get("policy"))
-        said = self.get(name).study.details if is_there else {}
-        about = {ABOUT: said[ABOUT]} if ABOUT in said else {} if is_there else {ABOUT: About().as_dict()}
+        about = self.get(name).study.details.get(ABOUT) if is_there else About().as_dict()
+        if details is not None and ABOUT in details:
+            about = _about_given(details[ABOUT])
         if details is not None or not is_there:
-            settings["details"] = {**(details or {}), **about}
+            settings["details"] = {**(details or {}), **({} if about is None else {ABOUT: about})}
         with self._lock:
             self._open_one(self.place, name, **settings).close()
             return self._opened(name)

@@ -17,6 +17,7 @@ from boxthirding.session.values import (
     Recommendation,
     Rung,
     Screening,
+    Spread,
     Ticket,
     View,
 )
@@ -207,6 +208,12 @@ class AskTell(Protocol):
 
         It is None if known results have put some arms before others. With an iterator, it is the chance for infinitely
         many arms.
+        """
+
+    def spread(self, labels: Iterable[Label] = ()) -> Spread:
+        """Return how far results lie from the mean of their arm: over all arms, and for those named, if they have any.
+
+        Where a study is on a server, those named must be among the best.
         """
 
     def view(self) -> View:

@@ -331,8 +331,8 @@ class SqliteConnection:
             found = os.stat(self._absolute)  # noqa: PTH116
             if stat.S_ISREG(found.st_mode) and found.st_nlink > 1:
                 raise StudyUnavailable(
-                    f"{self.place} has {found.st_nlink} names (hard links), but must have one, because the latest results "
-                    "are kept beside the name",
+                    f"{self.place} has {found.st_nlink} names (hard links), but must have one, because the latest "
+                    "results are kept beside the name",
                     advice="delete the other names, or copy the file instead of linking it",
                 )
 

@@ -81,6 +81,8 @@ class AskTellContract:
                 expect(ours.boxes() == theirs.boxes(), f"{policy} has other boxes than in a session")
                 expect(ours.ladder() == theirs.ladder(), f"{policy} has another ladder than in a session")
                 expect(ours.screening(0.1) == theirs.screening(0.1), "the screening is not that of a session")
+                best = [arm.label for arm in ours.top(4)]
+                expect(ours.spread(best) == theirs.spread(best), f"{policy}: the spread is not that of a session")
                 for label in range(30):
                     expect(ours.why(label) == theirs.why(label), f"the story of arm {label} is not that of a session")
                 expect(ours.seed == theirs.seed, "the seed is not the one that was given")

@@ -16,7 +16,7 @@ from boxthirding.service.keys import OPERATOR, READER, WORKER
 from boxthirding.service.limits import LARGE
 from boxthirding.service.problems import Refusal, problem_of, reply
 from boxthirding.service.rating import check_arms
-from boxthirding.service.reply_size import fits, paged, part
+from boxthirding.service.reply_size import fits, leading, paged, part
 from boxthirding.service.request_models import AboutIn, ExamplesIn, OpenIn, PolicyIn, StudyIn
 from boxthirding.service.studies import About, Served, check_about, check_policy
 from boxthirding.session import Box, Rung
@@ -212,6 +212,18 @@ def ladder(
     Pages are shortened as those of boxes are; where one arm of each rung is too much, the lowest come without arms.
     """
     return reply(_shortened("ladder", one.study.ladder(pulls, first, count), first, count))
+
+
+@router.get("/studies/{name}/spread", response_model=models.Spread, **needs(READER))
+def spread(one: OpenStudy, k: Annotated[int, Query(ge=1, le=1000)] = 10) -> Response:
+    """Return how far results lie from the mean of their arm: over all arms, and of the k best.
+
+    A reply has at most 300 kB, so perhaps fewer than k arms.
+    """
+    found = one.study.spread(arm.label for arm in one.study.top(k))
+    rows = ({"label": label, **moments._asdict()} for label, moments in found.arms.items())
+    answers = None if found.answers is None else sorted(found.answers)
+    return reply({**found._asdict(), "answers": answers, "arms": leading(rows)})
 
 
 @router.get("/studies/{name}/screening", response_model=models.Screening, **needs(READER))
