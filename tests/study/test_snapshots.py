@@ -11,6 +11,7 @@ from keeping import Place, play, reward, rewritten
 
 from boxthirding.errors import JournalBroken
 from boxthirding.study import transactions
+from boxthirding.study.events import Switched
 from boxthirding.study.snapshot import SnapshotUnusable, pack, unpack
 
 arrays = st.one_of(
@@ -161,9 +162,28 @@ def test_memory_and_snapshots_go_with_the_arms_touched_not_with_all_of_them():
     assert sizes[10_000_000] < 2 * sizes[1_000]
 
 
-def test_a_replay_that_disagrees_with_the_journal_is_a_loud_error():
+def test_a_rule_that_disagrees_with_the_journal_starts_from_the_results():
     place = Place()
-    play(place.open(arms=["a", "b", "c"], seed=1), 5)
+    play(place.open(arms=[*"abcdefgh"], seed=1), 20)
+    rewritten(place, 0, place.texts()[0].replace('"policy":"chase"', '"policy":"us"'))
+    before = place.texts()
+    study = place.open()
+    assert study.pulls == 20
+    assert place.texts() == before  # reading writes nothing
+    play(study, 5)
+    switched = [entry.event for entry in study.events() if type(entry.event) is Switched]
+    assert [event.why for event in switched] == [
+        "us as it is installed, because it decides otherwise than before under the same version"
+    ]
+    again = place.open()
+    assert (again.pulls, again.state()) == (25, study.state())
+    play(again, 5)
+    assert place.open().pulls == study.pulls == 30
+
+
+def test_a_rule_that_disagrees_and_cannot_start_from_results_is_a_loud_error():
+    place = Place()
+    play(place.open(arms=["a", "b", "c"], seed=1, policy="sh:budget=60"), 5)
     texts = place.texts()
     asked = next(i for i, text in enumerate(texts) if '"asked"' in text)
     was = json.loads(texts[asked])["tickets"][0][1]

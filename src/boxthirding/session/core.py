@@ -230,7 +230,9 @@ class Core:
         arm = self.claim(label)
         if ticket_id != len(self.tickets.ended):
             raise InvalidInput(f"ticket {ticket_id} follows {len(self.tickets.ended) - 1}")
-        self.pulls.take_up_to(arm, pull)
+        expected = self.pulls.take_next(arm)
+        if pull != expected:
+            raise InvalidInput(f"pull {pull} of {label!r} follows pull {expected - 1}")
         self.tickets.cut(arm, label, pull, self.labels.payload_of(label), None, holder, at)
 
     @property

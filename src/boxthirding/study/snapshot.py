@@ -29,17 +29,22 @@ class SnapshotUnusable(Exception):
     """A snapshot is damaged or of another version: the journal has everything that was in it."""
 
 
-def restored(name: str, journal: Journal, created: Created, check: str, source: ArmSource) -> StudyState:
-    """Return the state of the latest snapshot that can be used, or that after the first event, which has this check."""
+def restored(
+    name: str, journal: Journal, created: Created, check: str, source: ArmSource, distrusted: int
+) -> StudyState:
+    """Return the state of the latest snapshot that can be used, or that after the first event, which has this check.
+
+    The rules of policies up to the era `distrusted` are not run.
+    """
     for seq in journal.snapshots():
         texts = journal.read(seq - 1, 1)
         if not texts:
             raise cut_off(seq)
         with suppress(SnapshotUnusable, KeyError, TypeError, ValueError, IndexError, AttributeError):
-            state = StudyState.load(name, created, source, unpack(journal.snapshot(seq)))
+            state = StudyState.load(name, created, source, unpack(journal.snapshot(seq)), distrusted)
             if check_of(texts[0]) == state.check:  # it follows that very event
                 return state
-    state = StudyState(name, created, source)
+    state = StudyState(name, created, source, distrusted=distrusted)
     state.check = check
     return state
 

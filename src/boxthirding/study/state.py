@@ -5,7 +5,7 @@ policy's state follows from the events since the last `Created` or `Switched`, i
 A newer version of the rule starts from the ledger.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final, NamedTuple, Self
@@ -83,6 +83,14 @@ def package() -> str:
         return "unknown"
 
 
+class RuleDisagrees(JournalBroken):
+    """The installed rule decides otherwise than the one that wrote the journal under the same version."""
+
+    era: int = 0
+    """How many policies there were before the one that disagrees."""
+    policy: Policy | None = None
+
+
 class Asking(NamedTuple):
     """New tickets, the event that says so, and what kept the next ticket from being issued."""
 
@@ -93,10 +101,16 @@ class Asking(NamedTuple):
 
 
 class StudyState:
-    """The state of a study after `seq` events."""
+    """The state of a study after `seq` events.
 
-    def __init__(self, name: str, created: events.Created, source: ArmSource, *, is_new: bool = False) -> None:
+    The rules of policies up to the era `distrusted` are not run: what they decided is read from the journal.
+    """
+
+    def __init__(
+        self, name: str, created: events.Created, source: ArmSource, *, is_new: bool = False, distrusted: int = -1
+    ) -> None:
         self.name = name
+        self._distrusted = distrusted
         self.seq = 1
         self.check = ""
         """The check of the last event."""
@@ -128,13 +142,18 @@ class StudyState:
         )
         if created.arms is not None and created.payloads is not None:
             self._store(created.arms, created.payloads)
-        if self.chosen.is_here and self.chosen.policy is not None:
+        if self._follows_rule and self.chosen.policy is not None:
             self.core.start(self.chosen.policy)
             self._keep_drawn(0)
         else:
             self._take_drawn(created.drawn, ended=False)
         self._store(created.drawn, created.drawn_payloads or ())
         self.feed.is_live = False
+
+    @property
+    def _follows_rule(self) -> bool:
+        """Whether the rule that wrote the journal is installed, and decides as it did then."""
+        return self.chosen.is_here and self.era > self._distrusted
 
     @property
     def policy(self) -> Policy:
@@ -155,22 +174,28 @@ class StudyState:
         try:
             self.apply(event)
         except (BoxThirdingError, LookupError, TypeError, ValueError) as error:
-            raise JournalBroken(
+            kind = RuleDisagrees if isinstance(error, RuleDisagrees) else JournalBroken
+            broken = kind(
                 f"event {self.seq + 1} ({name_of(event)}) of the journal disagrees with what the events before it "
                 f"add up to: {error}",
                 advice=RESTORE,
-            ) from error
+            )
+            if isinstance(broken, RuleDisagrees):
+                broken.era, broken.policy = self.era, self.chosen.policy
+            raise broken from error
 
     def settle(self) -> None:
-        """Start a newer version of the rule, when all that was written has been read and the old one is missing."""
+        """Start the installed rule when everything has been read, if it is not the one that wrote the journal."""
         if self.core.live is None and self.chosen.policy is not None:
             self.core.start(self.chosen.policy, self.era + 1)
             self.must_switch = True
 
     def switch(self, at: float) -> events.Switched:
-        """Return the event that records the newer version of the rule that decides."""
+        """Return the event that records that another rule decides from now on."""
         policy = self.core.policy
         why = f"version {version_of(policy)} of {policy.name} instead of {self.chosen.version}"
+        if self.chosen.is_here:
+            why = f"{policy.name} as it is installed, because it decides otherwise than before under the same version"
         self.chosen = Chosen(self.chosen.spec, version_of(policy), policy)
         self.must_switch = False
         self.era += 1
@@ -267,13 +292,15 @@ class StudyState:
         }
 
     @classmethod
-    def load(cls, name: str, created: events.Created, source: ArmSource, saved: Mapping[str, Any]) -> Self:
+    def load(
+        cls, name: str, created: events.Created, source: ArmSource, saved: Mapping[str, Any], distrusted: int = -1
+    ) -> Self:
         """Return a state that was saved; a KeyError or TypeError, among others, says that it does not fit."""
-        state = cls(name, created, source)
-        state.chosen = chosen(*saved["policy"])
-        state.core.load(saved["core"], state.chosen.policy if state.chosen.is_here else None)
+        state = cls(name, created, source, distrusted=distrusted)
+        state.chosen, state.era = chosen(*saved["policy"]), saved["era"]
+        state.core.load(saved["core"], state.chosen.policy if state._follows_rule else None)
         state.seq, state.check, state.status = saved["seq"], saved["check"], saved["status"]
-        state.told_at, state.era = saved["told_at"], saved["era"]
+        state.told_at = saved["told_at"]
         state.feed.drawn[:] = saved["drawn"]
         state.details = saved["details"]
         state._store_later([label for label, _ in saved["stored"]], [stored for _, stored in saved["stored"]])
@@ -324,7 +351,7 @@ class StudyState:
             done = asking.event
             same = done == event or (done and replace(done, drawn_payloads=event.drawn_payloads) == event)
             if not same or asking.trouble is not None:
-                raise JournalBroken(
+                raise RuleDisagrees(
                     f"it says {_tickets(event)}, but the rule hands out {_tickets(done)}"
                 ) from asking.trouble
         self._store_later(event.drawn, event.drawn_payloads or ())
@@ -334,13 +361,15 @@ class StudyState:
         self.era += 1
         self.must_switch = False
         policy = self.chosen.policy
-        if self.chosen.is_here and policy is not None:
+        if self._follows_rule and policy is not None:
             self.core.start(policy, self.era, self._prepared[2] if self._prepared[:2] == (self.seq, policy) else None)
         else:
             self.core.stop()
 
-    def _take_drawn(self, drawn: Iterable[Label], *, ended: bool) -> None:
+    def _take_drawn(self, drawn: Sequence[Label], *, ended: bool) -> None:
         """Take in what an iterator gave, without asking it."""
+        if (drawn or ended) and not self.core.labels.open_ended:
+            raise InvalidInput("an iterator gives arms, but there is none")
         for label in drawn:
             self.core.labels.take(label)
             self.feed.drawn.append(label)

@@ -21,7 +21,7 @@ from boxthirding.study.decisions import Decided
 from boxthirding.study.events import Event
 from boxthirding.study.journal import PAGE, Journal
 from boxthirding.study.snapshot import pack
-from boxthirding.study.state import StudyState
+from boxthirding.study.state import RuleDisagrees, StudyState
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -82,12 +82,13 @@ class _Request:
 class Transactions:
     """A journal and its state, kept in step; used by any number of threads."""
 
-    def __init__(self, journal: Journal, rebuild: Callable[[], StudyState], clock: Callable[[], float]) -> None:
+    def __init__(self, journal: Journal, rebuild: Callable[[int], StudyState], clock: Callable[[], float]) -> None:
         self.journal = journal
         self.clock = clock
         self.listeners: list[Callable[[int, Event], None]] = []
         """Called with every event that happens or is read here, and its number, once it is committed."""
         self._rebuild = rebuild
+        self._distrusted = -1  # the last era whose rule decides otherwise here
         self._last_snapshot = 0
         self.start()
         _everywhere.add(self)
@@ -246,10 +247,23 @@ class Transactions:
         return events
 
     def _caught_up(self) -> StudyState:
-        """Return the state after everything that has been written, by any process."""
+        """Return the state after everything that has been written, by any process.
+
+        Where the installed rule decides otherwise than the journal says, it starts from the results instead.
+        """
+        while True:
+            try:
+                return self._read_on()
+            except RuleDisagrees as disagreement:
+                policy = disagreement.policy
+                if policy is None or policy.rule.amend is None:
+                    raise
+                self._distrusted = disagreement.era
+
+    def _read_on(self) -> StudyState:
         try:
             if self._state is None:
-                self._state = self._rebuild()
+                self._state = self._rebuild(self._distrusted)
                 self._last_snapshot = self._state.seq
             state = self._state
             while texts := self.journal.read(state.seq, PAGE):
