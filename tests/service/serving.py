@@ -36,7 +36,8 @@ class Server:
         return TestClient(self.app, base_url=BASE, headers=headers, raise_server_exceptions=False)
 
     def new_key(self, scope, study=None, **more):
-        return self.service.access.new_key(scope, study, **more)[0]
+        origin = "" if study is None else self.service.studies.origin(study)
+        return self.service.access.new_key(scope, study, origin=origin, **more)[0]
 
     def study(self, name="captions", arms=("a", "b", "c", "d", "e"), about=None, **settings):
         """Make a study through the API, and return it as the library has it."""

@@ -24,7 +24,7 @@ from boxthirding import (
     open_study,
 )
 from boxthirding.storage import sql, sqlite_connection
-from boxthirding.storage.opening import without_password
+from boxthirding.storage.opening import delete_study, without_password
 from boxthirding.study import Damaged, codec
 
 
@@ -477,3 +477,27 @@ def test_a_driver_is_loaded_when_a_study_is_opened_and_not_before(name):
     code = f"import sys, boxthirding; print({name!r} in sys.modules)"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ended.stdout.strip() == "False"
+
+
+class TestDeleted:
+    def test_a_study_that_was_deleted_while_it_was_open_says_so(self, url):
+        with open_study(url, "s", arms=3) as study:
+            study.tell(study.ask()[0], 0.5)
+            delete_study(url, "s")
+            for verb in (study.ask, study.recommend, lambda: study.observe(1, 0.5)):
+                with pytest.raises(UnknownStudy, match=r"study 's' was deleted while it was open; open it again if"):
+                    verb()
+            assert study.is_gone
+
+    @pytest.mark.parametrize("pulls", [0, 1, 9])
+    def test_another_that_was_made_under_its_name_is_not_taken_for_it(self, url, pulls):
+        with open_study(url, "s", arms=3) as study:
+            study.tell(study.ask()[0], 0.5)
+            delete_study(url, "s")
+            with open_study(url, "s", arms=["x", "y"]) as other:
+                for _ in range(pulls):
+                    other.tell(other.ask()[0], 0.25)
+                for verb in (study.recommend, study.ask):
+                    with pytest.raises(UnknownStudy, match="was deleted while it was open"):
+                        verb()
+                assert other.pulls == pulls

@@ -43,7 +43,7 @@ class Demo:
                 thanks="Thank you!",
             )
             studies.new(NAME, list(self._means), about, seed=1)
-        secret, _ = self._service.links.new(NAME, name="demo")
+        secret, _ = self._service.links.new(NAME, name="demo", origin=studies.get(NAME).study.origin)
         self._say(f"The contest {NAME!r} is rated by simulated raters. Rate too: {self._address}/rate/{secret}")
         for number in range(_RATERS):
             threading.Thread(target=self._rate, args=(secret, number), daemon=True, name=f"demo-{number}").start()

@@ -34,6 +34,8 @@ class Key:
     """What it is for, in the operator's words."""
     made: float = 0.0
     expires: float | None = None
+    origin: str = ""
+    """What tells its study from another that is made under the same name later."""
 
     def covers(self, study: str | None) -> bool:
         """Tell whether it is of a study, or with None of all."""
@@ -127,13 +129,23 @@ class Access:
         self._sessions = Secrets(records, "session", Pass, clock)
 
     def new_key(
-        self, scope: str, study: str | None = None, name: str = "", seconds: float | None = None
+        self,
+        scope: str,
+        study: str | None = None,
+        name: str = "",
+        seconds: float | None = None,
+        *,
+        origin: str = "",
+        until: float | None = None,
     ) -> tuple[str, Key]:
-        """Make a key; return its secret, which is not stored, and the key."""
+        """Make a key that expires after some seconds, and at `until` at the latest.
+
+        Return its secret, which is not stored, and the key. `origin` is that of its study.
+        """
         if scope not in SCOPES:
             raise InvalidInput(f"the scope is {scope!r}, but must be one of {', '.join(SCOPES)}")
-        expires = None if seconds is None else self._clock() + seconds
-        return self.keys.new(scope=scope, study=study, name=name, expires=expires)
+        ends = [end for end in (until, None if seconds is None else self._clock() + seconds) if end is not None]
+        return self.keys.new(scope=scope, study=study, name=name, expires=min(ends, default=None), origin=origin)
 
     def new_code(self, secret: str) -> str:
         """Return a code that can be exchanged once, within an hour, for a session of a key."""

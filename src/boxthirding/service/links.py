@@ -35,6 +35,8 @@ class Link:
     """How many raters may begin with it."""
     signed: bool = False
     """Whether a rater must come with an id that was signed here."""
+    origin: str = ""
+    """What tells its study from another that is made under the same name later."""
 
 
 @dataclass(frozen=True)

@@ -115,6 +115,8 @@ class Shield:
         is_static = path.startswith(_STATIC) and method in _SAFE
         is_open = is_static or (path in _OPEN and method in _SAFE) or (path in _OPEN_POST and method == "POST")
         key = await self._key(scope, headers)
+        if key is not None and key.study is not None and not await self._is_of(key.study, key.origin, fresh=False):
+            key = None
         scope["boxthirding.who"] = key
         if key is not None:
             self._keys.take(key.id)
@@ -150,6 +152,8 @@ class Shield:
     async def _identify_rater(self, scope: Scope, headers: Headers, address: str, secret: str) -> None:
         links = self._service.links
         link = links.find(secret, at_hand=True) or await run_in_threadpool(links.find, secret)
+        if link is not None and not await self._is_of(link.study, link.origin, fresh=scope["method"] in _SAFE):
+            link = None
         scope["boxthirding.who"] = link
         if link is None:
             self._strangers.take(address)
@@ -165,6 +169,14 @@ class Shield:
         elif scope["method"] not in _SAFE:
             self._new_raters.take(address)
         self._check_origin(scope, headers, must=rater is not None)
+
+    async def _is_of(self, study: str, origin: str, *, fresh: bool) -> bool:
+        """Tell whether a study is the one of an origin, and not another that was made when that was deleted."""
+        studies = self._service.studies
+        served = studies.at_hand(study)
+        if served is not None and not fresh:
+            return served.study.origin == origin
+        return await run_in_threadpool(studies.is_same, study, origin, fresh=fresh)
 
     def _check_host(self, headers: Headers) -> None:
         """Refuse a name that is not ours: a page elsewhere could have it point here (DNS rebinding)."""

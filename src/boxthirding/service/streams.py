@@ -40,8 +40,6 @@ class Announcer:
         self._pages: dict[tuple[int, bool], asyncio.Task[tuple[bytes, int]]] = {}  # since the last wake-up
         self.open = 0
         """Streams now."""
-        self.is_gone = False
-        """Whether another process has deleted the study."""
         study.listen(self.hear)
 
     def hear(self, seq: int, event: Event) -> None:
@@ -84,9 +82,7 @@ class Announcer:
                     await asyncio.wait_for(news.wait(), LOOK)
                 except TimeoutError:
                     quiet += LOOK
-                    if not await run_in_threadpool(lambda: self._study.is_there):  # hears of what others wrote
-                        self.is_gone = True
-                        return
+                    await run_in_threadpool(lambda: self._study.seq)  # hears of what others wrote
                 if quiet >= BEAT:
                     quiet = 0.0
                     yield b": still here\n\n"

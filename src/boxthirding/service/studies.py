@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -177,7 +178,7 @@ class Studies:
     def at_hand(self, name: str) -> Served | None:
         """Return a study, if it is open and no other process has deleted it."""
         served = self._open.get(name)
-        return None if served is None or served.announcer.is_gone else served
+        return None if served is None or served.study.is_gone else served
 
     def get(self, name: str) -> Served:
         """Return a study that is there."""
@@ -194,6 +195,16 @@ class Studies:
             return "" if name is None else str(self.get(name).study.origin)
         except BoxThirdingError:
             return ""  # for the one who looks at the study to say
+
+    def is_same(self, name: str, origin: str, *, fresh: bool) -> bool:
+        """Tell whether a study is there and of this origin; with `fresh`, as the database has it now."""
+        try:
+            if fresh:
+                with suppress(UnknownStudy):  # then the next line opens the one that was made after it
+                    _ = self.get(name).study.seq
+            return self.get(name).study.origin == origin
+        except UnknownStudy:
+            return False
 
     def new(self, name: str, arms: Any, about: About, **settings: Any) -> Served:
         """Make a study; refuse a name that is taken."""

@@ -7,6 +7,7 @@ from typing import Final
 
 from boxthirding.errors import StudyUnavailable
 from boxthirding.storage.server_records import StoredRecord
+from boxthirding.study.journal import CONTINUE
 
 
 class MemoryShelf:
@@ -27,7 +28,10 @@ class MemoryShelf:
     def delete(self, name: str) -> bool:
         """Delete a study."""
         pages = self._journals.pop(name, None)
-        return pages is not None and bool(pages.texts)
+        if pages is None or not pages.texts:
+            return False
+        pages.texts.clear()  # those who have it open notice
+        return True
 
     def records(self) -> "MemoryRecords":
         """Return what a server keeps here."""
@@ -77,7 +81,7 @@ class MemoryJournal:
         if after != there:
             raise StudyUnavailable(
                 f"event {after + 1} cannot be written, because the journal has {there}",
-                advice="try again, and the study continues from what is there",
+                advice=CONTINUE,
                 transient=True,
             )
         self._new.extend(texts)

@@ -11,7 +11,8 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, Final, TypeVar
 
 from boxthirding.errors import BoxThirdingError, InvalidInput, MissingExtra, StudyUnavailable, UnreadableData
-from boxthirding.storage.sql import CLOSED, CONTINUE, FROM_BACKUP, POSTGRES, TRY_AGAIN, VERSION_TABLE, migrate, missing
+from boxthirding.storage.sql import CLOSED, FROM_BACKUP, POSTGRES, TRY_AGAIN, VERSION_TABLE, migrate, missing
+from boxthirding.study.journal import CONTINUE
 
 try:
     import psycopg

@@ -38,7 +38,6 @@ VERSION_TABLE: Final = "CREATE TABLE IF NOT EXISTS boxthirding_schema (version I
 
 FROM_BACKUP: Final = "restore it from a backup"
 TRY_AGAIN: Final = "nothing is lost, try again"
-CONTINUE: Final = "try again, and the study continues from what is there"
 CLOSED: Final = "the study was closed here"
 
 
@@ -130,11 +129,13 @@ class SqlJournal:
 
     def read(self, after: int, limit: int) -> list[str]:
         """Return up to `limit` texts after a number."""
+        query = "SELECT seq, event FROM boxthirding_events WHERE study = ? AND seq > ? ORDER BY seq LIMIT ?"
         study = self._number()
-        rows = self._connection.fetch(
-            "SELECT seq, event FROM boxthirding_events WHERE study = ? AND seq > ? ORDER BY seq LIMIT ?",
-            (study, after, limit),
-        )
+        rows = self._connection.fetch(query, (study, after, limit))
+        if not rows and self._study is not None:  # it may have been deleted, and another made under its name
+            self._study = None
+            study = self._number()
+            rows = self._connection.fetch(query, (study, after, limit))
         if not rows:
             if after == 0 and study is not None:  # a study is made with its first event
                 raise JournalBroken(f"{self._connection.place} lacks all events of {self._name!r}", advice=FROM_BACKUP)

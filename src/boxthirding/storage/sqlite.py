@@ -8,10 +8,11 @@ from pathlib import Path
 
 from boxthirding.errors import JournalBroken, StudyUnavailable
 from boxthirding.storage.server_records import Records, SqlRecords
-from boxthirding.storage.sql import CONTINUE, FROM_BACKUP, SqlJournal, SqlShelf
+from boxthirding.storage.sql import FROM_BACKUP, SqlJournal, SqlShelf
 from boxthirding.storage.sqlite_connection import PATIENCE, SqliteConnection
 from boxthirding.storage.sqlite_errors import is_there
 from boxthirding.storage.sqlite_locks import FileLock
+from boxthirding.study.journal import CONTINUE
 
 
 class SqliteShelf(SqlShelf):

@@ -12,6 +12,7 @@ from boxthirding.session.tickets import WORKER, is_worker
 from boxthirding.study.codec import RESTORE, START, check_for, check_of, decode
 from boxthirding.study.events import Damaged, Entry
 
+CONTINUE: Final = "try again, and the study continues from what is there"
 PAGE: Final = 10_000
 """Events read at a time."""
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from boxthirding.errors import UnknownStudy
 from boxthirding.study.arm_source import ArmSource
 from boxthirding.study.codec import check_of
 from boxthirding.study.events import Created
@@ -36,6 +37,11 @@ def restored(
 
     The rules of policies up to the era `distrusted` are not run.
     """
+    first = journal.read(0, 1)
+    if not first or check_of(first[0]) != check:
+        raise UnknownStudy(
+            f"study {name!r} was deleted while it was open", advice="open it again if another was made under its name"
+        )
     for seq in journal.snapshots():
         texts = journal.read(seq - 1, 1)
         if not texts:

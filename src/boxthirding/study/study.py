@@ -134,9 +134,9 @@ class Study(CoreReader):
         return self._transactions.look(lambda state: {} if state.details is None else {**state.details})
 
     @property
-    def is_there(self) -> bool:
-        """Whether the study is still in its database: another process may have deleted it."""
-        return bool(self.check(self.seq))
+    def is_gone(self) -> bool:
+        """Whether a call has found the study deleted, or replaced by another of its name."""
+        return self._transactions.is_gone
 
     @property
     def status(self) -> str:

@@ -15,11 +15,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
-from boxthirding.errors import BoxThirdingError, JournalBroken, StudyUnavailable
+from boxthirding.errors import BoxThirdingError, JournalBroken, StudyUnavailable, UnknownStudy
 from boxthirding.study.codec import check_of, decode, encode
 from boxthirding.study.decisions import Decided
 from boxthirding.study.events import Event
-from boxthirding.study.journal import PAGE, Journal
+from boxthirding.study.journal import CONTINUE, PAGE, Journal
 from boxthirding.study.snapshot import pack
 from boxthirding.study.state import RuleDisagrees, StudyState
 
@@ -35,6 +35,7 @@ SHARE: Final = 20
 
 _PATIENCE: Final = 0.1  # seconds after which a thread that was not woken looks for itself
 _PERHAPS: Final = "the commit was interrupted and may have succeeded"
+_CHANGED: Final = "the study does not end where it did, because something else has changed or restored it"
 _LOOK: Final = "look at the study before you try again"
 
 
@@ -88,6 +89,8 @@ class Transactions:
         self.listeners: list[Callable[[int, Event], None]] = []
         """Called with every event that happens or is read here, and its number, once it is committed."""
         self._rebuild = rebuild
+        self.is_gone = False
+        """Whether the study was found deleted, or replaced by another of its name."""
         self._distrusted = -1  # the last era whose rule decides otherwise here
         self._last_snapshot = 0
         self.start()
@@ -266,18 +269,29 @@ class Transactions:
                 self._state = self._rebuild(self._distrusted)
                 self._last_snapshot = self._state.seq
             state = self._state
-            while texts := self.journal.read(state.seq, PAGE):
+            texts = self.journal.read(state.seq - 1, PAGE)
+            self._check_last(texts[:1], state)
+            del texts[0]
+            while texts:
                 for text in texts:
                     event = decode(text, state.seq + 1, state.check)
                     state.take(event)
                     state.check = check_of(text)
                     for listener in self.listeners:
                         listener(state.seq, event)
+                texts = self.journal.read(state.seq, PAGE)
             state.settle()
-        except BaseException:
+        except BaseException as error:
             self._state = None
+            self.is_gone = isinstance(error, UnknownStudy)
             raise
         return state
+
+    def _check_last(self, last: list[str], state: StudyState) -> None:
+        """Raise unless a journal still has the last event of a state."""
+        if not last or check_of(last[0]) != state.check:
+            self._rebuild(self._distrusted)  # raises if the study was deleted
+            raise StudyUnavailable(_CHANGED, advice=CONTINUE, transient=True)
 
     def _take_snapshot(self) -> None:
         """Store a snapshot if one is due; if it cannot be written, the journal has everything."""

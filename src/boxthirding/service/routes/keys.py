@@ -73,7 +73,10 @@ def list_keys(request: Request) -> Response:
 
 @router.post("/keys", response_model=models.KeyWithSecret, status_code=201, **needs(OPERATOR))
 def make_key(request: Request, body: KeyIn) -> Response:
-    """Make a key. Its secret is in this reply and nowhere else."""
+    """Make a key. Its secret is in this reply and nowhere else.
+
+    It expires with the key that makes it, if not earlier.
+    """
     if not key_of(request).covers(body.study):
         raise Refusal(403, "this key is of one study, so it can only make keys of that study", "name that study")
     if body.study is not None and body.study not in service_of(request).studies.names():
@@ -81,7 +84,11 @@ def make_key(request: Request, body: KeyIn) -> Response:
             f"study is {body.study!r}, but there is no study of that name, and a key must be of one that is there",
             advice="make the study first (POST /api/v1/studies), or leave study out for a key of all studies",
         )
-    secret, key = service_of(request).access.new_key(body.scope, body.study, body.name, body.seconds)
+    service, mine = service_of(request), key_of(request)
+    origin = "" if body.study is None else service.studies.get(body.study).study.origin
+    secret, key = service.access.new_key(
+        body.scope, body.study, body.name, body.seconds, origin=origin, until=mine.expires
+    )
     return reply(shown(key, secret=secret), 201)
 
 
@@ -106,8 +113,8 @@ def list_links(request: Request, name: str) -> Response:
 def make_link(request: Request, name: str, body: LinkIn) -> Response:
     """Make a rating link. Its address is in this reply and nowhere else, as text and as the picture of a QR code."""
     service = service_of(request)
-    service.studies.get(name)  # raises if there is none
-    secret, link = service.links.new(name, **body.model_dump())
+    origin = service.studies.get(name).study.origin
+    secret, link = service.links.new(name, origin=origin, **body.model_dump())
     url = f"{base_url(request)}/rate/{secret}"
     return reply(shown(link, secret=secret, url=url, qr=qr_code(url)), 201)
 
