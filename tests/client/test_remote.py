@@ -57,7 +57,7 @@ class TestAdvice:
         for attempt, words in (
             (lambda: study.tell(ticket, 1.0), "use correct() to change it"),
             (lambda: study.fail(ticket), "use correct() to change it"),
-            (lambda: study.correct(77, 1.0), "give a ticket from ask(), or its id"),
+            (lambda: study.correct(77, 1.0), "give a ticket of ask() or its id"),
         ):
             with pytest.raises(TicketRefused) as refused:
                 attempt()
@@ -140,7 +140,7 @@ class TestAccess:
         assert repr(study) == f"<RemoteStudy {server.url(name)} of 4 arms, policy b3, 1 pull>"
 
     def test_it_is_not_pickled_with_its_key(self, study):
-        with pytest.raises(InvalidInput, match="cannot be pickled, as it has a key"):
+        with pytest.raises(InvalidInput, match="has a key, so it cannot be pickled"):
             pickle.dumps(study)
 
 
@@ -418,9 +418,12 @@ def test_a_list_of_studies_that_comes_in_parts_is_read_to_its_end(server):
 def test_a_server_sends_its_replies_at_once():
     from boxthirding.service.server import bind
 
-    with bind("127.0.0.1", 0) as listening:
-        with socket.create_connection(listening.getsockname()), listening.accept()[0] as connection:
-            assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)  # else there is a delay of 40 ms
+    with (
+        bind("127.0.0.1", 0) as listening,
+        socket.create_connection(listening.getsockname()),
+        listening.accept()[0] as connection,
+    ):
+        assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)  # else there is a delay of 40 ms
 
 
 def test_it_can_be_closed_in_the_middle_of_its_own_calls(study):

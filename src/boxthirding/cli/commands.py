@@ -47,9 +47,7 @@ class Commands(click.Group):
                 raise
             if error.filename is not None:
                 file, reason = os.fsdecode(error.filename), error.strerror or error
-                raise Refused(
-                    f"{file} cannot be used ({reason}): check its name, and whether you may enter its folder"
-                ) from error
+                raise Refused(f"{file} cannot be used ({reason}): check its name and permissions") from error
             _forget_output()
             raise Failure(f"standard output cannot be written: {error.strerror or error}") from error
 

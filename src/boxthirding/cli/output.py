@@ -186,9 +186,7 @@ def check_out(out: Path, url: str, *, force: bool = False, advice: str = "") -> 
 
     is_there = _exists(out)
     if is_there and not out.is_file():
-        raise InvalidInput(
-            f"--out is {out}, which is no ordinary file: name one, or leave --out out and use standard output"
-        )
+        raise InvalidInput(f"--out is {out}, which is no ordinary file: name one, or leave --out out to print")
     database = None if is_remote(url) else file_of(url)
     if database is not None and _belongs(out, Path(database)):
         raise InvalidInput(f"--out is {out}, which is the study itself: name another file")

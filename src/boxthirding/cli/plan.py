@@ -91,7 +91,5 @@ def _count_arms(arms: str, *, header: bool) -> int:
         return int(arms)
     except ValueError:
         if not Path(arms).exists():
-            raise InvalidInput(
-                f"--arms is {arms!r}, but must be a whole number, or a file with the arms, which is not there"
-            ) from None
+            raise InvalidInput(f"--arms is {arms!r}, but must be a whole number or an existing file of arms") from None
     return len(read_arms(Path(arms), header=header))

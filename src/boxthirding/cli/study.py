@@ -33,13 +33,12 @@ from boxthirding.cli.study_options import (
     format_summary,
     json_option,
     open_database,
-    study_name,
     with_study,
     yes_option,
 )
 from boxthirding.cli.study_results import export, results, why
 from boxthirding.cli.tickets import ask, fail, held, release, tell
-from boxthirding.errors import BoxThirdingError, InvalidInput, UnknownStudy
+from boxthirding.errors import BoxThirdingError, InvalidInput
 
 _WIDEST = 16  # columns of a name
 
@@ -213,10 +212,7 @@ def delete(*, url: str, name: str | None, yes: bool) -> None:
     from boxthirding.storage import list_studies, open_study
     from boxthirding.storage.opening import delete_study, shelf, without_password
 
-    wanted, names = study_name(url, name), list_studies(url)
-    if wanted not in names:
-        there = f"the studies there are {', '.join(map(repr, names))}" if names else "there are none"
-        raise UnknownStudy(f"there is no study {wanted!r} here: {there}")
+    wanted, names = existing_name(url, name), list_studies(url)
     try:
         with open_study(url, wanted) as opened:
             view = opened.view()

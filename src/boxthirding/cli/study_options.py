@@ -50,9 +50,7 @@ def direction_option(text: str) -> Callable[[Command], Command]:
 def durable_url(_: click.Context, __: click.Parameter, url: str | None) -> str | None:
     """Refuse a database that ends with this command."""
     if url is not None and url.partition(":")[:2] == ("memory", ":"):
-        raise InvalidInput(
-            f"the study is {url}, which would be lost when this command ends: name a file, such as run.db, or a URL"
-        )
+        raise InvalidInput(f"the study is {url}, which ends with this command: name a file, such as run.db, or a URL")
     return url
 
 
@@ -140,14 +138,13 @@ def study_name(url: str, name: str | None) -> str:
 def existing_name(url: str, name: str | None) -> str:
     """Return the name of an existing study, for a command that does not open it."""
     from boxthirding.storage import list_studies
+    from boxthirding.storage.opening import unknown_study
 
     wanted, names = study_name(url, name), list_studies(url)
     if not names:
         raise _no_studies(url)
     if wanted not in names:
-        close = did_you_mean(wanted, names)
-        here = f"here ({close})" if close else "here"
-        raise UnknownStudy(f"there is no study {wanted!r} {here}: the studies there are {', '.join(map(repr, names))}")
+        raise unknown_study(url, wanted, names)
     return wanted
 
 

@@ -318,7 +318,7 @@ def _why_fewer(study: "Study", *, own: bool, unseen: bool) -> str:
         return "the study is paused; `study resume` lets it hand out tickets again"
     if view.status == "known":
         return "the examples have run out: all that matters is known"
-    if unseen and (view.wanted or not view.open):
+    if unseen and (view.queued or not view.open):
         return f"{study.holder} was handed every other arm that is wanted now"
     if view.open:
         return f"the policy waits for results ({counted(view.open, 'ticket')} open)"
@@ -366,9 +366,7 @@ def _check_row(study: "Study", texts: dict[str, str], line: int, lines: dict[int
     """Return the number of a row's ticket, after a check that the study expects it; note its line in `lines`."""
     theirs, ours = texts.get("study", "").strip(), _study_mark(study)
     if theirs and not _is_cell_of(theirs, ours):
-        raise InvalidInput(
-            f"the row is of study {theirs!r}, but this is {ours!r}: tell it to the study that it came from"
-        )
+        raise InvalidInput(f"the row is of study {theirs!r}, but this is {ours!r}: tell it to the study it came from")
     cell = texts["ticket"].strip()
     if not (cell.isascii() and cell.isdigit()):
         raise InvalidInput(f"the ticket is {shown(texts['ticket'])}, but must be a whole number")
@@ -379,9 +377,7 @@ def _check_row(study: "Study", texts: dict[str, str], line: int, lines: dict[int
         raise InvalidInput(f"ticket {ticket} stands on line {lines[ticket]} already")
     label = str(_open_ticket(study, ticket).label)
     if "arm" in texts and not _is_cell_of(texts["arm"], label):
-        raise InvalidInput(
-            f"ticket {ticket} is for {label!r}, not {texts['arm']!r}: is this the file of another study?"
-        )
+        raise InvalidInput(f"ticket {ticket} is for {label!r}, not {texts['arm']!r}: is this another study's file?")
     return ticket
 
 

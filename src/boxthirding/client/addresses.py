@@ -69,9 +69,7 @@ def parsed(url: Any, name: str | None = None) -> Address:
     except ValueError as error:
         raise InvalidInput(f"the address is {url!r}, but {rule} ({error})") from None
     if not parts.hostname or parts.query or parts.username is not None:
-        raise InvalidInput(
-            f"the address is {_without_secret(url)!r}, but {rule}, and without anything before @ or after ?"
-        )
+        raise InvalidInput(f"the address is {_without_secret(url)!r}, but {rule}, without user, password and query")
     named = unquote(parts.fragment) or None
     if name is not None and named is not None and name != named:
         raise InvalidInput(f"the address names study {named!r}, but the name is {name!r}: give one of the two")

@@ -68,10 +68,10 @@ def glance(row: Mapping[str, Any]) -> Glance:
 
 def known_rows(results: Known) -> list[dict[str, Any]]:
     """Return known results one by one, as plain JSON."""
-    return [said(label=plain_label(label), reward=reward, pull=pull) for label, reward, pull in listed(results)]
+    return [without_none(label=plain_label(label), reward=reward, pull=pull) for label, reward, pull in listed(results)]
 
 
-def said(**fields: Any) -> dict[str, Any]:
+def without_none(**fields: Any) -> dict[str, Any]:
     """Return the fields of a request that were given, which are those that are not None."""
     return {name: value for name, value in fields.items() if value is not None}
 
@@ -79,9 +79,7 @@ def said(**fields: Any) -> dict[str, Any]:
 def plain_label(label: object) -> Label:
     """Return a label as JSON has it; refuse what can be none."""
     if not is_label(label):
-        raise UnknownLabel(
-            f"label {label!r} does not exist", advice="labels are texts or whole numbers, as the arms were given"
-        )
+        raise UnknownLabel(f"label {label!r} does not exist", advice="labels are texts or whole numbers")
     return label if isinstance(label, str) else int(label)  # type: ignore[call-overload]  # it is a label
 
 

@@ -58,9 +58,7 @@ class Command:
         """Refuse a command that cannot be filled in, or that does not depend on the arm."""
         known = columns | {"pull"} | ({"example"} if examples else set())
         if examples and "example" in columns:
-            raise InvalidInput(
-                "the arms have a column 'example' and there are --examples, but {example} can be only one of them"
-            )
+            raise InvalidInput("the arms have a column 'example' and there are --examples: {example} can be only one")
         if "example" in self.names - known:
             raise InvalidInput("command has {example}, but there are no examples: give --examples FILE")
         for name in sorted(self.names - known):
@@ -68,9 +66,7 @@ class Command:
             rule = f"command has {{{name}}}, but only {_listed(known)} can be filled in"
             raise InvalidInput(f"{rule}{_meant(name, columns)}{text}")
         if not self.names & columns:
-            raise InvalidInput(
-                f"command has none of {_listed(columns)}, so every arm would get the same number: put {{arm}} into it"
-            )
+            raise InvalidInput(f"command has none of {_listed(columns)}, so all arms would score alike: put {{arm}} in")
         if examples and "example" not in self.names:
             raise InvalidInput("there are --examples, but the command has no {example}: put it in, or leave them out")
 
@@ -90,9 +86,7 @@ def _words(command: str) -> list[str]:
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise InvalidInput(
-            f"command {command!r} cannot be split into words ({error}): check its quotation marks"
-        ) from None
+        raise InvalidInput(f"command {command!r} cannot be split into words ({error}): check its quotes") from None
     if not words:
         raise InvalidInput("command is empty, but must name a program, such as 'python score.py {arm}'")
     return words

@@ -21,7 +21,7 @@ from boxthirding.find.opening import Arms, Place, RunSettings, open_for_run
 from boxthirding.find.progress import Callback, NewResult, RunReporter, announcement, checked, progress_of
 from boxthirding.find.result import Found, raise_error
 from boxthirding.find.search import TROUBLE, Search, TicketSource, ToldResult
-from boxthirding.find.summary import arms_in_words, measured, named
+from boxthirding.find.summary import format_arms, measured, named
 from boxthirding.policies.spec import as_policy
 from boxthirding.session import AskTell, Known
 from boxthirding.types import Label, Policy, Progress
@@ -253,7 +253,7 @@ class _Run:
             if best is not None:
                 arm = named(best.label)
                 if isinstance(best.label, int):  # which may say nothing about the arm
-                    (arm,) = arms_in_words([(best.label, found.best)])
+                    (arm,) = format_arms([(best.label, found.best)])
                 answer = f"Best: {arm}, {measured(written(best.mean), best.pulls)}"
             spent, *others = found.account()
             self._reporter.close(progress_of(self._tracker, source.latest), f"{answer}; {spent}.", *others)

@@ -289,9 +289,7 @@ class Engine:
 
             with suppress(RuntimeError):
                 asyncio.get_running_loop()
-                raise InvalidInput(
-                    f"evaluate is a coroutine function, and an event loop is running here: use await {instead}"
-                )
+                raise InvalidInput(f"evaluate is a coroutine function and an event loop is running: await {instead}")
 
     def _evaluator(self, post: Post, search: Search, *, may_block: bool) -> Evaluator:
         """Return what evaluates a plain function; in the calling thread only if that delays nothing else."""

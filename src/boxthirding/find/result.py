@@ -12,19 +12,8 @@ from boxthirding.find.confirm import Confirmation, FreshPulls
 from boxthirding.find.intervals import ScoreNoise, spread_of
 from boxthirding.find.loops import Engine
 from boxthirding.find.progress import RunReporter
-from boxthirding.find.search import (
-    BUDGET,
-    CALLBACK,
-    DEADLINE,
-    ERROR,
-    FINISHED,
-    INTERRUPTED,
-    KNOWN,
-    STUDY_FINISHED,
-    WAITING,
-    Search,
-)
-from boxthirding.find.summary import RUNNERS_UP, aside_in_words, dataframe, having, measured, rows, summary
+from boxthirding.find.search import BUDGET, ERROR, FINISHED, INTERRUPTED, KNOWN, NO_ARMS, REASONS, WAITING, Search
+from boxthirding.find.summary import RUNNERS_UP, aside_in_words, dataframe, format_holders, measured, rows, summary
 from boxthirding.session import AskTell, Recommendation, SetAside, View
 from boxthirding.session.protocol import points
 from boxthirding.types import Label
@@ -33,21 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-NO_ARMS: Final = "no arms left"
-
 REPEAT: Final = "Examples(…, repeat=True)"
-
-_REASONS: Final = {
-    BUDGET: "the budget is spent",
-    DEADLINE: "the time is up",
-    INTERRUPTED: "interrupted",
-    FINISHED: "the policy has finished",
-    NO_ARMS: "no arm is left",
-    STUDY_FINISHED: "the study is finished",
-    KNOWN: "every example that matters has been evaluated",
-    CALLBACK: "a callback ended it",
-    ERROR: "an error ended it",
-}
 
 
 class Answer(NamedTuple):
@@ -224,7 +199,7 @@ class Found:
         `repeat` is what lets arms see examples again. Default for `view`: that of now.
         """
         view = self.session.view() if view is None else view
-        reason = self._rest() if self.stopped == WAITING else _REASONS[self.stopped]
+        reason = self._rest() if self.stopped == WAITING else REASONS[self.stopped]
         lines = [f"spent {self.spending}; {reason}"]
         if self.stopped == KNOWN and self.spending.left > 0:
             lines.append(f"an arm sees each example once; if scores are noisy by themselves, {repeat} would go on")
@@ -243,13 +218,11 @@ class Found:
         rest = sum(self._holders.values())
         if rest == 0:
             return "others had the rest until just now"
-        return f"others have the other {rest:,}: {having(self._holders)}"
+        return f"others have the other {rest:,}: {format_holders(self._holders)}"
 
     def _engine_here(self) -> Engine:
         if self._engine is None:
-            raise InvalidInput(
-                "this result was pickled, and the function that evaluates arms was not: call find_best again to confirm"
-            )
+            raise InvalidInput("this result was pickled without the function that evaluates arms: call find_best again")
         return self._engine
 
     def __getstate__(self) -> dict[str, Any]:

@@ -55,16 +55,14 @@ class Buckets:
         self._rate, self._what, self._clock = rate, what, clock
         self._left: dict[str, tuple[float, float]] = {}  # by name: requests left, and when that was so
 
-    def take(self, name: str) -> None:
+    def admit(self, name: str) -> None:
         """Count a request; refuse it, if there were too many."""
         now, rate = self._clock(), self._rate
         left, since = self._left.get(name, (rate.at_once, now))
         left = min(rate.at_once, left + (now - since) * rate.per_second)
         if left < 1:
-            raise TooMany(
-                f"{self._what} may make {rate.per_second:g} requests a second, and made more",
-                (1 - left) / rate.per_second,
-            )
+            said = f"{self._what} may make {rate.per_second:g} requests a second, and made more"
+            raise TooMany(said, (1 - left) / rate.per_second)
         if len(self._left) >= _MOST and name not in self._left:
             self._tidy(now)
         self._left[name] = (left - 1, now)

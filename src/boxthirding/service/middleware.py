@@ -100,7 +100,7 @@ class Shield:
             self._check_host(headers)
             address = self._address(scope, headers)
             scope["boxthirding.address"] = address
-            self._addresses.take(address)
+            self._addresses.admit(address)
             await self._identify(scope, headers, address)
         except (HTTPException, BoxThirdingError) as error:  # the database is needed to know a key
             return refused(error, scope)
@@ -117,11 +117,11 @@ class Shield:
         key = await self._key(scope, headers)
         scope["boxthirding.who"] = key
         if key is not None:
-            self._keys.take(key.id)
+            self._keys.admit(key.id)
             return
         if is_static:  # hundreds of raters behind one address load them
             return
-        self._strangers.take(address)
+        self._strangers.admit(address)
         if not is_open:
             problem = Refusal(401, "no valid key came with the request", _NO_KEY)
             problem.headers = {"WWW-Authenticate": "Bearer"}
@@ -152,13 +152,9 @@ class Shield:
         link = links.find(secret, at_hand=True) or await run_in_threadpool(links.find, secret)
         scope["boxthirding.who"] = link
         if link is None:
-            self._strangers.take(address)
-            raise Refusal(
-                403,
-                "this rating link is unknown, has expired or was revoked",
-                "ask the person who sent it for a new one",
-                reason="link",
-            )
+            self._strangers.admit(address)
+            problem = "this rating link is unknown, has expired or was revoked"
+            raise Refusal(403, problem, "ask the person who sent it for a new one", reason="link")
         name = rater_cookie(link, headers.get(RATER, "").rpartition("-")[2])
         cookie = cookie_parser(headers.get("cookie", "")).get(name, "")
         rater = links.rater(link, cookie, at_hand=True)
@@ -166,9 +162,9 @@ class Shield:
             rater = await run_in_threadpool(links.rater, link, cookie)
         scope["boxthirding.rater"] = rater
         if rater is not None:
-            self._raters.take(rater.holder)
+            self._raters.admit(rater.holder)
         elif scope["method"] not in _SAFE:
-            self._new_raters.take(address)
+            self._new_raters.admit(address)
         self._check_origin(scope, headers, must=rater is not None)
 
     def _check_host(self, headers: Headers) -> None:
@@ -180,9 +176,7 @@ class Shield:
             name = ""
         if name in self._names or _is_number(name):
             return
-        raise Refusal(
-            421, f"the Host is {host[:100]!r}, which is no name of this server", "start it with --public-url URL"
-        )
+        raise Refusal(421, f"the Host is {host[:100]!r}, which is not this server's", "start it with --public-url URL")
 
     def _check_origin(self, scope: Scope, headers: Headers, *, must: bool = True) -> None:
         """Refuse a write by cookie that a page of another origin has made."""
@@ -198,9 +192,7 @@ class Shield:
         public = self._service.options.public_url
         ours = {f"http://{headers.get('host')}", f"https://{headers.get('host')}", (public or "").rstrip("/")}
         if origin not in ours | self._service.options.origins:
-            raise Refusal(
-                403, f"the Origin is {origin[:100]!r}, which may not write here", "use the server's own pages"
-            )
+            raise Refusal(403, f"the Origin is {origin[:100]!r}, which may not write here", "use the server's pages")
 
     def _address(self, scope: Scope, headers: Headers) -> str:
         """Return from where a request comes; what a proxy of ours added last, if there is one."""

@@ -99,9 +99,7 @@ def refused(error: Exception, scope: Scope) -> Response:
                 detail, advice = _OF_FRAMEWORK[status]
             said = _problem(status, detail, advice, **more)
         case RequestValidationError(body=bytes()):
-            said = _problem(
-                422, "the body did not come as JSON", "send it with the header Content-Type: application/json"
-            )
+            said = _problem(422, "the body did not come as JSON", "send the header Content-Type: application/json")
         case RequestValidationError():
             rows = format_problems(error.errors(), error.body)
             first = f"{rows[0]['where']} {rows[0]['what']}" if rows else "the request does not fit its description"

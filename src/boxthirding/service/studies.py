@@ -61,9 +61,7 @@ class About:
             if answer.label == label:
                 return answer.reward
         labels = ", ".join(repr(answer.label) for answer in self.scale)
-        raise InvalidInput(
-            f"the answer is {label[:80]!r}, but must be one of {labels or 'none: the study has no scale'}"
-        )
+        raise InvalidInput(f"the answer is {label[:80]!r}, but must be one of {labels or 'none: there is no scale'}")
 
     def answer(self, reward: float) -> str | None:
         """Return the answer that stands for a reward, if one does."""
@@ -80,9 +78,7 @@ def about_of(details: Mapping[str, Any]) -> About:
 def check_about(about: About) -> About:
     """Refuse a scale that cannot be answered, or on which a reward does not say which answer it stands for."""
     if about.scale and not _FEWEST <= len(about.scale) <= _MOST:
-        raise InvalidInput(
-            f"the scale has {counted(len(about.scale), 'answer')}, but must have {_FEWEST} to {_MOST} of them"
-        )
+        raise InvalidInput(f"the scale has {counted(len(about.scale), 'answer')}, but must have {_FEWEST} to {_MOST}")
     labels: set[str] = set()
     of_reward: dict[float, str] = {}
     for label, reward in ((answer.label, answer.reward) for answer in about.scale):

@@ -151,9 +151,7 @@ class Tickets:
         ticket_id: Any = ticket.id if isinstance(ticket, Ticket) else ticket
         is_whole = isinstance(ticket_id, int | np.integer) and not isinstance(ticket_id, bool)
         if not (is_whole and 0 <= ticket_id < len(self.ended)):
-            raise UnknownTicket(
-                f"ticket {ticket_id!r} was not issued here", advice="give a ticket from ask(), or its id"
-            )
+            raise UnknownTicket(f"ticket {ticket_id!r} was not issued here", advice="give a ticket of ask() or its id")
         entry = self.open.get(ticket_id)
         if isinstance(ticket, Ticket) and (entry is None or ticket is not entry.ticket):
             same = entry is None or ticket[:4] == entry.ticket[:4]
@@ -285,7 +283,7 @@ class TakenPulls:
             self._next[arm] = pull + 1
         return pull
 
-    def take(self, arm: int, pull: int) -> None:
+    def mark_taken(self, arm: int, pull: int) -> None:
         """Take a pull out of order."""
         self._beyond.setdefault(arm, set()).add(pull)
 

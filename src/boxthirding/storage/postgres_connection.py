@@ -271,9 +271,7 @@ def _place(url: str) -> str:
     try:
         parts = conninfo_to_dict(url)
     except psycopg.Error:
-        raise InvalidInput(
-            "url begins like one of PostgreSQL, but must be postgresql://USER@HOST:PORT/DATABASE"
-        ) from None
+        raise InvalidInput("url begins like PostgreSQL's, but must be postgresql://USER@HOST:PORT/DATABASE") from None
     host = parts.get("host") or "this machine"
     return f"PostgreSQL database {parts.get('dbname') or 'of its user'} at {host}"
 

@@ -100,9 +100,7 @@ class SqlShelf:
             query = "SELECT name FROM boxthirding_studies ORDER BY name"  # by its index, whose damage would show
             rows = connection.fetch(query) if connection.version() else []
             if not all(type(name) is str for (name,) in rows):
-                raise UnreadableData(
-                    f"{connection.place} has a study without a name: it is damaged", advice=FROM_BACKUP
-                )
+                raise UnreadableData(f"{connection.place} is damaged: a study has no name", advice=FROM_BACKUP)
         return sorted(name for (name,) in rows)  # whatever the collation of the database
 
     def delete(self, name: str) -> bool:
@@ -139,15 +137,11 @@ class SqlJournal:
         )
         if not rows:
             if after == 0 and study is not None:  # a study is made with its first event
-                raise JournalBroken(
-                    f"study {self._name!r} is in {self._connection.place}, but all its events are missing",
-                    advice=FROM_BACKUP,
-                )
+                raise JournalBroken(f"{self._connection.place} lacks all events of {self._name!r}", advice=FROM_BACKUP)
             return []
         if rows[0][0] != after + 1:
             raise JournalBroken(
-                f"events are missing from {self._connection.place} after number {after} of {self._name!r}",
-                advice=RESTORE,
+                f"{self._connection.place} lacks events of {self._name!r} after number {after}", advice=RESTORE
             )
         if rows[-1][0] != after + len(rows):  # the others come with the next page, which begins after the gap
             rows = [row for number, row in enumerate(rows, after + 1) if row[0] == number]

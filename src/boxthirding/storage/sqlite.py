@@ -56,9 +56,7 @@ class SqliteJournal(SqlJournal):
         query = "SELECT max(seq) FROM boxthirding_events WHERE study = ?"
         last = self._connection.fetch(query, (study,))[0][0] or 0
         if last and not after:
-            raise JournalBroken(
-                f"{self._path} has events of a study that it does not list: it is damaged", advice=FROM_BACKUP
-            )
+            raise JournalBroken(f"{self._path} is damaged: it has events of an unlisted study", advice=FROM_BACKUP)
         if last != after:
             self._study = None
             raise StudyUnavailable(
@@ -85,7 +83,7 @@ class FileNames:
         self._path, self._study = Path(path).resolve(), study
         self._locks: dict[str, FileLock] = {}  # ours, by name
 
-    def take(self, name: str) -> bool:
+    def acquire(self, name: str) -> bool:
         """Take a name that no running worker has; raise OSError where files cannot be made or locked."""
         with _mutex:
             mode = self._mode()
@@ -97,7 +95,7 @@ class FileNames:
                 lock.close()  # it was removed, so others may have made another
             digest = hashlib.blake2b(f"{self._study}\0{name}".encode(), digest_size=6).hexdigest()
             lock = FileLock(str(self._path.with_name(f"{self._path.name}-worker-{digest}")))
-            if not lock.try_take(mode):
+            if not lock.try_acquire(mode):
                 lock.close()
                 return False
             self._locks[name] = lock

@@ -70,7 +70,7 @@ class SqliteConnection:
         self._sidecars = Sidecars(self._real)
         self._locks = [FileLock(f"{self._real}-lock"), FileLock(f"{self._real}-read")]
         try:
-            self._take_both()
+            self._acquire_both()
         except OSError:  # there can be no locks: SQLite will say what is wrong
             for lock in self._locks:
                 lock.close()
@@ -138,9 +138,7 @@ class SqliteConnection:
         """Commit a transaction, or roll it back."""
         if self.transaction is not transaction:  # the next one has rolled it back
             if commits:
-                raise StudyUnavailable(
-                    f"{self.place}: the transaction was broken off", advice=TRY_AGAIN, transient=True
-                )
+                raise StudyUnavailable(f"{self.place}: the transaction was cut off", advice=TRY_AGAIN, transient=True)
             return
         try:
             with translated(self.place):
@@ -180,8 +178,7 @@ class SqliteConnection:
         version = rows[0][0] if rows else None
         if type(version) is not int:
             raise UnreadableData(
-                f"{self.place} has tables of version {str(version)[:80]!r}, which is none: it is damaged",
-                advice=FROM_BACKUP,
+                f"{self.place} has tables of version {str(version)[:80]!r}: it is damaged", advice=FROM_BACKUP
             )
         missing(self.place, version, SQLITE)
         return version
@@ -192,7 +189,7 @@ class SqliteConnection:
             return
         try:
             if self._locks and not self._is_immutable:
-                self._take_both()
+                self._acquire_both()
                 had_all = self._saved is None
                 self._reopen()
                 if had_all and self._saved is not None:
@@ -221,27 +218,27 @@ class SqliteConnection:
         """Take one of the locks, and check that the file and the files beside it are where they were."""
         is_shared = number == _READ
         while True:
-            if self._locks and not self._locks[number].take_again(shared=is_shared):
-                self._take(number, shared=is_shared)
+            if self._locks and not self._locks[number].reacquire(shared=is_shared):
+                self._acquire(number, shared=is_shared)
             if self._sidecars.are_unchanged() or self._is_in_place():
                 return
             self._release()
-            self._take_both()
+            self._acquire_both()
             self._reopen()
             self._release()
 
-    def _take(self, number: int, *, shared: bool = False) -> None:
+    def _acquire(self, number: int, *, shared: bool = False) -> None:
         """Take one of the locks, waiting for it."""
         try:
             mode = os.stat(self._absolute).st_mode & 0o666  # noqa: PTH116
         except OSError:
             mode = _MODE
-        if not self._locks[number].take(mode, self._timeout, shared=shared):
+        if not self._locks[number].acquire(mode, self._timeout, shared=shared):
             raise StudyUnavailable(f"{self.place}: {LOCKED}", advice=TRY_AGAIN, transient=True)
 
-    def _take_both(self) -> None:
+    def _acquire_both(self) -> None:
         for number in range(len(self._locks)):
-            self._take(number)
+            self._acquire(number)
 
     def _release(self) -> None:
         """Release both locks."""
@@ -254,7 +251,7 @@ class SqliteConnection:
         if self._must_checkpoint:
             with suppress(OSError, StudyUnavailable, sqlite3.Error):  # then after the next thousand
                 if self._locks:
-                    self._take(_READ)
+                    self._acquire(_READ)
                 self.connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
     def _roll_back(self) -> None:
@@ -312,9 +309,7 @@ class SqliteConnection:
 
     def _moved(self) -> StudyUnavailable:
         if self._is_immutable:
-            return StudyUnavailable(
-                f"{self.place} was changed while it was read as read-only", advice=f"open {self._what} again"
-            )
+            return StudyUnavailable(f"{self.place} was changed while it was read as read-only", advice="open it again")
         file = Path(self.place).name
         return StudyUnavailable(
             f"{self.place} was moved or deleted while {self._what} was open",
@@ -417,7 +412,7 @@ class SqliteConnection:
         if version == 0:
             self._refuse_foreign()
         with translated(self.place):
-            self._take_both()
+            self._acquire_both()
             try:
                 self._write_ahead()
                 self._note()
@@ -431,9 +426,7 @@ class SqliteConnection:
     def _refuse_foreign(self) -> None:
         query = "SELECT name FROM sqlite_master WHERE name NOT GLOB 'boxthirding_*' AND name NOT GLOB 'sqlite_*'"
         for (name,) in self.fetch(query):
-            raise UnreadableData(
-                f"{self.place} is an SQLite database of something else, with a table {name!r}: name another file"
-            )
+            raise UnreadableData(f"{self.place} is an SQLite database of something else (table {name!r}): name another")
 
     def _write_ahead(self) -> None:
         """Turn on write-ahead logging, which the file keeps; SQLite does not wait here for others who do the same."""

@@ -25,7 +25,7 @@ class WorkerLocks(Protocol):
     A process that ends, or is killed, or whose machine is gone, has released its locks.
     """
 
-    def take(self, name: str) -> bool:
+    def acquire(self, name: str) -> bool:
         """Lock a name unless a running process holds it, on any machine; return whether this process holds it now.
 
         Called again, it says whether the lock is still held: it may be lost while the database cannot be reached. It
@@ -94,11 +94,11 @@ class HeldNames:
         """Take the first name that is free; without locks, one that no other process takes for dead."""
         with suppress(OSError), self._taking:  # each thread of this process needs its own
             for name in (f"{WORKER}{number}" for number in range(_MOST)):
-                if name not in self._held and self.take(name):
+                if name not in self._held and self.acquire(name):
                     return name
         return f"{WORKER}alone-{os.urandom(8).hex()}"
 
-    def take(self, name: str) -> bool:
+    def acquire(self, name: str) -> bool:
         """Take a name, unless another process holds it; return whether this process holds it."""
         if not self.has_ended(name):
             return False
@@ -110,7 +110,7 @@ class HeldNames:
         if self._locks is None:
             self._locks = self._journal.names()
         with suppress(OSError):
-            return self._locks.take(name)
+            return self._locks.acquire(name)
         return False
 
     def is_held(self, name: str) -> bool:
@@ -168,9 +168,7 @@ def read_from(read: Read, after: int, known: Callable[[], int], *, damaged: bool
 
 def cut_off(seq: int) -> JournalBroken:
     """Return the error of a journal that ends before an event that it had."""
-    return JournalBroken(
-        f"there was an event {seq}, but the journal ends before it: events are missing", advice=RESTORE
-    )
+    return JournalBroken(f"there was an event {seq}, but the journal ends before it: it is cut off", advice=RESTORE)
 
 
 def _entries(read: Read, seq: int, before: str, *, damaged: bool) -> Iterator[Entry | Damaged]:

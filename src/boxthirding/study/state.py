@@ -147,7 +147,7 @@ class StudyState:
         if self.chosen.policy is None:
             raise PolicyMissing(self.chosen.problem, advice=self.chosen.way)
 
-    def take(self, event: Event) -> None:
+    def replay(self, event: Event) -> None:
         """Apply an event of a journal."""
         if self.must_switch:  # an older process has written on: the results to start from have changed
             self.core.stop()
@@ -342,7 +342,7 @@ class StudyState:
     def _take_drawn(self, drawn: Iterable[Label], *, ended: bool) -> None:
         """Take in what an iterator gave, without asking it."""
         for label in drawn:
-            self.core.labels.take(label)
+            self.core.labels.add_drawn(label)
             self.feed.drawn.append(label)
         if ended:
             self.core.labels.end()

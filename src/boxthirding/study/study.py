@@ -87,9 +87,7 @@ class Study(CoreReader):
         self._arms = ArmSource(arms.payloads, arms.iterator)
         if not journal.read(0, 1):
             if settings.arms is None:
-                raise UnknownStudy(
-                    f"there is no study {name!r} here", advice="give arms to make it, or the name of another"
-                )
+                raise UnknownStudy(f"there is no study {name!r} here", advice="give arms to make it, or another name")
             _create(name, journal, settings, arms, self._arms, clock)
         (text,) = journal.read(0, 1)
         created = decode(text, 1, START)
@@ -256,12 +254,8 @@ class Study(CoreReader):
     def held_by(self, is_meant: Callable[[str], bool]) -> set[int]:
         """Return the ids of the open tickets of all holders whose name passes a test."""
         with self._reading() as core:
-            return {
-                ticket
-                for holder, held in core.tickets.by_holder.items()
-                if held and is_meant(holder)
-                for ticket in held
-            }
+            held = core.tickets.by_holder
+            return {ticket for holder in held if held[holder] and is_meant(holder) for ticket in held[holder]}
 
     def release(self, *tickets: int | Ticket, holder: str | None = None, why: str = "") -> list[int]:
         """Take open tickets, or all that a holder has, from their holders, and return their ids.
@@ -283,7 +277,7 @@ class Study(CoreReader):
 
         `reclaim`, here and in other processes, takes the worker for alive while this process lives.
         """
-        return is_worker(worker) and self._workers.take(worker)
+        return is_worker(worker) and self._workers.acquire(worker)
 
     def reclaim(self) -> int:
         holders = self._transactions.look(lambda state: list(state.core.tickets.held_by))
@@ -444,9 +438,7 @@ class Study(CoreReader):
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._reopen is None:
-            raise InvalidInput(
-                f"study {self.name!r} was not opened by its place, so it cannot be pickled: open_study() it"
-            )
+            raise InvalidInput(f"study {self.name!r} cannot be pickled: open_study() opens one that can")
         return _reopened, (self._reopen, self.holder, self._arms.not_stored())
 
     def __repr__(self) -> str:

@@ -46,14 +46,14 @@ def ask(request: Request, one: OpenStudy, body: AskIn) -> Response:
         one.workers.hear([holder], (), service_of(request).clock())
     _release_late(request, one)
     tickets = one.study.ask(body.n, holder=holder, unseen=body.unseen, limit=body.limit)
-    return reply({"holder": holder, "tickets": [_shown(ticket) for ticket in tickets], **answer(one.study)})
+    return reply({"holder": holder, "tickets": [_ticket_row(ticket) for ticket in tickets], **answer(one.study)})
 
 
 @router.get("/studies/{name}/tickets", response_model=models.Tickets, **needs(WORKER))
 def held(one: OpenStudy, holder: Holder) -> Response:
     """Return the open tickets of a holder: after a crash, or when a reply was lost."""
     tickets = one.study.held(holder)
-    return reply({"holder": holder, "tickets": [_shown(ticket) for ticket in tickets]})
+    return reply({"holder": holder, "tickets": [_ticket_row(ticket) for ticket in tickets]})
 
 
 @router.post("/studies/{name}/results", response_model=models.Outcomes, **needs(WORKER))
@@ -153,9 +153,7 @@ def include(one: OpenStudy, holder: Holder) -> Response:
 
 def _check_origin(study: Study, body: OfTickets) -> None:
     if body.origin is not None and body.origin != study.origin:
-        raise UnknownTicket(
-            "the ticket is of another study, perhaps of one that was deleted", advice="ask for new tickets"
-        )
+        raise UnknownTicket("the ticket is of another study, perhaps a deleted one", advice="ask for new tickets")
 
 
 def _holder(key: Key, named: str | None) -> str:
@@ -196,7 +194,7 @@ def _tell(study: Study, row: ResultIn, of_raters: set[int]) -> dict[str, Any]:
     return {"ticket": row.ticket, "outcome": "told"}
 
 
-def _shown(ticket: Ticket) -> dict[str, Any]:
+def _ticket_row(ticket: Ticket) -> dict[str, Any]:
     row = ticket._asdict()
     if ticket.payload is ticket.label:
         row.pop("payload")
