@@ -53,8 +53,9 @@ def study_row(one: Served, *, as_brief: bool = False) -> dict[str, Any]:
 
 def answer(study: Study) -> dict[str, Any]:
     """Return how far a study is after a call, and its answer: a glance."""
-    plain: dict[str, Any] = as_plain(study.glance())
-    return plain
+    glance = study.glance()
+    best = None if glance.recommendation is None else glance.recommendation._asdict()
+    return {**glance._asdict(), "recommendation": best}
 
 
 @router.get("/studies", response_model=models.Studies, **needs(ANY))
