@@ -185,7 +185,7 @@ def test_an_arm_that_is_added_while_a_run_is_under_way_ends_it_and_is_not_withdr
 def test_a_study_that_would_end_with_the_run_is_refused(kept):
     done = run(*kept, "--study", "memory:x")
     assert (done.exit_code, done.stdout, Path("calls").exists()) == (2, "", False)
-    assert "memory:x, which would be lost when this command ends: name a file" in done.stderr
+    assert "memory:x, which ends with this command: name a file" in done.stderr
 
 
 def test_a_name_without_a_study_is_refused():

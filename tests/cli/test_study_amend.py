@@ -348,7 +348,7 @@ def test_a_journal_is_exported_whatever_rule_wrote_it():
 
 def test_only_a_study_that_is_there_is_exported():
     made()
-    assert "there is no study 'other' here: the studies there are 'main'" in refused(
+    assert "there is no study 'other' here, and the studies there are 'main'" in refused(
         *("export", "run.db", "--name", "other")
     )
     assert "runs.db has no studies: did you mean 'run.db'?" in refused("export", "runs.db", "--name", "main")

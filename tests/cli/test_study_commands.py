@@ -211,9 +211,7 @@ def test_a_study_that_cannot_be_read_does_not_hide_the_others():
 
 @pytest.mark.parametrize("command", [["list"], ["show"], ["ask", "--arms", "arms.txt"]])
 def test_a_study_that_would_end_with_the_command_is_refused(command):
-    assert "memory:x, which would be lost when this command ends: name a file" in refused(
-        command[0], "memory:x", *command[1:]
-    )
+    assert "memory:x, which ends with this command: name a file" in refused(command[0], "memory:x", *command[1:])
 
 
 def test_which_study_is_meant():

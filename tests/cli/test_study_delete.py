@@ -71,9 +71,8 @@ def test_what_lets_one_in_to_it_on_a_server_is_gone_too():
 
 
 def test_bad_input_is_refused_and_deletes_nothing():
-    assert "there is no study 'frist' here: the studies there are 'first', 'second'" in refused(
-        "delete", "lab.db", "--name", "frist", "--yes"
-    )
+    said = refused("delete", "lab.db", "--name", "frist", "--yes")
+    assert "no study 'frist' here (did you mean 'first'?), and the studies there are 'first', 'second'" in said
     assert "lab.db has 2 studies: say which with --name (first, second)" in refused("delete", "lab.db", "--yes")
     assert "none.db has no studies" in refused("delete", "none.db", "--yes")
     assert "which is on a server" in refused("delete", "http://localhost:1/#first", "--yes")

@@ -304,7 +304,7 @@ BAD_ROWS = {
     "a ticket that is no number": ("A7", "C001", "0.5", "the ticket is 'A7', but must be a whole number"),
     "a ticket below 0": ("-1", "C001", "0.5", "the ticket is '-1', but must be a whole number"),
     "a ticket twice": ("3", None, "0.6", "ticket 3 stands on line 5 already"),
-    "another arm": ("2", "C999", "0.5", "'C999': is this the file of another study?"),
+    "another arm": ("2", "C999", "0.5", "'C999': is this another study's file?"),
     "a reward that is no number": ("2", None, "high", "the reward is 'high', but must be a finite number"),
     "a reward that is not finite": ("2", None, "inf", "the reward is 'inf', but must be a finite number"),
     "a reward beyond all measure": ("2", None, "1e200", "'1e200', but must be a finite number below 1e150 in size"),
@@ -343,7 +343,7 @@ def test_a_plate_of_another_study_with_the_same_name_arms_and_seed_is_refused():
     before = events("other.db")
     said, line = refused("tell", "other.db", "plate.csv")
     theirs, ours = mark("screen.db"), mark("other.db")
-    reason = f"the row is of study '{theirs}', but this is '{ours}': tell it to the study that it came from"
+    reason = f"the row is of study '{theirs}', but this is '{ours}': tell it to the study it came from"
     assert said.splitlines() == [f"plate.csv, line {number}: {reason}" for number in range(2, 8)]
     assert line.endswith("has 6 bad rows, so nothing was told: correct it")
     assert events("other.db") == before

@@ -61,7 +61,7 @@ class TestAdvice:
         for attempt, words in (
             (lambda: study.tell(ticket, 1.0), "use correct() to change it"),
             (lambda: study.fail(ticket), "use correct() to change it"),
-            (lambda: study.correct(77, 1.0), "give a ticket from ask(), or its id"),
+            (lambda: study.correct(77, 1.0), "give a ticket of ask() or its id"),
         ):
             with pytest.raises(TicketRefused) as refused:
                 attempt()
@@ -144,7 +144,7 @@ class TestAccess:
         assert repr(study) == f"<RemoteStudy {server.url(name)} of 4 arms, policy b3, 1 pull>"
 
     def test_it_is_not_pickled_with_its_key(self, study):
-        with pytest.raises(InvalidInput, match="cannot be pickled, as it has a key"):
+        with pytest.raises(InvalidInput, match="has a key, so it cannot be pickled"):
             pickle.dumps(study)
 
 

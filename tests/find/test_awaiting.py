@@ -122,7 +122,7 @@ def test_in_a_running_loop_the_plain_form_names_the_async_one(capsys):
     async def main():
         find_best(3, score, budget=9)
 
-    with pytest.raises(InvalidInput, match=r"an event loop is running here: use await find_best_async\("):
+    with pytest.raises(InvalidInput, match=r"an event loop is running: await find_best_async\("):
         asyncio.run(main())
     assert capsys.readouterr() == ("", "")
 

@@ -23,7 +23,7 @@ def test_with_too_few_results():
     said = told({"a": [1.0], "b": [0.0]})
     assert (said.is_clear, said.words) == (
         False,
-        "It could change with every result: there are too few to say more.",
+        "It could change with every result: there are too few yet.",
     )
 
 

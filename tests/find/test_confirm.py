@@ -128,7 +128,7 @@ def test_in_a_running_loop_the_async_form_confirms(plain):
     async def main():
         found = await find_best_async(5, float if plain else evaluate, budget=60, **QUIET)
         if not plain:
-            with pytest.raises(InvalidInput, match=r"use await found.confirm_async\("):
+            with pytest.raises(InvalidInput, match=r"await found.confirm_async\("):
                 found.confirm(2, 3)
         return await found.confirm_async(2, 3)
 

@@ -126,8 +126,8 @@ def test_confirm_tries_again_as_the_search_did():
     [
         ({"times": 0}, "times is 0, but must be at least 1"),
         ({"wait": -1}, "wait is -1, but must be a finite number of at least 0"),
-        ({"on": "TimeoutError"}, "on is 'TimeoutError', but must be an exception class"),
-        ({"on": (KeyboardInterrupt,)}, "must be an exception class or a tuple of them"),
+        ({"on": "TimeoutError"}, "on is 'TimeoutError', but must be exception classes, such as"),
+        ({"on": (KeyboardInterrupt,)}, "must be exception classes, such as"),
     ],
 )
 def test_a_retry_that_makes_no_sense_is_refused(settings, message):

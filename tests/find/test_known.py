@@ -108,7 +108,7 @@ def test_a_policy_that_cannot_take_them_is_to_be_another_one(study):
         ("ab", "known results are 'ab', but must be a mapping"),
         ([(1, 2, 3)], r"a known result is \(1, 2, 3\), but must be a pair"),
         ([([1], {0: 1.0})], r"a known result is of \[1\], but a label must be"),
-        ([("ann", {0: 1.0}), ("ann", {0: 2.0})], "example 0 of 'ann' stands in the known results twice"),
+        ([("ann", {0: 1.0}), ("ann", {0: 2.0})], "example 0 of 'ann' is known twice"),
     ],
 )
 def test_known_results_with_examples_are_checked(study, known, said):

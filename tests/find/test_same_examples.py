@@ -132,7 +132,7 @@ def test_examples_that_may_be_repeated_are_the_same_ones_too(tmp_path):
         find_best(5, never, budget=40, examples=Examples(TEXTS[:-1], repeat=True), **options)
     with pytest.raises(StudyDiffers, match=r"example 12 is 'What is 0 \+ 0\?', but the study was made with it once"):
         find_best(5, never, budget=40, examples=Examples([*TEXTS, TEXTS[0]], repeat=True), **options)
-    with pytest.raises(StudyDiffers, match=r"the study was made with 12 examples, but none are given"):
+    with pytest.raises(StudyDiffers, match=r"the study was made with 12 examples, but got none"):
         find_best(5, lambda _: never(), budget=40, **options)
 
 

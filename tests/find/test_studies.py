@@ -27,7 +27,7 @@ from boxthirding.errors import (
 from boxthirding.find import find_best, find_best_async
 from boxthirding.find.budget import Budget, BudgetTracker
 from boxthirding.find.search import TicketSource
-from boxthirding.find.summary import having
+from boxthirding.find.summary import format_holders
 from boxthirding.session.tickets import is_worker
 from boxthirding.storage.sqlite import FileNames
 from boxthirding.storage.sqlite_locks import FileLock
@@ -283,8 +283,9 @@ def test_a_wait_for_people_names_them_and_says_what_to_do_if_they_are_gone(capfd
 
 
 def test_many_holders_are_counted():
-    assert having({"a": 5, "b": 2, "c": 1}) == "a has 5, b has 2, c has 1"
-    assert having({"a": 5_000, "b": 2, "c": 1, "d": 1, "e": 1}) == "a has 5,000, b has 2, c has 1, 2 others have 2"
+    assert format_holders({"a": 5, "b": 2, "c": 1}) == "a has 5, b has 2, c has 1"
+    many = {"a": 5_000, "b": 2, "c": 1, "d": 1, "e": 1}
+    assert format_holders(many) == "a has 5,000, b has 2, c has 1, 2 others have 2"
 
 
 def test_two_searches_of_one_process_have_names_of_their_own(folder):
@@ -309,12 +310,12 @@ def test_another_study_of_the_same_file_has_names_of_its_own():
 def test_a_lock_that_was_removed_is_made_again(folder):
     Path("run.db").touch()
     one, two = (FileNames("run.db", "main") for _ in range(2))
-    assert one.take("a")
-    assert not two.take("a")
+    assert one.acquire("a")
+    assert not two.acquire("a")
     (lock,) = folder.glob("run.db-*")
     lock.unlink()
-    assert one.take("a")
-    assert not two.take("a")
+    assert one.acquire("a")
+    assert not two.acquire("a")
     assert list(folder.glob("run.db-*")) == [lock]
     one.release()
     two.release()
@@ -322,7 +323,7 @@ def test_a_lock_that_was_removed_is_made_again(folder):
 
 def test_where_no_lock_can_be_had_the_run_goes_on_without(monkeypatch):
     class NoLock(FileLock):
-        def try_take(self, *_, **__):
+        def try_acquire(self, *_, **__):
             raise PermissionError
 
     monkeypatch.setattr("boxthirding.storage.sqlite.FileLock", NoLock)
@@ -375,11 +376,11 @@ def test_failures_are_paid_for_when_others_have_asked_meanwhile():
 def test_a_fork_does_not_give_a_name_back(folder):
     Path("run.db").touch()
     names = FileNames("run.db", "main")
-    assert names.take("a")
+    assert names.acquire("a")
     child = os.fork()
     if child == 0:
         names.release()
-        os._exit(FileNames("run.db", "main").take("a"))
+        os._exit(FileNames("run.db", "main").acquire("a"))
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert len(list(folder.glob("run.db-*"))) == 1
     names.release()

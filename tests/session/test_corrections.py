@@ -141,7 +141,7 @@ class TestExclude:
         session.exclude("bob")
         assert session.why(ticket.label).pulls == 0
         session.tell(again, 0.9)
-        assert (session.pulls, session.spent, session.view().wanted) == (1, 3, 1)
+        assert (session.pulls, session.spent, session.view().queued) == (1, 3, 1)
         (wanted,) = session.ask(holder="ann")
         assert (wanted.label, wanted.pull) == (again.label, 1)
         session.tell(wanted, 0.4)

@@ -47,9 +47,9 @@ def test_wanted_pulls_that_one_may_not_have_stay_for_others():
         (ticket,) = session.ask(holder="ann", unseen=True)
         session.tell(ticket, 0.5)
     (ticket,) = session.ask(holder="ann", unseen=True)  # the rule wanted two pulls of the best of three
-    assert session.view().wanted == 2
+    assert session.view().queued == 2
     lifted, again = session.ask(2, holder="bob")
-    assert session.view().wanted == 0
+    assert session.view().queued == 0
     assert lifted.label == again.label != ticket.label
     assert [lifted.pull, again.pull] == [1, 2]
 
@@ -173,7 +173,7 @@ def test_no_more_jobs_are_put_aside_when_1_024_wait_for_others():
         session.tell(ticket, 0.0)
         assert len(session._core.jobs.queued) == min(64 * turn, 1_024)
     assert session.ask(holder="ann", unseen=True) == []
-    waiting = session.view().wanted
+    waiting = session.view().queued
     assert {ticket.label for ticket in session.ask(waiting, holder="bob")} == {wanted}
 
 
@@ -210,7 +210,7 @@ def test_to_ask_again_and_again_makes_no_more_jobs(policy):
     for _ in range(100):
         assert session.ask(holder="ann", unseen=True) == session.ask(holder="bob", unseen=True) == []
     assert session._core.jobs.begun == before
-    wanted = session.view().wanted
+    wanted = session.view().queued
     assert len(session.ask(wanted + 1, holder="cid")) >= wanted  # whoever may have them is given them
 
 

@@ -83,7 +83,7 @@ class TestView:
     def test_wanted_are_pulls_that_nobody_has(self):
         session = Session(9, "b3:effort=4")
         session.ask()
-        assert session.view().wanted == 3
+        assert session.view().queued == 3
 
     def test_a_glance_has_counts_and_answer(self):
         session = busy(known={"Arm 3": 0.5})

@@ -29,18 +29,18 @@ def named(place):
 
 def test_a_folder_that_is_moved_away_and_put_back_has_the_names_that_were_taken(place):
     one, two = named(place), named(place)
-    assert one.take("a")
+    assert one.acquire("a")
     away = place.rename(place.with_name("away"))
     for each in (one, two):
         with pytest.raises(
             StudyUnavailable, match=r"run\.db cannot be found \(.*\); nothing is lost: put it back and try"
         ):
-            each.take("a")
+            each.acquire("a")
     away.rename(place)
     (lock,) = place.glob("run.db-worker-*")
     inode = lock.stat().st_ino
-    assert not two.take("a")
-    assert one.take("a")
+    assert not two.acquire("a")
+    assert one.acquire("a")
     assert lock.stat().st_ino == inode
     one.release()
     assert [file.name for file in place.iterdir()] == ["run.db"]
@@ -48,12 +48,12 @@ def test_a_folder_that_is_moved_away_and_put_back_has_the_names_that_were_taken(
 
 def test_names_are_given_back_while_the_folder_is_away(place):
     one = named(place)
-    assert one.take("a")
+    assert one.acquire("a")
     away = place.rename(place.with_name("away"))
     one.release()
     away.rename(place)
     two = named(place)
-    assert two.take("a")
+    assert two.acquire("a")
     two.release()
 
 
@@ -62,7 +62,7 @@ def test_a_process_can_take_names_that_was_forked_while_a_thread_was_about_to(pl
         child = os.fork()
         if child == 0:
             signal.alarm(60)
-            os._exit(0 if named(place).take("a") else 1)
+            os._exit(0 if named(place).acquire("a") else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
@@ -72,13 +72,13 @@ def test_where_locks_fail_no_files_are_left(place, monkeypatch):
 
     monkeypatch.setattr("fcntl.flock", fail)
     with pytest.raises(OSError, match="No locks available"):
-        named(place).take("a")
+        named(place).acquire("a")
     assert [file.name for file in place.iterdir()] == ["run.db"]
 
 
 def test_a_file_of_somebody_else_is_left_where_locks_fail(place, monkeypatch):
     one = named(place)
-    assert one.take("a")
+    assert one.acquire("a")
 
     def fail(*_):
         raise OSError(errno.ENOLCK, "No locks available")
@@ -86,7 +86,7 @@ def test_a_file_of_somebody_else_is_left_where_locks_fail(place, monkeypatch):
     with monkeypatch.context() as another_process:
         another_process.setattr("fcntl.flock", fail)
         with pytest.raises(OSError, match="No locks available"):
-            named(place).take("a")
+            named(place).acquire("a")
     assert len(list(place.glob("run.db-worker-*"))) == 1
     one.release()
 
@@ -97,7 +97,7 @@ def test_a_lock_that_is_held_is_a_name_that_is_taken(place, monkeypatch, number)
         raise OSError(number, "somebody else has it")
 
     monkeypatch.setattr("fcntl.flock", fail)
-    assert not named(place).take("a")
+    assert not named(place).acquire("a")
 
 
 def test_names_may_be_given_back_while_one_is_taken(tmp_path, monkeypatch):
@@ -105,10 +105,10 @@ def test_names_may_be_given_back_while_one_is_taken(tmp_path, monkeypatch):
     path = tmp_path / "run.db"
     path.touch()
     mine, other = FileNames(str(path), "main"), FileNames(str(path), "main")
-    assert other.take("other")
+    assert other.acquire("other")
     looked = FileNames._mode
     monkeypatch.setattr(FileNames, "_mode", lambda self: (other.release(), looked(self))[1])
-    assert mine.take("mine")
+    assert mine.acquire("mine")
     monkeypatch.undo()
-    assert mine.take("other")
+    assert mine.acquire("other")
     mine.release()

@@ -45,7 +45,7 @@ import os, sys, time
 from boxthirding.storage.opening import open_journal
 
 names = open_journal(sys.argv[1], "main").names()
-assert names.take("find_best-0")
+assert names.acquire("find_best-0")
 child = os.fork()
 if child == 0:
     sys.stdin.read()
@@ -223,10 +223,10 @@ class TestServer:
     def test_a_name_is_taken_again_when_the_connection_was_cut(self, database, cut):
         journal = open_journal(database, "main")
         mine, theirs = journal.names(), journal.names()
-        assert mine.take("find_best-0")
+        assert mine.acquire("find_best-0")
         cut()
-        assert mine.take("find_best-0")
-        assert not theirs.take("find_best-0")
+        assert mine.acquire("find_best-0")
+        assert not theirs.acquire("find_best-0")
         for each in (mine, theirs, journal):
             (each.close if each is journal else each.release)()
 
@@ -240,7 +240,7 @@ class TestServer:
             calls.append((arm, example))
             if len(calls) == 10:
                 cut()
-                assert other.take("find_best-0")
+                assert other.acquire("find_best-0")
             return score(arm, example)
 
         found = find_best(300, evaluate, budget=40, study=database, **OPTIONS)
@@ -272,7 +272,7 @@ class TestServer:
             process.wait()
             journal = open_journal(database, "main")
             names = journal.names()
-            while not names.take("find_best-0"):
+            while not names.acquire("find_best-0"):
                 time.sleep(0.005)
             os.kill(child, 0)  # it is still there
             process.stdin.close()  # and ends

@@ -39,7 +39,7 @@ def test_a_search_ends_with_such_a_label(url):
 
 
 def test_halves_of_a_character_side_by_side_are_refused(url):
-    rule = r"label '\\ud83d\\ude00' has both halves of a character as two, but must have it as one: '😀'"
+    rule = r"label '\\ud83d\\ude00' has a character in two halves, but must have it as one: '😀'"
     with pytest.raises(InvalidInput, match=rule):
         Session(["a", "\ud83d\ude00"])
     with pytest.raises(InvalidInput, match=rule):

@@ -290,7 +290,7 @@ class TestFile:
             left = journal.writing()
             left.__enter__()
             journal.append(1, ["whatever"])
-            with journal.writing(), pytest.raises(StudyUnavailable, match="broken off; nothing is lost, try again"):
+            with journal.writing(), pytest.raises(StudyUnavailable, match="cut off; nothing is lost, try again"):
                 left.__exit__(None, None, None)
             assert study.status == "open"
 

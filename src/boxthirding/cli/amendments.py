@@ -66,7 +66,8 @@ def correct(*, study: "Study", ticket: int, reward: str, as_json: bool) -> None:
     try:
         value = as_reward(parse_number(reward))
     except ValueError:
-        raise InvalidInput(f"the reward is {reward!r}, but must be a finite number below 1e150 in size") from None
+        rule = "must be a finite number below 1e150 in size, such as 0.5"
+        raise InvalidInput(f"the reward is {reward!r}, but {rule}") from None
     before, told = study.view(), study.reward_of(ticket)
     study.correct(ticket, value)
     asked = (event.tickets for _, event, *_ in study.events() if isinstance(event, Asked))

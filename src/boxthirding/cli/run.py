@@ -13,7 +13,7 @@ import click
 
 from boxthirding._text import in_one_line
 from boxthirding.cli.output import FILE, INTERRUPTED, format_error, say
-from boxthirding.cli.run_output import Answer
+from boxthirding.cli.run_output import RunOutput
 from boxthirding.cli.study_options import direction_option, durable_url
 from boxthirding.errors import EvaluationFailed, InvalidInput
 
@@ -111,15 +111,12 @@ _PATIENCE: Final = 10.0  # seconds to wait for a locked database, or for a serve
 @click.pass_context
 def run(  # noqa: PLR0913  # an argument for each option
     ctx: click.Context,
+    /,
     *,
     arms_file: Path,
     command: str,
     shell: bool,
     no_header: bool,
-    budget: int | None,
-    cost: float | None,
-    seconds: float | None,
-    workers: int,
     examples_file: Path | None,
     repeat: bool,
     known_file: Path | None,
@@ -127,13 +124,13 @@ def run(  # noqa: PLR0913  # an argument for each option
     spec: str | None,
     seed: int | None,
     direction: str | None,
-    on_error: str,
     timeout: float | None,
     study: str | None,
     name: str | None,
     force: bool,
     top: int,
     as_json: bool,
+    **limits: Any,
 ) -> None:
     """Find the best arm by running a command for one arm after the other.
 
@@ -141,7 +138,7 @@ def run(  # noqa: PLR0913  # an argument for each option
     the end of the time end them at once.
     """
     from boxthirding._checks import whole
-    from boxthirding.find import find_best
+    from boxthirding.find import Budget, find_best
     from boxthirding.find.input_files import as_known, labelled, read_arms, read_examples, read_known
     from boxthirding.find.opening import RunSettings
     from boxthirding.find.programs import Program, Pulls
@@ -150,7 +147,10 @@ def run(  # noqa: PLR0913  # an argument for each option
     if study is None and (name is not None or force):
         option = "--force" if name is None else f"--name is {name}, but"
         raise InvalidInput(f"{option} belongs to --study: give the database")
-    _check_budget(budget, cost, seconds)
+    budget, cost, seconds = (limits[name] for name in ("budget", "cost", "seconds"))
+    if budget is None and cost is None and seconds is None:
+        raise InvalidInput("there is no budget: give --budget T, --cost C or --seconds S")
+    Budget(budget, cost, seconds)  # raises unless it is one, before anything is read
     whole("top", top, least=1)
     if confirm is not None:
         whole("--confirm", confirm, least=2)
@@ -181,27 +181,23 @@ def run(  # noqa: PLR0913  # an argument for each option
             found = find_best(
                 settings.arms if opened is None else None,
                 program,
-                budget=budget,
-                cost=cost,
-                seconds=seconds,
                 examples=settings.examples,
                 known=settings.known if opened is None else None,
-                workers=workers,
                 policy=settings.policy if opened is None else None,
                 seed=seed if opened is None else None,
                 direction=direction if opened is None else None,
-                on_error=on_error,
                 study=opened,
                 progress=sys.stderr.isatty() or opened is not None,  # a study says from where it resumes
+                **limits,
             )
-            answer = Answer(found, top, examples is not None, interrupted=found.interrupted)
+            answer = RunOutput(found, top, examples is not None, interrupted=found.interrupted)
         except EvaluationFailed as error:
-            answer = Answer(error.found, top, examples is not None, in_one_line(format_error(error)))
+            answer = RunOutput(error.found, top, examples is not None, in_one_line(format_error(error)))
         if confirm is not None:
             answer.confirm(confirm)
         if answer.interrupted:
             _ignore_until_the_end(ctx, signal.SIGINT, signal.getsignal(signal.SIGINT))
-        text = answer.written(as_json=as_json)
+        text = answer.format(as_json=as_json)
     _print(text, answer.problem)
     if answer.interrupted:
         if study is not None and (answer.found.stopped == "interrupted" or confirm is not None):
@@ -247,16 +243,6 @@ def _print(text: str, problem: str | None) -> None:
     finally:
         if problem is not None:
             say(f"Error: {problem}", err=True)
-
-
-def _check_budget(budget: int | None, cost: float | None, seconds: float | None) -> None:
-    if budget is None and cost is None and seconds is None:
-        raise InvalidInput("there is no budget: give --budget T, --cost C or --seconds S")
-    if budget is not None and cost is not None:
-        raise InvalidInput(
-            f"--budget is {budget} and --cost is {cost:g}, but a run has one budget in one unit: "
-            "leave one out (--seconds may stand beside either)"
-        )
 
 
 @contextmanager

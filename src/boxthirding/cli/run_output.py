@@ -21,7 +21,7 @@ _GOOD = 0.01  # the share of arms that the screening speaks of
 
 
 @dataclass
-class Answer:
+class RunOutput:
     """What was found, and what went wrong on the way."""
 
     found: "Found"
@@ -44,7 +44,7 @@ class Answer:
             confirmed, self.problem = error.confirmation, in_one_line(format_error(error))
         self.confirmed = confirmed if self.paired else confirmed.unpaired()
 
-    def written(self, *, as_json: bool) -> str:
+    def format(self, *, as_json: bool) -> str:
         """Return the answer as text, or as one JSON object."""
         return json.dumps(self._as_dict()) if as_json else self._report()
 
@@ -68,7 +68,7 @@ class Answer:
 
     def _report(self) -> str:
         """Return the answer, the arms that come next, and what it took."""
-        from boxthirding.find.summary import order_in_words
+        from boxthirding.find.summary import explain_order
 
         found, lines = self.found, []
         if found.recommendation is None:
@@ -82,7 +82,7 @@ class Answer:
             lines.append(f"{'arm':{width}}  {'mean':>10}  {'pulls':>7}")
             for label, arm in zip(labels, ranked, strict=True):
                 lines.append(f"{label:{width}}  {write(arm.mean):>10}  {arm.pulls:>7,}")
-            order = order_in_words(ranked, found.session.view().direction)
+            order = explain_order(ranked, found.session.view().direction)
             lines += [order, ""] if order else [""]
         lines += map(sentence, found.account())
         screening = found.session.screening(_GOOD)

@@ -104,7 +104,7 @@ def _fold(text: str, width: int) -> str:
 def _print_top(view: "View", console: "Console") -> None:
     from rich.text import Text
 
-    from boxthirding.find.summary import order_in_words
+    from boxthirding.find.summary import explain_order
 
     top = view.top
     short = label_shortener([arm.label for arm in top], max(20, console.width - _NUMBERS), console)
@@ -115,7 +115,7 @@ def _print_top(view: "View", console: "Console") -> None:
         cells = [write(mean), f"{pulls:,}", "" if level is None else str(level)][: len(numbers)]
         table.add_row(Text(short(label)), *cells, style="bold" if place == 0 else None)
     console.print(table)
-    order = order_in_words(top, view.direction)
+    order = explain_order(top, view.direction)
     if order:
         console.print(order)
     if short(top[0].label) != one_line(top[0].label):

@@ -154,7 +154,7 @@ def _run(
     """
     from boxthirding import lab
 
-    class Watcher(lab.Watcher):
+    class JsonPrinter(lab.Watcher):
         def complete(self, setting: "Setting", run: "Run") -> None:
             report(setting.description, run)
 
@@ -162,7 +162,7 @@ def _run(
     stop: KeyboardInterrupt | SimulationFailed | None = None
     try:
         with closing(Bar(prints=True)) as bar:
-            runs = lab.sweep(settings, results=results, threads=threads, progress=bar, watcher=Watcher())
+            runs = lab.sweep(settings, results=results, threads=threads, progress=bar, watcher=JsonPrinter())
     except (KeyboardInterrupt, SimulationFailed) as early:
         stop = early
         if isinstance(early, lab.Interrupted | SimulationFailed):  # else it was before the first replicate

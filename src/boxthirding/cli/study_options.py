@@ -138,14 +138,13 @@ def study_name(url: str, name: str | None) -> str:
 def existing_name(url: str, name: str | None) -> str:
     """Return the name of an existing study, for a command that does not open it."""
     from boxthirding.storage import list_studies
+    from boxthirding.storage.opening import unknown_study
 
     wanted, names = study_name(url, name), list_studies(url)
     if not names:
         raise _no_studies(url)
     if wanted not in names:
-        close = did_you_mean(wanted, names)
-        here = f"here ({close})" if close else "here"
-        raise UnknownStudy(f"there is no study {wanted!r} {here}: the studies there are {', '.join(map(repr, names))}")
+        raise unknown_study(url, wanted, names)
     return wanted
 
 

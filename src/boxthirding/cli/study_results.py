@@ -181,7 +181,7 @@ def _print_results(view: "View", arms: "Sequence[ArmSummary]", columns: ArmColum
     from rich.cells import cell_len
     from rich.text import Text
 
-    from boxthirding.find.summary import order_in_words
+    from boxthirding.find.summary import explain_order
 
     console = plain_console()
     if not arms:
@@ -210,7 +210,7 @@ def _print_results(view: "View", arms: "Sequence[ArmSummary]", columns: ArmColum
     for row in zip(*(cells for _, *cells in table_columns), strict=True):
         table.add_row(*map(Text, row))
     console.print(table)
-    order = order_in_words(arms, view.direction)
+    order = explain_order(arms, view.direction)
     if order:
         console.print(order)
     if view.tried > len(arms) or left_out:
@@ -261,14 +261,8 @@ def _event_rows(entries: "Iterable[Entry | Damaged]") -> Iterator[dict[str, Any]
             yield {"seq": entry.seq, "event": DAMAGED, "details": details}
             continue
         seq, event = entry
-        for row in _rows_of(event, tickets):
-            yield {
-                "seq": seq,
-                "at": format_time(event.at),
-                "event": name_of(event),
-                "details": _format_details(event),
-                **row,
-            }
+        shared = {"seq": seq, "at": format_time(event.at), "event": name_of(event), "details": _format_details(event)}
+        yield from (shared | row for row in _rows_of(event, tickets))
 
 
 def _rows_of(event: "Event", tickets: dict[int, dict[str, Any]]) -> list[dict[str, Any]]:

@@ -318,7 +318,7 @@ def _why_fewer(study: "Study", *, own: bool, unseen: bool) -> str:
         return "the study is paused; `study resume` lets it hand out tickets again"
     if view.status == "known":
         return "the examples have run out: all that matters is known"
-    if unseen and (view.wanted or not view.open):
+    if unseen and (view.queued or not view.open):
         return f"{study.holder} was handed every other arm that is wanted now"
     if view.open:
         return f"the policy waits for results ({counted(view.open, 'ticket')} open)"

@@ -68,10 +68,10 @@ def glance(row: Mapping[str, Any]) -> Glance:
 
 def known_rows(results: Known) -> list[dict[str, Any]]:
     """Return known results one by one, as plain JSON."""
-    return [said(label=plain_label(label), reward=reward, pull=pull) for label, reward, pull in listed(results)]
+    return [without_none(label=plain_label(label), reward=reward, pull=pull) for label, reward, pull in listed(results)]
 
 
-def said(**fields: Any) -> dict[str, Any]:
+def without_none(**fields: Any) -> dict[str, Any]:
     """Return the fields of a request that were given, which are those that are not None."""
     return {name: value for name, value in fields.items() if value is not None}
 

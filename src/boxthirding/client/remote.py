@@ -18,7 +18,7 @@ from boxthirding._checks import as_reward, whole
 from boxthirding.client import json_values
 from boxthirding.client.addresses import NAME, key_for, parsed
 from boxthirding.client.connection import Connection, Heartbeat, Reply, as_error
-from boxthirding.client.json_values import made, said
+from boxthirding.client.json_values import made, without_none
 from boxthirding.errors import AlreadyTold, InvalidInput, StudyUnavailable, UnknownStudy, UnknownTicket
 from boxthirding.policies.spec import as_policy, format_spec, parse_policy
 from boxthirding.session import PAGE, Box, Glance, Known, Moment, Recommendation, Ticket, View
@@ -103,7 +103,7 @@ class RemoteStudy(Plotted):
         self._asking: dict[str, threading.Lock] = {}  # one ask at a time under a name of ours
         self._in_hand: set[int] = set()  # tickets that were asked for under a name of ours
         self._payloads: dict[Label, Any] = {}
-        settings = said(
+        settings = without_none(
             policy=None if policy is None else format_spec(as_policy(policy)),
             seed=seed,
             direction=direction,
@@ -164,7 +164,7 @@ class RemoteStudy(Plotted):
         most = min(whole("the number of tickets", n, least=1), _MOST)
         least = None if limit is None else whole("limit", limit, least=0)
         who = self.holder if holder is None else check_holder(holder)
-        body = said(n=most, limit=least, holder=who, unseen=bool(unseen))
+        body = without_none(n=most, limit=least, holder=who, unseen=bool(unseen))
         if who not in self._own:
             return self._tickets(self._post("tickets", body, once=True))
         with self._lock:
@@ -197,13 +197,13 @@ class RemoteStudy(Plotted):
         holder: str | None = None,
         details: Mapping[str, Any] | None = None,
     ) -> None:
-        row = said(
+        row = without_none(
             ticket=_id(ticket),
             reward=as_reward(reward),
             holder=None if holder is None else check_holder(holder),
             details=None if details is None else check_details(details),
         )
-        reply = self._post("results", said(results=[row], origin=_origin(ticket)))
+        reply = self._post("results", without_none(results=[row], origin=_origin(ticket)))
         (outcome,) = reply.value["results"]
         if outcome["outcome"] != "told":
             problem = outcome["problem"]
@@ -221,7 +221,7 @@ class RemoteStudy(Plotted):
             self._in_hand.difference_update(ticket for ticket, _ in pairs)
 
     def fail(self, ticket: int | Ticket) -> None:
-        self._post("failures", said(ticket=_id(ticket), origin=_origin(ticket)), once=True)
+        self._post("failures", without_none(ticket=_id(ticket), origin=_origin(ticket)), once=True)
         self._in_hand.discard(_id(ticket))
 
     def held(self, holder: str | None = None) -> list[Ticket]:
@@ -229,7 +229,7 @@ class RemoteStudy(Plotted):
         return self._tickets(self._call("GET", "/tickets", query={"holder": who}))
 
     def release(self, *tickets: int | Ticket, holder: str | None = None) -> list[int]:
-        body = said(
+        body = without_none(
             tickets=[_id(ticket) for ticket in tickets],
             holder=None if holder is None else check_holder(holder),
             origin=next(filter(None, map(_origin, reversed(tickets))), None),
@@ -250,7 +250,7 @@ class RemoteStudy(Plotted):
 
     def observe(self, label: Label, reward: float, *, pull: int | None = None) -> None:
         place = None if pull is None else whole("pull", pull, least=0)
-        self._observe([said(label=json_values.plain_label(label), reward=as_reward(reward), pull=place)])
+        self._observe([without_none(label=json_values.plain_label(label), reward=as_reward(reward), pull=place)])
 
     def observe_all(self, results: Known) -> None:
         self._observe(json_values.known_rows(results))
@@ -261,7 +261,7 @@ class RemoteStudy(Plotted):
             self._observe(json_values.known_rows(results), only_new=True)
 
     def correct(self, ticket: int | Ticket, reward: float) -> None:
-        body = said(ticket=_id(ticket), reward=as_reward(reward), origin=_origin(ticket))
+        body = without_none(ticket=_id(ticket), reward=as_reward(reward), origin=_origin(ticket))
         self._post("corrections", body, once=True)
 
     def exclude(self, holder: str) -> int:
@@ -464,7 +464,7 @@ def _id(ticket: object) -> int:
     """Return the id of a ticket; refuse what can be none."""
     number = ticket.id if isinstance(ticket, Ticket) else ticket
     if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 0:
-        raise UnknownTicket(f"ticket {number!r} was not issued here", advice="give a ticket from ask(), or its id")
+        raise UnknownTicket(f"ticket {number!r} was not issued here", advice="give a ticket of ask() or its id")
     return int(number)
 
 

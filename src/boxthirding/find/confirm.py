@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from boxthirding._text import counted, writer
 from boxthirding.find.intervals import CONFIDENCE, MeanInterval, ScoreNoise, spread_of
-from boxthirding.find.summary import arms_in_words, dataframe, row
+from boxthirding.find.summary import dataframe, format_arms, row
 from boxthirding.session import Ticket
 from boxthirding.types import Label
 
@@ -62,7 +62,7 @@ class Confirmation:
 
     def __repr__(self) -> str:
         head = f"Confirmed with fresh pulls, {100 * CONFIDENCE:g} % intervals, in the order of the search:"
-        return "\n".join([head, *self.lines(arms_in_words((arm.label, arm.arm) for arm in self.arms))])
+        return "\n".join([head, *self.lines(format_arms((arm.label, arm.arm) for arm in self.arms))])
 
     def lines(self, names: Sequence[str]) -> list[str]:
         """Return a line for each arm, under these names, and one for each thing to know about them."""
@@ -70,10 +70,10 @@ class Confirmation:
         write = writer(end for arm in self.arms for end in (arm.mean, arm.low, arm.high))
         less = writer(end for arm in self.arms for end in arm.difference or ())
         for name, arm in zip(names, self.arms, strict=True):
-            line = f"  {name:{width}}  {_shown(MeanInterval(arm.mean, arm.low, arm.high), write)}"
+            line = f"  {name:{width}}  {_format_interval(MeanInterval(arm.mean, arm.low, arm.high), write)}"
             line += f", {counted(arm.pulls, 'pull')}"
             if arm.difference is not None:
-                line += f"; less the first {_shown(arm.difference, less)}"
+                line += f"; less the first {_format_interval(arm.difference, less)}"
             lines.append(line)
         if self.failures:
             lines.append(
@@ -147,7 +147,7 @@ class FreshPulls:
         return Ticket(number, arm, label, self._first + pull, payload)
 
 
-def _shown(estimate: MeanInterval, write: Callable[[float], str]) -> str:
+def _format_interval(estimate: MeanInterval, write: Callable[[float], str]) -> str:
     if estimate.mean is None:
         return "no result"
     if estimate.low is None or estimate.high is None:

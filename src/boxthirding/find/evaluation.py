@@ -183,9 +183,9 @@ class Evaluation:
 
     def __post_init__(self) -> None:
         if not callable(self.evaluate):
-            raise InvalidInput(f"evaluate is {shown(self.evaluate)}, but must be a function of an arm")
+            raise InvalidInput(f"evaluate is {describe(self.evaluate)}, but must be a function of an arm")
         if self.retry is not None and not isinstance(self.retry, Retry):
-            raise InvalidInput(f"retry is {shown(self.retry)}, but must be a Retry: retry=Retry(times=3, wait=1.0)")
+            raise InvalidInput(f"retry is {describe(self.retry)}, but must be a Retry: retry=Retry(times=3, wait=1.0)")
 
     @property
     def is_async(self) -> bool:
@@ -250,20 +250,20 @@ def reward_and_cost(value: Any) -> tuple[float, float]:
     cost: Any = 1.0
     if isinstance(value, tuple):
         if len(value) != _PAIR:
-            raise InvalidReturn(f"evaluate returned {shown(value)}, but a tuple must be (number, cost)")
+            raise InvalidReturn(f"evaluate returned {describe(value)}, but a tuple must be (number, cost)")
         value, cost = value
     reward, paid = single_number(value), single_number(cost)
     if reward is None:
         missing = ": is a `return` missing?" if value is None else ""
-        raise InvalidReturn(f"evaluate returned {shown(value)}, but must return a number or (number, cost){missing}")
+        raise InvalidReturn(f"evaluate returned {describe(value)}, but must return a number or (number, cost){missing}")
     if not math.isfinite(reward):
-        raise InvalidReturn(f"evaluate returned {shown(value)}, but must return a finite number")
+        raise InvalidReturn(f"evaluate returned {describe(value)}, but must return a finite number")
     if paid is None or not 0 < paid < math.inf:
-        raise InvalidReturn(f"evaluate returned the cost {shown(cost)}, but it must be a finite number above 0")
+        raise InvalidReturn(f"evaluate returned the cost {describe(cost)}, but it must be a finite number above 0")
     return reward, paid
 
 
-def failure_in_words(label: Label, error: BaseException) -> str:
+def format_failure(label: Label, error: BaseException) -> str:
     """Return in one sentence which arm could not be evaluated, and why."""
     if isinstance(error, BoxThirdingError):
         return f"arm {label!r}: {error}"
@@ -271,7 +271,7 @@ def failure_in_words(label: Label, error: BaseException) -> str:
     return f"arm {label!r}: evaluate raised {type(error).__name__}" + (f": {text}" if text else "")
 
 
-def shown(value: Any) -> str:
+def describe(value: Any) -> str:
     """Return a value as errors show it: shortened, and with its type."""
     text = cut(repr(value), _SHOWN)
     return text if value is None else f"{text} ({type(value).__name__})"

@@ -20,7 +20,7 @@ from boxthirding.find.opening import Arms, Place, RunSettings, open_for_run
 from boxthirding.find.progress import Callback, NewResult, RunReporter, announcement, checked, progress_of
 from boxthirding.find.result import Found, raise_error
 from boxthirding.find.search import TROUBLE, Search, TicketSource, ToldResult
-from boxthirding.find.summary import RUNNERS_UP, arms_in_words, measured, names
+from boxthirding.find.summary import RUNNERS_UP, measured
 from boxthirding.policies.spec import as_policy
 from boxthirding.session import AskTell, Known
 from boxthirding.types import Policy, Progress
@@ -293,5 +293,5 @@ def _answer(found: Found) -> str:
     labels = [best.label, *(arm.label for arm in found.top(1 + RUNNERS_UP)[1:])]
     name = names(labels)[best.label]
     if isinstance(best.label, int):  # which may say nothing about the arm
-        name = arms_in_words((label, found.arm(label)) for label in labels)[0]
+        name = format_arms((label, found.arm(label)) for label in labels)[0]
     return f"Best: {name}, {measured(written(best.mean), best.pulls)}"

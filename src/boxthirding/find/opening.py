@@ -78,9 +78,7 @@ class RunSettings:
                 for example, reward in rewards.items():
                     pull = examples.pull_of(example)
                     if pull in pulls:
-                        raise InvalidInput(
-                            f"example {example} of {label!r} stands in the known results twice, but counts once"
-                        )
+                        raise InvalidInput(f"example {example} of {label!r} is known twice, but counts once")
                     pulls[pull] = reward
             elif examples.repeat:
                 by_pull[label] = rewards

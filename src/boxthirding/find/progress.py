@@ -86,12 +86,9 @@ def progress_of(tracker: BudgetTracker, latest: Glance) -> Progress:
 def announcement(budget: Budget, n_arms: int | None, workers: int, policy: Policy) -> list[str]:
     """Return what is known of a run before it starts, in a few sentences."""
     arms = "arms from an iterator" if n_arms is None else counted(n_arms, "arm")
-    total = {
-        "pulls": counted(budget.pulls or 0, "pull"),
-        "cost": f"a total cost of {written(budget.limit)}",
-        "seconds": "",
-    }
-    parts = [arms, total[budget.unit], f"at most {budget.seconds:g} s" if budget.seconds else ""]
+    pulls = "" if budget.pulls is None else counted(budget.pulls, "pull")
+    cost = "" if budget.cost is None else f"a total cost of {written(budget.cost)}"
+    parts = [arms, pulls, cost, f"at most {budget.seconds:g} s" if budget.seconds else ""]
     lines = [", ".join(filter(None, [*parts, counted(workers, "worker")])) + "."]
     planned = getattr(policy, "budget", None)
     if planned is not None and budget.pulls is not None and planned > budget.pulls:

@@ -12,7 +12,7 @@ from boxthirding._text import apart, as_date, counted, cut, sentence, visible
 from boxthirding.figures.svg import answer_curve, bars, line, whisker
 from boxthirding.find.intervals import ScoreNoise
 from boxthirding.find.notebook import climb, ladder
-from boxthirding.find.summary import Certainty, certainty, may_be_as_good, order_in_words
+from boxthirding.find.summary import Certainty, certainty, explain_order, may_be_as_good
 from boxthirding.session import Moment, Recommendation, View
 from boxthirding.session.protocol import points
 from boxthirding.study import Entry, Study
@@ -33,9 +33,7 @@ _SMALL: Final = 500_000  # bytes of a picture in the list, which has ten of them
 _STATUS: Final = {"open": "running"}  # as the dashboard says it
 
 
-_BOXES: Final = (
-    "Three options meet in a box. The best is lifted and rated more, the middle one waits, the worst is dropped."
-)
+_BOXES: Final = "Three arms meet in a box. The best is lifted and rated more, the middle waits, the worst is dropped."
 
 
 class _Collected(NamedTuple):
@@ -212,7 +210,7 @@ def _top(view: View, arms: _Arms, noise: ScoreNoise) -> str:
     title = f"The best {len(found)} of {counted(view.tried, 'arm')} tried"
     if len(found) == view.tried:
         title = "The only arm tried" if view.tried == 1 else f"All {view.tried} arms tried, the best first"
-    order = order_in_words(view.top, view.direction, _UNIT)
+    order = explain_order(view.top, view.direction, _UNIT)
     why = f'<p class="soft">{order}</p>' if order else ""
     return _part(title, f'{why}<div class="wide">{table}</div>')
 
@@ -260,9 +258,8 @@ def _curves(pulls: int, history: Sequence[Moment], collected: _Collected) -> str
     if counts:
         rows = [(f"{edge:g}", n) for edge, n in zip(edges, counts, strict=True)]
         rows[-1] = (f"{edges[-1]:g}+", counts[-1])
-        figures.append(
-            ("Response times", bars(rows, "Ratings by the seconds they took", "seconds at the start of each bar"))
-        )
+        picture = bars(rows, "Ratings by the seconds they took", "seconds at the start of each bar")
+        figures.append(("Response times", picture))
     return (
         '<div class="figures">'
         + "".join(f"<figure><figcaption>{title}</figcaption>{picture}</figure>" for title, picture in figures)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from boxthirding._checks import whole
 from boxthirding._text import counted, sentence, writer
@@ -12,24 +12,12 @@ from boxthirding.find.confirm import Confirmation, FreshPulls
 from boxthirding.find.intervals import ScoreNoise
 from boxthirding.find.loops import Engine
 from boxthirding.find.progress import RunReporter
-from boxthirding.find.search import (
-    BUDGET,
-    CALLBACK,
-    DEADLINE,
-    ERROR,
-    FINISHED,
-    INTERRUPTED,
-    KNOWN,
-    STUDY_FINISHED,
-    WAITING,
-    Search,
-)
+from boxthirding.find.search import BUDGET, ERROR, FINISHED, INTERRUPTED, KNOWN, NO_ARMS, REASONS, WAITING, Search
 from boxthirding.find.summary import (
     RUNNERS_UP,
-    arms_in_words,
     aside_in_words,
     dataframe,
-    having,
+    format_holders,
     measured,
     rows,
     summary,
@@ -41,20 +29,6 @@ from boxthirding.types import Label
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-
-NO_ARMS: Final = "no arms left"
-
-_REASONS: Final = {
-    BUDGET: "the budget is spent",
-    DEADLINE: "the time is up",
-    INTERRUPTED: "interrupted",
-    FINISHED: "the policy has finished",
-    NO_ARMS: "no arm is left",
-    STUDY_FINISHED: "the study is finished",
-    KNOWN: "every example that matters has been evaluated",
-    CALLBACK: "a callback ended it",
-    ERROR: "an error ended it",
-}
 
 
 class Answer(NamedTuple):
@@ -219,7 +193,7 @@ class Found:
         else:
             rungs = self.session.ladder(count=1)
             labels = [arm.label for rung in rungs for arm in rung.arms]
-            names = dict(zip(labels, arms_in_words((label, self.arm(label)) for label in labels), strict=True))
+            names = dict(zip(labels, format_arms((label, self.arm(label)) for label in labels), strict=True))
             write = writer(arm.mean for rung in rungs for arm in rung.arms)
             path = f'<div class="b3-title">The ladder</div>{ladder(rungs, names, write, is_final=view.untried == 0)}'
         return page(told, path, points(self._moments), account)
@@ -236,7 +210,7 @@ class Found:
     def account(self, view: View | None = None) -> list[str]:
         """Return what was spent, what is left and why it stopped, in a few sentences."""
         view = self.session.view() if view is None else view
-        reason = self._rest() if self.stopped == WAITING else _REASONS[self.stopped]
+        reason = self._rest() if self.stopped == WAITING else REASONS[self.stopped]
         lines = [f"spent {self.spending}; {reason}"]
         if self.stopped == KNOWN and self.spending.left > 0:
             varying = "if scores are noisy even on the same example"
@@ -256,7 +230,7 @@ class Found:
         rest = sum(self._holders.values())
         if rest == 0:
             return "others had the rest until just now"
-        return f"others have the other {rest:,}: {having(self._holders)}"
+        return f"others have the other {rest:,}: {format_holders(self._holders)}"
 
     def _engine_here(self) -> Engine:
         if self._engine is None:

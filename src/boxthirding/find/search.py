@@ -24,10 +24,10 @@ from boxthirding.errors import (
 )
 from boxthirding.executors import WORKER_DIED
 from boxthirding.find.budget import BudgetTracker
-from boxthirding.find.evaluation import InvalidReturn, Outcome, failure_in_words, reward_and_cost
+from boxthirding.find.evaluation import InvalidReturn, Outcome, format_failure, reward_and_cost
 from boxthirding.find.interrupts import waiting_for
 from boxthirding.find.progress import RunReporter
-from boxthirding.find.summary import having
+from boxthirding.find.summary import format_holders
 from boxthirding.session import AskTell, Glance, Ticket
 from boxthirding.session.tickets import is_worker
 
@@ -44,6 +44,19 @@ KNOWN: Final = "known"
 WAITING: Final = "waiting"
 CALLBACK: Final = "callback"
 ERROR: Final = "error"
+NO_ARMS: Final = "no arms left"
+REASONS: Final = {
+    BUDGET: "the budget is spent",
+    DEADLINE: "the time is up",
+    INTERRUPTED: "interrupted",
+    FINISHED: "the policy has finished",
+    NO_ARMS: "no arm is left",
+    STUDY_FINISHED: "the study is finished",
+    KNOWN: "every example that matters has been evaluated",
+    CALLBACK: "a callback ended it",
+    ERROR: "an error ended it",
+}
+"""Why a run has stopped, in words; `WAITING` depends on who has the rest."""
 
 HOPELESS: Final = 100
 """Failures without a single result, after which the run ends."""
@@ -172,10 +185,8 @@ class TicketSource:
             if place is not None:
                 words = ["boxthirding", "study", "release", *shlex.split(place), "--holder", next(iter(people))]
                 command = shlex.join(words)
-            return (
-                f"Waiting for results that others have under way: {having(people)}. If they are gone for good, release "
-                f"their tickets: {command}"
-            )
+            waiting = f"Waiting for results that others have under way: {format_holders(people)}."
+            return f"{waiting} If they are gone for good, release their tickets: {command}"
         return "Waiting for results that other runs have under way." if len(others) > len(people) else ""
 
     def is_known(self) -> bool:
@@ -433,7 +444,7 @@ class Search:
             self.interrupt()
         elif self._is_interrupted and (isinstance(error, WORKER_DIED) or not self._is_forgiven(error)):
             self._dropped += 1  # Ctrl-C may have reached what evaluate started
-            self.last_failure = failure_in_words(ticket.label, error)
+            self.last_failure = format_failure(ticket.label, error)
         elif isinstance(error, WORKER_DIED):
             self._dropped += 1
             reason = str(error) or "it cancelled an evaluation"
@@ -451,7 +462,7 @@ class Search:
 
     def _record_failure(self, ticket: Ticket, error: Exception) -> None:
         self.tracker.failure()
-        self.last_failure = failure_in_words(ticket.label, error)
+        self.last_failure = format_failure(ticket.label, error)
         if not self._is_forgiven(error):
             self.end_with(EvaluationFailed(self.last_failure, advice=f"{_GO_ON}, and {_SO_FAR}"), error)
         elif self.tracker.failures >= HOPELESS and self.tracker.results == 0:

@@ -46,21 +46,21 @@ def names(labels: Iterable[Label]) -> dict[Label, str]:
     return {label: short[text] for label, text in texts.items()}
 
 
-def arms_in_words(arms: Iterable[tuple[Label, Any]]) -> list[str]:
+def format_arms(arms: Iterable[tuple[Label, Any]]) -> list[str]:
     """Return arms that are shown together, on one line each: long values are shortened, but stay different.
 
-    >>> arms_in_words([(17, {"rate": 0.1, "depth": 3}), ("a", {"name": "a", "price": 2}), ("b", "b")])
+    >>> format_arms([(17, {"rate": 0.1, "depth": 3}), ("a", {"name": "a", "price": 2}), ("b", "b")])
     ['rate=0.1, depth=3 (arm 17)', "'a': price=2", "'b'"]
     >>> prompts = [
     ...     "You are a helpful assistant of a shop. Be brief.",
     ...     "You are a helpful assistant of a shop. Be kind.",
     ... ]
-    >>> arms_in_words((number, {"prompt": prompt}) for number, prompt in enumerate(prompts))
+    >>> format_arms((number, {"prompt": prompt}) for number, prompt in enumerate(prompts))
     ["prompt='…brief.' (arm 0)", "prompt='…kind.' (arm 1)"]
     """
     arms = [*arms]
     name = names(label for label, _ in arms)
-    shown = [_shown(label, arm) for label, arm in arms]
+    shown = [_values_of(label, arm) for label, arm in arms]
     written: dict[str, list[str]] = {}
     for values in shown:
         for key, text in values.items():
@@ -74,7 +74,7 @@ def arms_in_words(arms: Iterable[tuple[Label, Any]]) -> list[str]:
     return lines
 
 
-def _shown(label: Label, arm: Any) -> dict[str, str]:
+def _values_of(label: Label, arm: Any) -> dict[str, str]:
     """Return the values of an arm that are shown beside its label, by their prefix."""
     if is_label(arm, label):
         return {}
@@ -110,11 +110,11 @@ def _fitting(parts: list[str], longest: int) -> str:
     return cut(text, longest)
 
 
-def order_in_words(arms: Iterable[ArmSummary | Recommendation], direction: str, unit: str = "pull") -> str:
+def explain_order(arms: Iterable[ArmSummary | Recommendation], direction: str, unit: str = "pull") -> str:
     """Return why arms that are listed best first are not in the order of their means; empty, if they are.
 
     >>> low, high = Recommendation("a", 0.8, 1, None), Recommendation("b", 0.9, 1, None)
-    >>> order_in_words([low, high], "maximize"), order_in_words([high, low], "maximize")
+    >>> explain_order([low, high], "maximize"), explain_order([high, low], "maximize")
     ('Best first, and not simply by mean: a mean of few pulls is trusted less.', '')
     """
     arms = [*arms]
@@ -135,10 +135,10 @@ def the_next(arms: int) -> str:
     return "the next arm" if arms == 1 else f"the next {arms:,} arms"
 
 
-def having(holders: Mapping[str, int]) -> str:
+def format_holders(holders: Mapping[str, int]) -> str:
     """Return which holders have how many tickets.
 
-    >>> having({"plate-1.csv": 3, "the lab": 1})
+    >>> format_holders({"plate-1.csv": 3, "the lab": 1})
     'plate-1.csv has 3, the lab has 1'
     """
     shown = [f"{holder} has {tickets:,}" for holder, tickets in list(holders.items())[:_HOLDERS]]
@@ -182,7 +182,7 @@ def summary(study: AskTell, view: View, best: Recommendation, noise: ScoreNoise)
     """Return the sentences about the best arm of a study."""
     others = study.top(1 + RUNNERS_UP)[1:]
     given = {arm.label: study.payload(arm.label) for arm in (best, *others)}
-    arms = arms_in_words(given.items())
+    arms = format_arms(given.items())
     interval = noise.of(best) or ()
     write = writer([*interval, *(arm.mean for arm in (best, *others))])
     told = measured(write(best.mean), best.pulls)
@@ -191,7 +191,7 @@ def summary(study: AskTell, view: View, best: Recommendation, noise: ScoreNoise)
         f"{told}, 95 % interval {' to '.join(map(write, interval))}" if interval else told,
         *_trust(best, others, in_a_sentence(given), noise, 1 if view.direction == "maximize" else -1),
         tuple((name, write(arm.mean), arm.pulls) for name, arm in zip(arms, (best, *others), strict=True)),
-        order_in_words((best, *others), view.direction),
+        explain_order((best, *others), view.direction),
         str(study.screening(_GOOD) or ""),
     )
 

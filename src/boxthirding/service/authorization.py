@@ -99,11 +99,8 @@ def check(who: str, held: object, study: str | None) -> None:
         return
     scope = _OF_ALL.get(who, who)
     if not held.may(scope):
-        raise Refusal(
-            403,
-            f"this needs a key of scope {scope}, and this one is of scope {held.scope}",
-            f"ask an operator for a key of scope {scope}",
-        )
+        problem = f"this needs a key of scope {scope}, and this one is of scope {held.scope}"
+        raise Refusal(403, problem, f"ask an operator for a key of scope {scope}")
     if who in _OF_ALL and held.study is not None:
         raise Refusal(403, "this needs a key of all studies, and yours is of one", "ask an operator of all for one")
     if study is not None and not held.covers(study):

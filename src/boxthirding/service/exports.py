@@ -15,19 +15,8 @@ from boxthirding.study.codec import entry_line
 from boxthirding.study.events import Asked, Corrected, Excluded, Given, Included, Observed, Told
 from boxthirding.types import Label
 
-RESULTS: Final = (
-    "time",
-    "rater",
-    "arm",
-    "answer",
-    "reward",
-    "seconds",
-    "ticket",
-    "counts",
-    "id",
-    "study_id",
-    "session_id",
-)
+_CLAIMS: Final = ("id", "study_id", "session_id")  # what another service says of a rater
+RESULTS: Final = ("time", "rater", "arm", "answer", "reward", "seconds", "ticket", "counts", *_CLAIMS)
 """Columns of the results."""
 
 _LOST: Final = ("", "")  # the arm and the holder of a ticket whose event is damaged
@@ -89,7 +78,7 @@ def _results(study: Study, about: About) -> Iterator[tuple[Any, ...]]:
                 answer = answer or about.answer(reward) or ""  # a program tells a reward alone
                 key = (label, None if ticket in told else ticket, reward)
                 told.add(ticket)
-                claims = [details.get(name, "") for name in ("id", "study_id", "session_id")]
+                claims = [details.get(name, "") for name in _CLAIMS]
                 row = (format_time(event.at), holder, label, answer, reward, details.get("seconds", ""), ticket)
                 yield (*row, holder not in excluded and not _taken(outliers, key), *claims)
             case Observed(results=known):

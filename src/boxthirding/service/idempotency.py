@@ -37,12 +37,8 @@ class Replies:
         """Return the reply that a request had before; None for the first one, which must `end`."""
         with self._lock:
             if name in self._under_way:
-                raise Refusal(
-                    409,
-                    "a request with this Idempotency-Key is under way",
-                    "wait for its reply, then try again",
-                    transient=True,
-                )
+                problem = "a request with this Idempotency-Key is under way"
+                raise Refusal(409, problem, "wait for its reply, then try again", transient=True)
             self._under_way.add(name)
         is_first = False
         try:
@@ -64,7 +60,7 @@ class Replies:
         head, _, kept = record.data.partition(b"\n")
         facts = json.loads(head)
         if facts["body"] != _digest(asked):
-            raise Refusal(422, "this Idempotency-Key came with another body or parameters before", "use a new key")
+            raise Refusal(422, "this Idempotency-Key came with another body or other parameters", "use a new key")
         if facts["status"] is None:
             raise Refusal(
                 409,

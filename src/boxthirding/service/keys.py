@@ -73,7 +73,7 @@ class Secrets(Generic[Thing]):
         secret = f"{self._kind}_{secrets.token_urlsafe(32)}"
         thing = self._make(id=secrets.token_hex(6), made=self._clock(), **fields)
         digest = hashed(secret)
-        self._records.put(self._kind, StoredRecord(digest, thing.made, json.dumps(asdict(thing)).encode()))
+        self._records.put(self._kind, as_record(digest, thing))
         with self._lock:
             self._found[digest] = thing
         return secret, thing
@@ -95,7 +95,7 @@ class Secrets(Generic[Thing]):
                 self._found[digest] = thing
         return thing if thing is not None and (thing.expires is None or self._clock() < thing.expires) else None
 
-    def take(self, digest: str) -> Thing | None:
+    def redeem(self, digest: str) -> Thing | None:
         """Return a thing that can be used once, and use it."""
         thing = self.find(digest)
         return thing if thing is not None and self._forget(digest) else None
@@ -154,7 +154,7 @@ class Access:
     def open_session(self, secret: str) -> tuple[str, Key] | None:
         """Exchange a one-time code or a key for a session; return its secret and the key."""
         digest = hashed(secret)
-        code = self._codes.take(digest)
+        code = self._codes.redeem(digest)
         if code is not None:
             digest = code.key
         key = self.keys.find(digest)
@@ -165,7 +165,7 @@ class Access:
 
     def close_session(self, secret: str) -> None:
         """End a session."""
-        self._sessions.take(hashed(secret))
+        self._sessions.redeem(hashed(secret))
 
     def find(self, secret: str, *, is_session: bool, at_hand: bool = False) -> Key | None:
         """Return the key that a secret is of, or that a session was made with; None, if it lets no one in."""
@@ -183,6 +183,11 @@ def hashed(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def shown(thing: Any, **more: Any) -> dict[str, Any]:
+def as_record(key: str, thing: Any) -> StoredRecord:
+    """Return a key, a link or a rater as a record."""
+    return StoredRecord(key, thing.made, json.dumps(asdict(thing)).encode())
+
+
+def as_row(thing: Any, **more: Any) -> dict[str, Any]:
     """Return a key or a link as a listing has it."""
     return {**asdict(replace(thing)), **more}

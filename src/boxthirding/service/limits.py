@@ -55,7 +55,7 @@ class Buckets:
         self._rate, self._what, self._clock = rate, what, clock
         self._left: dict[str, tuple[float, float]] = {}  # by name: requests left, and when that was so
 
-    def take(self, name: str) -> None:
+    def admit(self, name: str) -> None:
         """Count a request; refuse it, if there were too many."""
         now, rate = self._clock(), self._rate
         left, since = self._left.get(name, (rate.at_once, now))

@@ -7,11 +7,11 @@ import secrets
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from boxthirding.errors import InvalidInput
-from boxthirding.service.keys import Secrets, hashed
+from boxthirding.service.keys import Secrets, as_record, hashed
 from boxthirding.service.problems import Refusal
 from boxthirding.storage.server_records import Records, StoredRecord
 
@@ -121,10 +121,7 @@ class Links:
         with self._lock:
             if self._records.get(_kind(link.id), rater.id) is None:
                 self._check_room(link)
-                kept = replace(rater, is_guest=False)
-                self._records.put_new(
-                    _kind(link.id), StoredRecord(rater.id, rater.made, json.dumps(asdict(kept)).encode())
-                )
+                self._records.put_new(_kind(link.id), as_record(rater.id, replace(rater, is_guest=False)))
                 self._records.delete(_visitors(link.id), rater.id)
             self._begun.add(name)
 
@@ -159,9 +156,7 @@ class Links:
     def _new(self, link: Link, rater_id: str, claims: dict[str, str]) -> Rater:
         self._check_room(link)
         rater = Rater(rater_id, link.id, claims, self._clock())
-        self._records.put_new(
-            _visitors(link.id), StoredRecord(rater_id, rater.made, json.dumps(asdict(rater)).encode())
-        )
+        self._records.put_new(_visitors(link.id), as_record(rater_id, rater))
         self._raters[link.id, rater_id] = rater
         return rater
 

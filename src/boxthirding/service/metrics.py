@@ -21,7 +21,7 @@ class Metrics:
         self._requests = Counter("boxthirding_requests", "Requests that were answered.", names, registry=self._registry)
         self._seconds = Histogram(
             "boxthirding_request_seconds",
-            "How long an answer took.",
+            "Time until an answer.",
             ["route"],
             registry=self._registry,
             buckets=_SECONDS,

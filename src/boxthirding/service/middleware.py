@@ -100,7 +100,7 @@ class Shield:
             self._check_host(headers)
             address = self._address(scope, headers)
             scope["boxthirding.address"] = address
-            self._addresses.take(address)
+            self._addresses.admit(address)
             await self._identify(scope, headers, address)
         except (HTTPException, BoxThirdingError) as error:  # the database is needed to know a key
             return refused(error, scope)
@@ -119,11 +119,11 @@ class Shield:
             key = None
         scope["boxthirding.who"] = key
         if key is not None:
-            self._keys.take(key.id)
+            self._keys.admit(key.id)
             return
         if is_static:  # hundreds of raters behind one address load them
             return
-        self._strangers.take(address)
+        self._strangers.admit(address)
         if not is_open:
             problem = Refusal(401, "no valid key came with the request", _NO_KEY)
             problem.headers = {"WWW-Authenticate": "Bearer"}
@@ -156,8 +156,9 @@ class Shield:
             link = None
         scope["boxthirding.who"] = link
         if link is None:
-            self._strangers.take(address)
-            raise Refusal(403, "this rating link is unknown, expired or revoked", "ask for a new one", reason="link")
+            self._strangers.admit(address)
+            problem = "this rating link is unknown, has expired or was revoked"
+            raise Refusal(403, problem, "ask the person who sent it for a new one", reason="link")
         name = rater_cookie(link, headers.get(RATER, "").rpartition("-")[2])
         cookie = cookie_parser(headers.get("cookie", "")).get(name, "")
         rater = links.rater(link, cookie, at_hand=True)
@@ -165,9 +166,9 @@ class Shield:
             rater = await run_in_threadpool(links.rater, link, cookie)
         scope["boxthirding.rater"] = rater
         if rater is not None:
-            self._raters.take(rater.holder)
+            self._raters.admit(rater.holder)
         elif scope["method"] not in _SAFE:
-            self._new_raters.take(address)
+            self._new_raters.admit(address)
         self._check_origin(scope, headers, must=rater is not None)
 
     async def _is_of(self, study: str, origin: str, *, fresh: bool) -> bool:

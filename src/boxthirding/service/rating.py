@@ -58,7 +58,7 @@ class Rating:
     def progress(self) -> dict[str, Any]:
         """Return how far the rater is; one who came under another's id is not told."""
         about = self._served.about
-        rated = self._told()
+        rated = self._rated()
         is_done = about.sitting is not None and rated >= about.sitting
         said: dict[str, Any] = {"rated": None if self._rater.is_guest else rated, "of": about.sitting, "done": is_done}
         return {**said, "thanks": about.thanks, "completion": about.completion} if is_done else said
@@ -86,11 +86,11 @@ class Rating:
             if self._rater.is_guest:
                 room = min(room, _GUESTS - len(held))
             elif about.sitting is not None:
-                room = min(room, about.sitting - self._told() - len(before))
+                room = min(room, about.sitting - self._rated() - len(before))
             exchanged = Exchanged([], [])
             if fit or room > 0:
                 exchanged = self.study.exchange(fit, max(0, room), holder=holder, unseen=not about.repeats)
-            mine += map(self._shown, exchanged.tickets)
+            mine += map(self._remember, exchanged.tickets)
             problems = iter(exchanged.problems)
             outcomes = [self._outcome(rated.ticket, reward, problems) for rated, reward in rows]
             return outcomes, self._next(mine, count)
@@ -159,7 +159,7 @@ class Rating:
                 raise problem
         return {"ticket": ticket, "outcome": "refused", "why": why}
 
-    def _told(self) -> int:
+    def _rated(self) -> int:
         return self._served.tally.holder(self._rater.holder).told
 
     def _why_none(self, *, done: bool) -> str:
@@ -172,16 +172,16 @@ class Rating:
         """Return what the rater sees of open tickets."""
         known = self._served.arms
         if any(ticket not in known for ticket in tickets):  # given by a server before this one
-            return [self._shown(ticket) for ticket in self.study.held(self._rater.holder) if ticket.id in tickets]
+            return [self._remember(ticket) for ticket in self.study.held(self._rater.holder) if ticket.id in tickets]
         return [known[ticket] for ticket in tickets]
 
-    def _shown(self, ticket: Ticket) -> dict[str, Any]:
+    def _remember(self, ticket: Ticket) -> dict[str, Any]:
         """Return what a rater sees of a ticket, and remember it while it is open."""
         known, guests = self._served.arms, self._served.guests
         if len(known) > _REMEMBERED:
             known.clear()
             guests.clear()
-        known[ticket.id] = shown(ticket)
+        known[ticket.id] = ticket_row(ticket)
         guests.discard(ticket.id)
         if self._rater.is_guest:
             guests.add(ticket.id)
@@ -196,7 +196,7 @@ def release_late(served: Served, now: float) -> None:
                 served.study.release(ticket, why=LATE)
 
 
-def shown(ticket: Ticket) -> dict[str, Any]:
+def ticket_row(ticket: Ticket) -> dict[str, Any]:
     """Return what a rater sees of an arm: its text and picture, and nothing else of its payload."""
     return {"ticket": ticket.id, **seen(ticket.label, ticket.payload)}
 

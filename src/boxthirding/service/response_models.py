@@ -68,7 +68,7 @@ _VIEW: Final = {
 _STUDY: Final = {**_VIEW, "examples": int | None, "lease": float | None, "patience": int, "seq": int, "about": About}
 _ROW: Final = {**_VIEW, "question": str, "leads": _model("Card", **_CARD) | None, "error": str | None}
 _BRIEF: Final = (  # not in brief replies, or only there
-    *("version", "seed", "wanted", "holders", "excluded", "recommendation", "top", "boxes", "screening"),
+    *("version", "seed", "queued", "holders", "excluded", "recommendation", "top", "boxes", "screening"),
     *("examples", "lease", "patience", "n_holders", "n_raters"),
 )
 

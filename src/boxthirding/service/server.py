@@ -107,7 +107,7 @@ def serve(place: str, host: str, port: int, options: Options, say: Callable[[str
     """Serve a place until told to stop."""
     with bind(host, port) as listening:
         service = Service(place, options)
-        address = (options.public_url or f"http://{_shown(host)}:{listening.getsockname()[1]}").rstrip("/")
+        address = (options.public_url or f"http://{_display_host(host)}:{listening.getsockname()[1]}").rstrip("/")
         _welcome(service, address, say)
         if not _is_local(host):
             say("Anyone who can reach this machine can reach the server: put TLS in front of it, and use --public-url.")
@@ -137,16 +137,16 @@ def serve(place: str, host: str, port: int, options: Options, say: Callable[[str
 def _welcome(service: Service, address: str, say: Callable[[str], None]) -> None:
     """Print how to get in; a key is shown when it is made, and never again."""
     secret = service.first_key()
-    say(f"Serving {service.shown_place} at {address}")
+    say(f"Serving {service.public_place} at {address}")
     if secret is None:
-        again = f"boxthirding serve {shlex.quote(service.shown_place)} --new-key"
+        again = f"boxthirding serve {shlex.quote(service.public_place)} --new-key"
         say(f"The operator's key was printed at the first start; `{again}` makes another.")
     else:
         say(f"The operator's key, shown this once: {secret}")
         say(f"Open this within an hour, it works once: {address}/#code={service.access.new_code(secret)}")
 
 
-def _shown(host: str) -> str:
+def _display_host(host: str) -> str:
     if host in ("0.0.0.0", "::"):  # noqa: S104  # said by the user
         return "127.0.0.1"
     return f"[{host}]" if ":" in host else host

@@ -79,7 +79,7 @@ class Service:
         """Whether the server is about to end, so that streams end too."""
 
     @property
-    def shown_place(self) -> str:
+    def public_place(self) -> str:
         """The place without a password."""
         return without_password(self.place)
 

@@ -120,7 +120,7 @@ class Announcer:
             entries: list[Entry | Damaged] = [Entry(*pair) for pair in recent[after + 1 - recent[0][0] :][:PAGE]]
         else:
             entries = await run_in_threadpool(page, self._study, after, PAGE)
-        return "".join([_written(entry) for entry in entries]).encode(), entries[-1].seq if entries else after
+        return "".join([_format_message(entry) for entry in entries]).encode(), entries[-1].seq if entries else after
 
 
 def page(study: Study, after: int, count: int) -> list[Entry | Damaged]:
@@ -128,7 +128,7 @@ def page(study: Study, after: int, count: int) -> list[Entry | Damaged]:
     return list(islice(study.events(after, damaged=True), count))
 
 
-def shown(entry: Entry | Damaged) -> dict[str, Any]:
+def event_row(entry: Entry | Damaged) -> dict[str, Any]:
     """Return an event as a JSON object with its number; of many arms only how many, as the journal's export has all.
 
     A field that is too long for a reply is left out, and named.
@@ -143,5 +143,5 @@ def shown(entry: Entry | Damaged) -> dict[str, Any]:
 _LONG: Final = frozenset({"arms", "payloads", "drawn_payloads", "labels"})
 
 
-def _written(entry: Entry | Damaged) -> str:
-    return f"id: {entry.seq}\ndata: {json.dumps(shown(entry), separators=(',', ':'))}\n\n"
+def _format_message(entry: Entry | Damaged) -> str:
+    return f"id: {entry.seq}\ndata: {json.dumps(event_row(entry), separators=(',', ':'))}\n\n"

@@ -169,12 +169,11 @@ def curves(one: Served) -> dict[str, Any]:
         moments = [*moments[:-1:step], moments[-1]]
     names = {moment.label: looks.of(moment.label)["text"] for moment in moments}
     shorter = apart(names.values(), _NAME)
+    words = {label: {"label": key_of(label), "text": shorter[text]} for label, text in names.items()}
+    rows = [moment._asdict() | words[moment.label] for moment in moments]
     return fitted(
         {
-            "moments": [
-                {**moment._asdict(), "label": key_of(moment.label), "text": shorter[names[moment.label]]}
-                for moment in moments
-            ],
+            "moments": rows,
             "pulls": pulls,
             "rate": pace.bars()._asdict(),
             "seconds": {**pace.times()._asdict(), "median": pace.median_seconds()},
@@ -185,19 +184,11 @@ def curves(one: Served) -> dict[str, Any]:
 def arms(one: Served, found: Iterable[ArmSummary], skipped: Mapping[Label, int]) -> dict[str, Any]:
     """Return a page of arms."""
     looks = Looks(one)
-    return fitted(
-        {
-            "arms": [
-                {
-                    **looks.card(arm),
-                    "level": arm.level,
-                    "withdrawn": arm.withdrawn,
-                    "skipped": skipped.get(arm.label),
-                }
-                for arm in found
-            ]
-        }
-    )
+    rows = [
+        looks.card(arm) | {"level": arm.level, "withdrawn": arm.withdrawn, "skipped": skipped.get(arm.label)}
+        for arm in found
+    ]
+    return fitted({"arms": rows})
 
 
 def arm(one: Served, story: Lineage, skipped: int) -> dict[str, Any]:

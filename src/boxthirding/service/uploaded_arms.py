@@ -50,7 +50,7 @@ def usual_label(sheet: Sheet) -> str:
     return next((name for wanted in _LABELS for name in sheet.columns if name.casefold() == wanted), sheet.columns[0])
 
 
-def shown(sheet: Sheet, rows: int) -> Mapping[str, Any]:
+def preview(sheet: Sheet, rows: int) -> Mapping[str, Any]:
     """Return the columns, the one that is the label where none is named, and the first rows."""
     facts = {"columns": sheet.columns, "label": usual_label(sheet)}
     return {**facts, "n_rows": len(sheet.rows), "rows": sheet.rows[:rows]}

@@ -94,7 +94,7 @@ def observe_all(core: Core, rows: Iterable[KnownResult]) -> None:
             core.is_in_random_order = False
         arm = core.claim(label)
         if pull is not None:
-            core.pulls.take(arm, pull)
+            core.pulls.mark_taken(arm, pull)
         core.add_known(arm, reward, "", core.pulls.take_next(arm) if pull is None else pull)
     core.end_amendments()
 

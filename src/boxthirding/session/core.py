@@ -15,7 +15,7 @@ from boxthirding.errors import AlreadyTold, CannotAmend, InvalidInput, TicketRef
 from boxthirding.policies.lineage import Record, record_for
 from boxthirding.policies.rule_runner import LiveState
 from boxthirding.rng import ORDER, spawn
-from boxthirding.session.examples import Examples
+from boxthirding.session.examples import ExampleTracker
 from boxthirding.session.job_queue import Change, Job, JobQueue
 from boxthirding.session.labels import Labels
 from boxthirding.session.ledger import History, Ledger
@@ -73,7 +73,7 @@ class Core:
         self.pulls = TakenPulls()
         self.jobs = JobQueue()
         self.tickets = Tickets(origin, self.labels, self.ledger, self.jobs)
-        self.examples = Examples(examples, self.labels, self.ledger, self.tickets, self.pulls, self.jobs)
+        self.examples = ExampleTracker(examples, self.labels, self.ledger, self.tickets, self.pulls, self.jobs)
         self.outliers = Outliers(self.labels, self.ledger, self.jobs)
         self.history = History()
         self.is_in_random_order = True
@@ -339,7 +339,7 @@ class Core:
         if entry is not None and entry.holder == holder:
             return entry
         if holder in tickets.earlier.get(ticket_id, ()):
-            if entry is not None or (tickets.ended[ticket_id] >= 0 and self._takes_late_ones):
+            if entry is not None or (tickets.ended[ticket_id] >= 0 and self._accepts_late_results):
                 return entry
         elif entry is not None:
             raise TicketRefused(f"ticket {ticket_id} was never given to {shortened(holder)}: tell it as its holder")
@@ -388,14 +388,14 @@ class Core:
             self._note_example(arm)
 
     @property
-    def _takes_late_ones(self) -> bool:
+    def _accepts_late_results(self) -> bool:
         """Whether a second result of a ticket is one more result of its arm: with examples it would be the same one."""
         return self.amends and self.examples.count is None
 
     def _tell_late(self, ticket_id: int, reward: float, holder: str) -> None:
         """Take the result of a ticket that was given to another holder meanwhile."""
         entry = self.tickets.open.get(ticket_id)
-        if entry is not None and not self._takes_late_ones:  # the first answer counts
+        if entry is not None and not self._accepts_late_results:  # the first answer counts
             self.tickets.take_back(ticket_id)
             self.tell(ticket_id, reward, holder)
             return
@@ -532,6 +532,10 @@ class Core:
     def mean(self, arm: int) -> float:
         """Return the mean of the results of an arm that count."""
         return self.sign * self.ledger.totals[arm] / self.ledger.counts[arm] + 0.0  # never -0
+
+    def level(self, arm: int) -> int | None:
+        """Return the level of an arm; None, where the policy has no levels."""
+        return self.record.level(self.arrays, arm)
 
     def note_answer(self, at: float | None = None) -> None:
         """Keep the answer in the history, if it or its mean has changed, or a while has passed."""

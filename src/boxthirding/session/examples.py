@@ -1,4 +1,4 @@
-"""Examples that run out: an arm has no more different pulls than there are examples.
+"""ExampleTracker that run out: an arm has no more different pulls than there are examples.
 
 An arm that has had them all is complete, and known exactly: what a job wants beyond that is owed to it, and answered
 with the arm's mean, free, when its last example is in. When nothing that the policy wants is left to evaluate, arms
@@ -32,7 +32,7 @@ _MIXED: Final = "so results on different examples would be mixed"
 _SAME: Final = "give the same examples, in any order, or use another study"
 
 
-class Examples:
+class ExampleTracker:
     """How many examples there are, which arms have had them all, and which pulls are owed to jobs."""
 
     def __init__(
@@ -183,9 +183,9 @@ def _matched(known: Sequence[Stored], given: Sequence[Stored]) -> list[int]:
         often = known_texts.count(_text(given[other]))
         made = f"the study was made with it {often} times only" if often > 1 else "the study was made with it once"
         which = f"but {made}" if often else "which is none of those that the study was made with"
-        problem = f"example {other} is {_shown(given[other])}, {which}"
+        problem = f"example {other} is {_format_example(given[other])}, {which}"
     elif NONE in order:
-        missing = _shown(known[order.index(NONE)])
+        missing = _format_example(known[order.index(NONE)])
         problem = f"the study was made with {missing}, which is none of the {counted(len(given), 'example')} given"
     else:
         return order
@@ -196,5 +196,5 @@ def _text(example: Stored) -> str:
     return json.dumps(example, sort_keys=True, allow_nan=False)
 
 
-def _shown(example: Stored) -> str:
+def _format_example(example: Stored) -> str:
     return cut(repr(example["json"]), _LONGEST) if "json" in example else "another object"

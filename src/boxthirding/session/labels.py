@@ -87,14 +87,14 @@ class Labels:
             if place < self._pool_end:
                 place += below(self._stream, self._pool_end - place)
             else:
-                self._take_in(self._next.pop())
+                self._put_into_pool(self._next.pop())
             self._give_number(place)
 
     def draw_from(self, stream: Ints) -> None:
         """Draw the order of the arms that have no number from a stream."""
         self._stream = stream
 
-    def take(self, label: Label) -> None:
+    def add_drawn(self, label: Label) -> None:
         """Take in an arm that a journal says an iterator gave."""
         if self.knows(label):
             raise InvalidInput(f"label {label!r} is there already, but must be unique")
@@ -111,7 +111,7 @@ class Labels:
             return self._number[arm]
         if arm in self._next:
             self._next.remove(arm)
-            self._take_in(arm)
+            self._put_into_pool(arm)
         self._give_number(self._place.get(arm, arm))
         return self._number[arm]
 
@@ -178,7 +178,7 @@ class Labels:
                 )
             seen[label] = position
         for label, payload in new:
-            self._take_in(self._append(label, payload))
+            self._put_into_pool(self._append(label, payload))
 
     def withdraw(self, label: Label) -> int | None:
         """Withdraw an arm for good; return its number, or None if it had none yet."""
@@ -266,7 +266,7 @@ class Labels:
             self._payloads[arm] = payload
         return arm
 
-    def _take_in(self, arm: int) -> None:
+    def _put_into_pool(self, arm: int) -> None:
         """Put an arm into the pool."""
         self._put(self._pool_end, arm)
         self._pool_end += 1
@@ -392,9 +392,7 @@ def _plain(label: Label) -> Label:
     if not isinstance(label, str):
         return int(label)
     if not label.isascii() and (whole_one := json.loads(json.dumps(label))) != label:
-        raise InvalidInput(
-            f"label {label!r} has both halves of a character as two, but must have it as one: {whole_one!r}"
-        )
+        raise InvalidInput(f"label {label!r} has a character in two halves, but must have it as one: {whole_one!r}")
     return str(label)
 
 

@@ -253,9 +253,8 @@ class Ledger:
         """Restore what was saved."""
         self.holders = list(saved["holders"])
         self._number_of = {holder: number for number, holder in enumerate(self.holders)}
-        self.excluded, self.outliers, self.corrected = (
-            set(saved[name]) for name in ("excluded", "outliers", "corrected")
-        )
+        self.excluded, self.outliers = set(saved["excluded"]), set(saved["outliers"])
+        self.corrected = set(saved["corrected"])
         self.rows = len(saved["rewards"])
         columns = np.empty((self.rows, len(_COLUMNS)), np.int64)
         columns[:, :_REWARD] = saved["facts"]

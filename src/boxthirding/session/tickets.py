@@ -283,7 +283,7 @@ class TakenPulls:
             self._next[arm] = pull + 1
         return pull
 
-    def take(self, arm: int, pull: int) -> None:
+    def mark_taken(self, arm: int, pull: int) -> None:
         """Take a pull out of order."""
         self._beyond.setdefault(arm, set()).add(pull)
 

@@ -299,7 +299,7 @@ class View:
     """Results that were told through tickets, ever, excluded ones too: what budgets count."""
     open: int
     """Tickets that are neither told nor void."""
-    wanted: int
+    queued: int
     """Pulls that the policy has asked for and no holder has been given."""
     holders: dict[str, int]
     """Open tickets by holder, those with the most first; tickets without a holder are not in it."""

@@ -119,7 +119,7 @@ class MemoryNames:
         self._pages = pages
         self._ours: set[str] = set()
 
-    def take(self, name: str) -> bool:
+    def acquire(self, name: str) -> bool:
         """Take a name that is free."""
         with self._pages.lock:
             if name not in self._pages.taken:

@@ -113,21 +113,24 @@ def open_study(  # noqa: PLR0913  # where it is, and an option for each thing th
     settings.check()
     place = shelf(url, durability, timeout)
     if arms is None and name not in (names := place.names()):  # asked first: a typing error makes no database
-        close = did_you_mean(name, names)
-        here = f"here{f' ({close})' if close else ''}, and the studies there are {', '.join(map(repr, names))}"
-        where = here if names else f"in {without_password(str(url))}, which has no studies"
-        raise UnknownStudy(f"there is no study {name!r} {where}", advice="give arms to make it")
-    journal = place.journal(name)
+        raise unknown_study(url, name, names)
+    journal, reopen = place.journal(name), partial(open_study, url, name, durability=durability)
     try:
-        study = Study(
-            name, journal, settings, holder=holder, reopen=partial(open_study, url, name, durability=durability)
-        )
+        study = Study(name, journal, settings, holder=holder, reopen=reopen)
     except BaseException:
         journal.close()
         raise
     words = [without_password(str(url)), *([] if name == NAME else ["--name", name])]
     study.place = shlex.join(words)
     return study
+
+
+def unknown_study(url: str | Path, name: str, names: list[str]) -> UnknownStudy:
+    """Return the error for a study that is not among those of a place; a name that is like it is suggested."""
+    close = did_you_mean(name, names)
+    here = f"here{f' ({close})' if close else ''}, and the studies there are {', '.join(map(repr, names))}"
+    where = here if names else f"in {without_password(str(url))}, which has no studies"
+    return UnknownStudy(f"there is no study {name!r} {where}", advice="give arms to make it")
 
 
 def open_journal(url: str | Path, name: str = NAME, timeout: float | None = None) -> Journal:

@@ -76,7 +76,7 @@ class PostgresNames:
         tables = self._connection.fetch("SELECT to_regclass('boxthirding_studies')::oid")[0][0]
         self._study = f"boxthirding names of {tables} {study}"
 
-    def take(self, name: str) -> bool:
+    def acquire(self, name: str) -> bool:
         """Take a name that is free; try once more on a new connection, if the one we had was cut."""
         try:
             return self._try(name)

@@ -84,7 +84,7 @@ class FileNames:
         self._path, self._study = Path(path).resolve(), study
         self._locks: dict[str, FileLock] = {}  # ours, by name
 
-    def take(self, name: str) -> bool:
+    def acquire(self, name: str) -> bool:
         """Take a name that no running worker has; raise OSError where files cannot be made or locked."""
         with _mutex:
             mode = self._mode()
@@ -96,7 +96,7 @@ class FileNames:
                 lock.close()  # it was removed, so others may have made another
             digest = hashlib.blake2b(f"{self._study}\0{name}".encode(), digest_size=6).hexdigest()
             lock = FileLock(str(self._path.with_name(f"{self._path.name}-worker-{digest}")))
-            if not lock.try_take(mode):
+            if not lock.try_acquire(mode):
                 lock.close()
                 return False
             self._locks[name] = lock

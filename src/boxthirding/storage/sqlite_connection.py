@@ -72,7 +72,7 @@ class SqliteConnection:
         self._locks = [FileLock(f"{self._real}-lock"), FileLock(f"{self._real}-read")]
         self._unlockable: OSError | None = None  # why there are no locks
         try:
-            self._take_both()
+            self._acquire_both()
         except OSError as problem:  # it can be read; SQLite says what is wrong with it
             for lock in self._locks:
                 lock.close()
@@ -193,7 +193,7 @@ class SqliteConnection:
             return
         try:
             if self._locks and not self._is_immutable:
-                self._take_both()
+                self._acquire_both()
                 had_all = self._saved is None
                 self._reopen()
                 if had_all and self._saved is not None:
@@ -223,29 +223,29 @@ class SqliteConnection:
         is_shared = number == _READ
         while True:
             try:
-                if self._locks and not self._locks[number].take_again(shared=is_shared):
-                    self._take(number, shared=is_shared)
+                if self._locks and not self._locks[number].reacquire(shared=is_shared):
+                    self._acquire(number, shared=is_shared)
             except OSError as problem:
                 raise self._without_locks(problem) from problem
             if self._sidecars.are_unchanged() or self._is_in_place():
                 return
             self._release()
-            self._take_both()
+            self._acquire_both()
             self._reopen()
             self._release()
 
-    def _take(self, number: int, *, shared: bool = False) -> None:
+    def _acquire(self, number: int, *, shared: bool = False) -> None:
         """Take one of the locks, waiting for it."""
         try:
             mode = os.stat(self._absolute).st_mode & 0o666  # noqa: PTH116
         except OSError:
             mode = _MODE
-        if not self._locks[number].take(mode, self._timeout, shared=shared):
+        if not self._locks[number].acquire(mode, self._timeout, shared=shared):
             raise StudyUnavailable(f"{self.place}: {LOCKED}", advice=TRY_AGAIN, transient=True)
 
-    def _take_both(self) -> None:
+    def _acquire_both(self) -> None:
         for number in range(len(self._locks)):
-            self._take(number)
+            self._acquire(number)
 
     def _release(self) -> None:
         """Release both locks."""
@@ -258,7 +258,7 @@ class SqliteConnection:
         if self._must_checkpoint:
             with suppress(OSError, StudyUnavailable, sqlite3.Error):  # then after the next thousand
                 if self._locks:
-                    self._take(_READ)
+                    self._acquire(_READ)
                 self.connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
     def _roll_back(self) -> None:
@@ -441,7 +441,7 @@ class SqliteConnection:
         if version == 0:
             self._refuse_foreign()
         with translated(self.place):
-            self._take_both()
+            self._acquire_both()
             try:
                 self._write_ahead()
                 self._note()

@@ -41,7 +41,7 @@ class FileLock:
         self._mark: tuple[int, int] = (0, 0)
         _locks.add(self)
 
-    def try_take(self, mode: int, *, shared: bool = False) -> bool:
+    def try_acquire(self, mode: int, *, shared: bool = False) -> bool:
         """Take the lock if it is free; raise OSError where there can be none. A new file gets `mode`."""
         while True:
             is_new = False
@@ -60,23 +60,23 @@ class FileLock:
                 return True
             self.close()  # its holder removed it after we had opened it
 
-    def take(self, mode: int, timeout: float, *, shared: bool = False) -> bool:
+    def acquire(self, mode: int, timeout: float, *, shared: bool = False) -> bool:
         """Take the lock, waiting for it; tell whether it was free in time."""
         end, pause = time.monotonic() + timeout, _SHORTEST
-        while not self.try_take(mode, shared=shared):
+        while not self.try_acquire(mode, shared=shared):
             if time.monotonic() >= end:
                 return False
             time.sleep(pause)
             pause = min(1.5 * pause, _LONGEST)
         return True
 
-    def take_again(self, *, shared: bool = False) -> bool:
+    def reacquire(self, *, shared: bool = False) -> bool:
         """Take the lock if it is free, without a check that its file still has its name."""
         if self._file is None:
             return False
         try:
             _fcntl.flock(self._file, _SHARED if shared else _EXCLUSIVE)
-        except OSError:  # it is held, or cannot be had: `take` tells which
+        except OSError:  # it is held, or cannot be had: `acquire` tells which
             return False
         return True
 

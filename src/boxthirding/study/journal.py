@@ -26,7 +26,7 @@ class WorkerLocks(Protocol):
     A process that ends, or is killed, or whose machine is gone, has released its locks.
     """
 
-    def take(self, name: str) -> bool:
+    def acquire(self, name: str) -> bool:
         """Lock a name unless a running process holds it, on any machine; return whether this process holds it now.
 
         Called again, it says whether the lock is still held: it may be lost while the database cannot be reached. It
@@ -95,11 +95,11 @@ class HeldNames:
         """Take the first name that is free; without locks, one that no other process takes for dead."""
         with suppress(OSError), self._taking:  # each thread of this process needs its own
             for name in (f"{WORKER}{number}" for number in range(_MOST)):
-                if name not in self._held and self.take(name):
+                if name not in self._held and self.acquire(name):
                     return name
         return f"{WORKER}alone-{os.urandom(8).hex()}"
 
-    def take(self, name: str) -> bool:
+    def acquire(self, name: str) -> bool:
         """Take a name, unless another process holds it; return whether this process holds it."""
         if not self.has_ended(name):
             return False
@@ -111,7 +111,7 @@ class HeldNames:
         if self._locks is None:
             self._locks = self._journal.names()
         with suppress(OSError):
-            return self._locks.take(name)
+            return self._locks.acquire(name)
         return False
 
     def is_held(self, name: str) -> bool:

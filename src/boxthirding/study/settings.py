@@ -312,7 +312,8 @@ def check_change(state: StudyState, details: Mapping[str, Any] | None) -> None:
         if other is None:
             return
         problem = f"there is a result of {_exact(other)}, but every result must be on the new scale: {_answers(after)}"
-    raise InvalidInput(problem, advice="keep the rewards, or make another study: words for answers may change")
+    way = "keep the rewards, with other words for the answers if you like, or make another study with a new scale"
+    raise InvalidInput(problem, advice=way)
 
 
 def _answers(scale: Mapping[str, float]) -> str:

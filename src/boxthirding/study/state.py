@@ -166,7 +166,7 @@ class StudyState:
         if self.chosen.policy is None:
             raise PolicyMissing(self.chosen.problem, advice=self.chosen.way)
 
-    def take(self, event: Event) -> None:
+    def replay(self, event: Event) -> None:
         """Apply an event of a journal."""
         if self.must_switch:  # an older process has written on: the results to start from have changed
             self.core.stop()
@@ -371,7 +371,7 @@ class StudyState:
         if (drawn or ended) and not self.core.labels.open_ended:
             raise InvalidInput("an iterator gives arms, but there is none")
         for label in drawn:
-            self.core.labels.take(label)
+            self.core.labels.add_drawn(label)
             self.feed.drawn.append(label)
         if ended:
             self.core.labels.end()

@@ -254,12 +254,8 @@ class Study(CoreReader):
     def held_by(self, is_meant: Callable[[str], bool]) -> set[int]:
         """Return the ids of the open tickets of all holders whose name passes a test."""
         with self._reading() as core:
-            return {
-                ticket
-                for holder, held in core.tickets.by_holder.items()
-                if held and is_meant(holder)
-                for ticket in held
-            }
+            held = core.tickets.by_holder
+            return {ticket for holder in held if held[holder] and is_meant(holder) for ticket in held[holder]}
 
     def release(self, *tickets: int | Ticket, holder: str | None = None, why: str = "") -> list[int]:
         """Take open tickets, or all that a holder has, from their holders, and return their ids.
@@ -281,7 +277,7 @@ class Study(CoreReader):
 
         `reclaim`, here and in other processes, takes the worker for alive while this process lives.
         """
-        return is_worker(worker) and self._workers.take(worker)
+        return is_worker(worker) and self._workers.acquire(worker)
 
     def reclaim(self) -> int:
         holders = self._transactions.look(lambda state: list(state.core.tickets.held_by))

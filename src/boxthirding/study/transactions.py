@@ -275,7 +275,7 @@ class Transactions:
             while texts:
                 for text in texts:
                     event = decode(text, state.seq + 1, state.check)
-                    state.take(event)
+                    state.replay(event)
                     state.check = check_of(text)
                     for listener in self.listeners:
                         listener(state.seq, event)

@@ -106,16 +106,16 @@ class JournalContract:
         """Taken again it stays ours; given back, it is free; and names outlive the journal they are asked of."""
         opener = self.opener()
         mine, theirs = _names(opener), _names(opener)
-        expect(mine.take("one"), "a free name cannot be taken")
-        expect(not theirs.take("one"), "a name was taken twice")
-        expect(mine.take("one"), "a name is not ours any more, though no other process can have taken it")
-        expect(theirs.take("two \u017c/ółw"), "another name cannot be taken")
-        expect(not mine.take("two \u017c/ółw"), "a name was taken twice")
+        expect(mine.acquire("one"), "a free name cannot be taken")
+        expect(not theirs.acquire("one"), "a name was taken twice")
+        expect(mine.acquire("one"), "a name is not ours any more, though no other process can have taken it")
+        expect(theirs.acquire("two \u017c/ółw"), "another name cannot be taken")
+        expect(not mine.acquire("two \u017c/ółw"), "a name was taken twice")
         mine.release()
-        expect(theirs.take("one"), "a name that was given back cannot be taken")
+        expect(theirs.acquire("one"), "a name that was given back cannot be taken")
         theirs.release()
         again = _names(opener)
-        expect(again.take("one") and again.take("two \u017c/ółw"), "names that were given back cannot be taken")
+        expect(again.acquire("one") and again.acquire("two \u017c/ółw"), "names that were given back cannot be taken")
         again.release()
 
     def test_a_process_that_is_killed_gives_its_names_back(self) -> None:
@@ -131,11 +131,11 @@ class JournalContract:
         there.close()
         expect(here.recv(), "a free name cannot be taken")
         names = _names(opener)
-        expect(not names.take("one"), "a name was taken twice")
+        expect(not names.acquire("one"), "a name was taken twice")
         process.kill()
         process.join()
         end = time.monotonic() + _NOTICED
-        while not (taken := names.take("one")) and time.monotonic() < end:
+        while not (taken := names.acquire("one")) and time.monotonic() < end:
             time.sleep(0.01)
         expect(taken, "the name of a process that was killed cannot be taken")
         names.release()
@@ -183,7 +183,7 @@ def _names(opener: Opener) -> WorkerLocks:
 def _keep_a_name(opener: Opener, name: str, pipe: Connection) -> None:
     """Take a name, say so, and keep it until this process is ended."""
     names = _names(opener)
-    pipe.send(names.take(name))
+    pipe.send(names.acquire(name))
     with suppress(EOFError):
         pipe.recv()
     names.release()

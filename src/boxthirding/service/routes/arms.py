@@ -22,9 +22,7 @@ from boxthirding.types import Label
 
 router = APIRouter(route_class=GuardedRoute, tags=["arms"])
 
-LabelQuery = Annotated[
-    str | None, Query(max_length=20_000, description="The label; a number, where no text is like it.")
-]
+LabelQuery = Annotated[str | None, Query(max_length=20_000, description="The label; or a number, if no text is it.")]
 Kind = Annotated[Literal["text", "number"] | None, Query(description="What the label is, where both may be there.")]
 Key = Annotated[str | None, Query(max_length=200, description="The `key` of an arm, in the place of its label.")]
 Order = Annotated[

@@ -9,7 +9,7 @@ from boxthirding.errors import InvalidInput
 from boxthirding.service import pictures
 from boxthirding.service import response_models as models
 from boxthirding.service.authorization import ALL, ANY, GuardedRoute, key_of, needs, service_of
-from boxthirding.service.keys import OPERATOR, SESSION_SECONDS, Key, shown
+from boxthirding.service.keys import OPERATOR, SESSION_SECONDS, Key, as_row
 from boxthirding.service.limits import PICTURE
 from boxthirding.service.middleware import SESSION
 from boxthirding.service.problems import Refusal, reply
@@ -40,7 +40,7 @@ def open_session(request: Request, body: SessionIn) -> Response:
         advice = "`boxthirding serve PLACE --new-key`, with the PLACE of this server, makes another"
         raise Refusal(403, "the code or key is unknown, used or expired", advice)
     secret, key = opened
-    response = reply(shown(key))
+    response = reply(as_row(key))
     response.set_cookie(
         SESSION, secret, int(SESSION_SECONDS), httponly=True, samesite="strict", secure=is_secure(request)
     )
@@ -50,7 +50,7 @@ def open_session(request: Request, body: SessionIn) -> Response:
 @router.get("/session", response_model=Key, **needs(ANY))
 def who_am_i(request: Request) -> Response:
     """Return the key that the request comes with."""
-    return reply(shown(key_of(request)))
+    return reply(as_row(key_of(request)))
 
 
 @router.delete("/session", status_code=204, **needs(ANY))
@@ -68,7 +68,7 @@ def close_session(request: Request) -> Response:
 def list_keys(request: Request) -> Response:
     """List the keys: all of them, or those of the operator's own study."""
     mine = key_of(request)
-    return reply({"keys": [shown(key) for key in service_of(request).access.keys.all() if _is_below(mine, key)]})
+    return reply({"keys": [as_row(key) for key in service_of(request).access.keys.all() if _is_below(mine, key)]})
 
 
 @router.post("/keys", response_model=models.KeyWithSecret, status_code=201, **needs(OPERATOR))
@@ -89,7 +89,7 @@ def make_key(request: Request, body: KeyIn) -> Response:
     secret, key = service.access.new_key(
         body.scope, body.study, body.name, body.seconds, origin=origin, until=mine.expires
     )
-    return reply(shown(key, secret=secret), 201)
+    return reply(as_row(key, secret=secret), 201)
 
 
 @router.delete("/keys/{id}", status_code=204, **needs(OPERATOR))
@@ -106,7 +106,7 @@ def revoke_key(request: Request, id: str) -> Response:  # noqa: A002  # the name
 def list_links(request: Request, name: str) -> Response:
     """List the rating links of a study, and how many raters each has."""
     links = service_of(request).links
-    return reply({"links": [shown(link, started=links.raters(link.id)) for link in links.all(name)]})
+    return reply({"links": [as_row(link, started=links.raters(link.id)) for link in links.all(name)]})
 
 
 @router.post("/studies/{name}/links", response_model=models.LinkWithSecret, status_code=201, **needs(OPERATOR))
@@ -116,7 +116,7 @@ def make_link(request: Request, name: str, body: LinkIn) -> Response:
     origin = service.studies.get(name).study.origin
     secret, link = service.links.new(name, origin=origin, **body.model_dump())
     url = f"{base_url(request)}/rate/{secret}"
-    return reply(shown(link, secret=secret, url=url, qr=qr_code(url)), 201)
+    return reply(as_row(link, secret=secret, url=url, qr=qr_code(url)), 201)
 
 
 @router.delete("/studies/{name}/links/{id}", status_code=204, **needs(OPERATOR))
@@ -157,10 +157,8 @@ def show_picture(request: Request, id: str) -> Response:  # noqa: A002  # the na
 
 def picture_reply(picture: pictures.Picture) -> Response:
     """Return a picture as a response that a browser may keep."""
-    headers = {
-        "Cache-Control": "private, max-age=31536000, immutable",
-        "Content-Security-Policy": "default-src 'none'; sandbox",
-    }
+    policy = {"Content-Security-Policy": "default-src 'none'; sandbox"}
+    headers = {"Cache-Control": "private, max-age=31536000, immutable", **policy}
     return Response(picture.data, 200, headers, media_type=picture.type)
 
 

@@ -19,7 +19,7 @@ from boxthirding.service.rater_stats import unusual
 from boxthirding.service.reply_size import leading, part
 from boxthirding.service.routes.studies import OpenStudy
 from boxthirding.service.service import Service
-from boxthirding.service.streams import page, shown
+from boxthirding.service.streams import event_row, page
 from boxthirding.storage.server_records import picture_of
 
 router = APIRouter(route_class=GuardedRoute, tags=["what happened"])
@@ -75,7 +75,7 @@ def events(one: OpenStudy, after: After = 0, count: Annotated[int, Query(ge=1, l
 
     A page has at most 300 kB, so perhaps fewer events than `count`; the last page has none.
     """
-    found = leading(map(shown, page(one.study, after, count)))
+    found = leading(map(event_row, page(one.study, after, count)))
     return reply({"events": found, "next": found[-1]["seq"] if found else after})
 
 

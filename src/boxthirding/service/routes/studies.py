@@ -41,7 +41,7 @@ Brief = Annotated[
 ]
 
 
-def shown(one: Served, *, as_brief: bool = False) -> dict[str, Any]:
+def study_row(one: Served, *, as_brief: bool = False) -> dict[str, Any]:
     """Return a study's view, and what it was made with."""
     if as_brief:
         return in_brief.view(one)
@@ -53,8 +53,9 @@ def shown(one: Served, *, as_brief: bool = False) -> dict[str, Any]:
 
 def answer(study: Study) -> dict[str, Any]:
     """Return how far a study is after a call, and its answer: a glance."""
-    plain: dict[str, Any] = as_plain(study.glance())
-    return plain
+    glance = study.glance()
+    best = None if glance.recommendation is None else glance.recommendation._asdict()
+    return {**glance._asdict(), "recommendation": best}
 
 
 @router.get("/studies", response_model=models.Studies, **needs(ANY))
@@ -79,13 +80,13 @@ def make_study(request: Request, body: StudyIn, *, brief: Brief = False) -> Resp
     check_arms(arms, records, for_raters=True)
     pictures.check(records, [about.picture])
     made = service_of(request).studies.new(body.name, arms, about, known=known, **body.settings())
-    return reply(shown(made, as_brief=brief), 201)
+    return reply(study_row(made, as_brief=brief), 201)
 
 
 @router.get("/studies/{name}", response_model=models.Study, **needs(READER))
 def view_study(one: OpenStudy, *, brief: Brief = False) -> Response:
     """Return all that can be read of a study at one moment; arms are read by pages, what follows by a stream."""
-    return reply(shown(one, as_brief=brief))
+    return reply(study_row(one, as_brief=brief))
 
 
 @router.put("/studies/{name}", response_model=models.Study, **needs(WORKER, LARGE))
@@ -104,10 +105,8 @@ def keep_study(request: Request, name: str, body: OpenIn) -> Response:
     settings = body.settings()
     if is_there and (settings["known"] or body.force) and not key.may(OPERATOR):
         what = "known results are added" if settings["known"] else "a study is changed"
-        raise Refusal(
-            403, f"{what} with the key of an operator, and this one is of scope {key.scope}", "leave that out"
-        )
-    return reply(shown(studies.keep(name, body.details, force=body.force, **settings)), 200 if is_there else 201)
+        raise Refusal(403, f"{what} with an operator's key, and this one is of scope {key.scope}", "leave that out")
+    return reply(study_row(studies.keep(name, body.details, force=body.force, **settings)), 200 if is_there else 201)
 
 
 @router.patch("/studies/{name}", response_model=models.Study, **needs(OPERATOR))
@@ -115,7 +114,7 @@ def describe_study(request: Request, one: OpenStudy, body: AboutIn, *, brief: Br
     """Change what raters are shown. Once there are ratings, the rewards of the scale stay; words may change."""
     pictures.check(service_of(request).records, [body.picture or None])
     one.describe(check_about(body.over(one.about)))
-    return reply(shown(one, as_brief=brief))
+    return reply(study_row(one, as_brief=brief))
 
 
 @router.delete("/studies/{name}", status_code=204, **needs(OWNER))
@@ -129,14 +128,14 @@ def delete_study(request: Request, name: str) -> Response:
 def pause_study(one: OpenStudy, *, brief: Brief = False) -> Response:
     """Hand out no tickets until the study is resumed; results are taken."""
     one.study.pause()
-    return reply(shown(one, as_brief=brief))
+    return reply(study_row(one, as_brief=brief))
 
 
 @router.post("/studies/{name}/resume", response_model=models.Study, **needs(OPERATOR))
 def resume_study(one: OpenStudy, *, brief: Brief = False) -> Response:
     """Hand out tickets again."""
     one.study.resume()
-    return reply(shown(one, as_brief=brief))
+    return reply(study_row(one, as_brief=brief))
 
 
 @router.post("/studies/{name}/finish", response_model=models.Study, **needs(OPERATOR))
@@ -146,7 +145,7 @@ def finish_study(one: OpenStudy, *, brief: Brief = False) -> Response:
     Results and ratings that still arrive, failures, corrections and exclusions are refused. This cannot be undone.
     """
     one.study.finish()
-    return reply(shown(one, as_brief=brief))
+    return reply(study_row(one, as_brief=brief))
 
 
 @router.post("/studies/{name}/policy", response_model=models.Study, **needs(OPERATOR))
@@ -154,7 +153,7 @@ def use_policy(one: OpenStudy, body: PolicyIn) -> Response:
     """Go on with another policy, which starts from every result that counts."""
     check_policy(body.policy)
     one.study.use(body.policy)
-    return reply(shown(one))
+    return reply(study_row(one))
 
 
 @router.post("/studies/{name}/examples", response_model=models.Examples, **needs(WORKER, LARGE))
@@ -164,11 +163,9 @@ def pair_examples(request: Request, one: OpenStudy, body: ExamplesIn) -> Respons
     To let other examples be those of the study, with `force`, takes an operator.
     """
     if body.force and not key_of(request).may(OPERATOR):
-        raise Refusal(
-            403,
-            f"a study is changed with the key of an operator, and this one is of scope {key_of(request).scope}",
-            "leave force out",
-        )
+        scope = key_of(request).scope
+        problem = f"a study is changed with an operator's key, and this one is of scope {scope}"
+        raise Refusal(403, problem, "leave force out")
     study = one.study
     return reply({"order": study.pair(body.contents(), body.order, force=body.force), **answer(study)})
 
@@ -236,7 +233,7 @@ def screening(one: OpenStudy, share: Annotated[float, Query(gt=0, le=1, allow_in
 @router.post("/sheets", response_model=models.Sheet, **needs(OPERATOR, LARGE, takes="text/csv"))
 async def read_sheet(request: Request, rows: Annotated[int, Query(ge=1, le=1000)] = 20) -> Response:
     """Read a CSV file, the raw body: its columns and first rows. Nothing is kept."""
-    return reply(uploaded_arms.shown(uploaded_arms.read(await request.body()), rows))
+    return reply(uploaded_arms.preview(uploaded_arms.read(await request.body()), rows))
 
 
 def _shortened(name: str, found: Sequence[Box | Rung], first: int, count: int) -> dict[str, Any]:
@@ -261,8 +258,5 @@ def _row(request: Request, name: str, *, as_brief: bool) -> dict[str, Any]:
         return {**one.study.view().as_dict(), "question": one.about.question, "error": None}
     except BoxThirdingError as problem:
         said = problem_of(problem)
-        return {
-            "name": name,
-            "status": "unreadable",
-            "error": "; ".join(filter(None, (said["detail"], said.get("advice")))),
-        }
+        error = "; ".join(filter(None, (said["detail"], said.get("advice"))))
+        return {"name": name, "status": "unreadable", "error": error}

@@ -10,7 +10,7 @@ import { count, counted, mean } from "/static/numbers.js";
 import { follow } from "/static/tables.js";
 import { Tip } from "/static/arm-tip.js";
 
-const CAPTION = "Three options meet in a box. The best is lifted and rated more, the middle one waits, the worst is dropped.";
+const CAPTION = "Three arms meet in a box. The best is lifted and rated more, the middle waits, the worst is dropped.";
 const ANEW = " The number on a card is the mean of the ratings at its level; the answer and the table of arms have that of all ratings.";
 const LADDER = "The higher an arm stands, the more ratings it has.";
 const CHASE = "A new arm is rated once. While an arm keeps up with the leader, it is rated more and climbs; the others stay where they are. The best also meet in a final, so an arm that does not keep up may climb too.";
