@@ -57,6 +57,11 @@ def test_small_scores_can_be_good(tmp_path):
     up, down = (run("--arms", 80, "--pilot", file, "--direction", way, "--budget", 9, "--json") for way in WAYS)
     assert up.exit_code == down.exit_code == 0
     assert json.loads(up.stdout)["regret"] > 1.5 * json.loads(down.stdout)["regret"]
+    short = run("--arms", 80, "--pilot", file, "--minimize", "--budget", 9, "--json")
+    assert short.stdout == down.stdout
+    both = run("--arms", 80, "--pilot", file, "--minimize", "--direction", "maximize")
+    assert (both.exit_code, both.stdout) == (2, "")
+    assert "--minimize and --direction maximize are given, but contradict each other" in both.stderr
 
 
 @pytest.mark.parametrize(("name", "header"), [("flags.csv", "flag,size\n"), ("flags.txt", "")])

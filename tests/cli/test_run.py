@@ -110,8 +110,11 @@ def test_the_pull_is_a_seed_that_all_arms_share():
     assert all(sorted(pulls) == list(range(len(pulls))) for pulls in by_arm.values())
 
 
-def test_small_numbers_can_be_good_and_any_policy_can_decide():
-    options = ["--direction", "minimize", "--policy", "sh", "--budget", "12"]
+@pytest.mark.parametrize(
+    "way", [["--direction", "minimize"], ["--minimize"], ["--minimize", "--direction", "minimize"]]
+)
+def test_small_numbers_can_be_good_and_any_policy_can_decide(way):
+    options = [*way, "--policy", "sh", "--budget", "12"]
     assert result("--arms", "arms.txt", "--command", f"{PYTHON} score.py {{arm}}", *options)["best"] == "bob"
 
 

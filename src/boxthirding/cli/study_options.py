@@ -42,9 +42,20 @@ tickets_out_option = click.option(
 )
 
 
-def direction_option(text: str) -> Callable[[Command], Command]:
-    """Return the option --direction, with this help."""
-    return click.option("--direction", type=click.Choice(["maximize", "minimize"]), help=text)
+def direction_option(text: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options --direction and --minimize, which it takes as one argument."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def directed(*args: Any, direction: str | None, minimize: bool, **options: Any) -> None:
+            if minimize and direction == "maximize":
+                raise InvalidInput("--minimize and --direction maximize are given, but contradict each other: drop one")
+            command(*args, direction="minimize" if minimize else direction, **options)
+
+        short = click.option("--minimize", is_flag=True, help="The same as --direction minimize.")
+        return click.option("--direction", type=click.Choice(["maximize", "minimize"]), help=text)(short(directed))
+
+    return decorate
 
 
 def durable_url(_: click.Context, __: click.Parameter, url: str | None) -> str | None:

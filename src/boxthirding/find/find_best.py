@@ -20,7 +20,7 @@ from boxthirding.find.opening import Arms, Place, RunSettings, open_for_run
 from boxthirding.find.progress import Callback, NewResult, RunReporter, announcement, checked, progress_of
 from boxthirding.find.result import Found, raise_error
 from boxthirding.find.search import TROUBLE, Search, TicketSource, ToldResult
-from boxthirding.find.summary import RUNNERS_UP, measured
+from boxthirding.find.summary import RUNNERS_UP, format_arms, measured, names
 from boxthirding.policies.spec import as_policy
 from boxthirding.session import AskTell, Known
 from boxthirding.types import Policy, Progress

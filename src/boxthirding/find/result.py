@@ -17,6 +17,7 @@ from boxthirding.find.summary import (
     RUNNERS_UP,
     aside_in_words,
     dataframe,
+    format_arms,
     format_holders,
     measured,
     rows,
