@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from boxthirding import JournalBroken, find_best, open_study
+from boxthirding import JournalBroken, StudyUnavailable, find_best, open_study
 from boxthirding.storage import sqlite_connection
 from boxthirding.study.events import Told
 
@@ -293,3 +293,21 @@ def test_a_run_whose_log_is_deleted_ends_and_is_resumed_from_what_was_saved(tmp_
     found.session.close()
     with open_study(saved) as study:
         assert (study.pulls, study.open) == (60, 0)
+
+
+def test_a_file_that_is_deleted_while_its_index_is_made_again_is_reported_as_deleted(tmp_path, monkeypatch):
+    path = tmp_path / "a.db"
+    with open_study(path, "s", arms=50) as study:
+        tell(study, 5)
+        (ticket,) = study.ask()
+        without_checkpoint = sqlite_connection.without_checkpoint
+
+        def deleted_first(absolute):
+            path.unlink()
+            return without_checkpoint(absolute)
+
+        monkeypatch.setattr(sqlite_connection, "without_checkpoint", deleted_first)
+        (tmp_path / INDEX).unlink()
+        for verb in verbs(study, ticket):
+            with pytest.raises(StudyUnavailable, match=r"a\.db was moved or deleted while study 's' was open"):
+                verb()

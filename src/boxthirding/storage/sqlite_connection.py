@@ -230,8 +230,11 @@ class SqliteConnection:
             if self._sidecars.are_unchanged() or self._is_in_place():
                 return
             self._release()
-            self._acquire_both()
-            self._reopen()
+            try:
+                self._acquire_both()
+                self._reopen()
+            except OSError as problem:
+                raise self._moved() if not is_there(self._absolute) else self._without_locks(problem) from problem
             self._release()
 
     def _acquire(self, number: int, *, shared: bool = False) -> None:
