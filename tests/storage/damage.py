@@ -65,10 +65,14 @@ class Attack:
             (self._flip, self._flip, self._cut, self._change, self._change, self._delete, self._forge)
         )
         what = f"{how.__name__}: {how()}"
+        return self.wrong(what, may_differ=how == self._forge or "studies" in what)
+
+    def wrong(self, what, *, may_differ=False):
+        """Return what is wrong with the copy: tracebacks, and answers that differ silently."""
         wrong = []
         for reader, (kind, found) in outcomes(self._copy).items():
             differs = kind == "answer" and (kind, found) != self._wanted[reader]
-            if kind == "traceback" or (differs and how != self._forge and "studies" not in what):
+            if kind == "traceback" or (differs and not may_differ):
                 wrong.append(f"{what}\n{reader}: {kind}\n{found[-2000:]}")
         return wrong
 

@@ -35,6 +35,17 @@ def test_every_reader_gives_the_same_answer_or_says_what_is_wrong(source):
     assert [wrong for _ in range(30) for wrong in attack.strike()] == []
 
 
+def test_a_hundred_bytes_that_are_missing_anywhere_are_noticed(source):
+    attack, data = Attack(source, seed=0), source.read_bytes()
+    copy = source.with_name("copy.db")
+    for page in range(len(data) // 4096):
+        place = 4096 * page + 3500
+        for file in copy.parent.glob("copy.db*"):
+            file.unlink()
+        copy.write_bytes(data[:place] + data[place + 100 :])
+        assert attack.wrong(f"cut at {place}") == []
+
+
 @pytest.mark.parametrize("value", ["X'ff'", "7", "X''"])
 def test_an_event_that_is_no_text(source, value):
     change(source, f"UPDATE boxthirding_events SET event = {value} WHERE seq = 50")  # noqa: S608

@@ -405,6 +405,7 @@ class SqliteConnection:
         connection = open_raw(self._absolute, self._timeout)
         try:
             connection.execute("SELECT 1 FROM sqlite_master")  # opens the file
+            self._check_size(connection)
             connection.execute(f"PRAGMA synchronous={SYNCHRONOUS[self._durability]}")
             is_full = int(self._durability == "full")
             connection.execute(f"PRAGMA fullfsync={is_full}")  # where a plain sync does not reach the disk
@@ -416,9 +417,21 @@ class SqliteConnection:
             raise
         return connection
 
+    def _check_size(self, connection: sqlite3.Connection) -> None:
+        """Refuse a file that lacks bytes, which SQLite may read as one with fewer events."""
+        size = os.stat(self._absolute).st_size  # noqa: PTH116
+        page = connection.execute("PRAGMA page_size").fetchone()[0]
+        if size % page and connection.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
+            raise UnreadableData(
+                f"{self.place} is damaged: it has {size:,} bytes, but must have a multiple of {page:,}",
+                advice=FROM_BACKUP,
+            )
+
     def _immutable(self) -> sqlite3.Connection:
         self._is_immutable = True
-        return open_raw(f"file:{quote(self._absolute)}?immutable=1", self._timeout, uri=True)
+        connection = open_raw(f"file:{quote(self._absolute)}?immutable=1", self._timeout, uri=True)
+        self._check_size(connection)
+        return connection
 
     def _is_read_only(self, *, or_log: bool = True) -> bool:
         """Tell whether no log can be made beside a file that has everything without one."""
