@@ -96,7 +96,7 @@ def test_rewards_of_a_scale_cannot_change_once_there_are_ratings(study, scale, p
     study.describe(about())  # before the first rating everything goes
     study.tell(study.ask()[0], 1.0)
     study.exclude("me")  # a rating that does not count now may count again
-    with pytest.raises(InvalidInput, match=f"{part}.* once there are ratings; keep the rewards, or make another study"):
+    with pytest.raises(InvalidInput, match=f"{part}.* once there are ratings; keep the rewards, with other words"):
         study.describe(about(scale))
     assert study.details == about()
 

@@ -14,7 +14,7 @@ class Lost:
     def __init__(self):
         self.free, self.is_away = set(), False
 
-    def take(self, name):
+    def acquire(self, name):
         if self.is_away:
             raise OSError("the connection is lost")
         return name in self.free
@@ -94,7 +94,7 @@ class Slow(Lost):
         super().__init__()
         self.both = threading.Barrier(2)
 
-    def take(self, name):  # noqa: ARG002  # any name is free
+    def acquire(self, name):  # noqa: ARG002  # any name is free
         with suppress(threading.BrokenBarrierError):
             self.both.wait(timeout=0.2)
         return True

@@ -533,10 +533,6 @@ class Core:
         """Return the mean of the results of an arm that count."""
         return self.sign * self.ledger.totals[arm] / self.ledger.counts[arm] + 0.0  # never -0
 
-    def level(self, arm: int) -> int | None:
-        """Return the level of an arm; None, where the policy has no levels."""
-        return self.record.level(self.arrays, arm)
-
     def note_answer(self, at: float | None = None) -> None:
         """Keep the answer in the history, if it or its mean has changed, or a while has passed."""
         arm = NONE if self.live is None else self.best()

@@ -310,7 +310,7 @@ def _sorted(core: Core, order: str) -> list[int]:
     key: Callable[[int], Any] = {
         "mean": core.mean,
         "pulls": lambda arm: counts[arm],
-        "level": lambda arm: -1 if (level := core.level(arm)) is None else level,
+        "level": lambda arm: -1 if (level := core.record.level(core.arrays, arm)) is None else level,
         "label": lambda arm: str(labels.label(arm)).casefold(),
     }[order.removeprefix("-")]
     return sorted(tried, key=key, reverse=order.startswith("-"))
@@ -402,10 +402,14 @@ def _ranked(core: Core, k: int | None) -> list[int]:
 
 
 def _recommendation(core: Core, arm: int) -> Recommendation:
-    return Recommendation(core.labels.label(arm), core.mean(arm), core.ledger.counts[arm], core.level(arm))
+    return Recommendation(
+        core.labels.label(arm), core.mean(arm), core.ledger.counts[arm], core.record.level(core.arrays, arm)
+    )
 
 
 def _summary(core: Core, arm: int) -> ArmSummary:
     count = core.ledger.counts[arm]
     mean = core.mean(arm) if count else None
-    return ArmSummary(core.labels.label(arm), mean, count, core.level(arm), arm in core.labels.withdrawn)
+    return ArmSummary(
+        core.labels.label(arm), mean, count, core.record.level(core.arrays, arm), arm in core.labels.withdrawn
+    )

@@ -132,7 +132,8 @@ class SqliteConnection:
                 self._lock(_WRITE)
                 self.transaction = transaction
                 self.connection.execute("BEGIN IMMEDIATE")
-                self._check_lockable()
+                if self._unlockable is not None:
+                    self._refuse_to_write(self._unlockable)
         except BaseException:
             self._roll_back()
             self._release()
@@ -317,9 +318,8 @@ class SqliteConnection:
             self._sidecars.settle()
         return True
 
-    def _check_lockable(self) -> None:
-        problem = self._unlockable
-        if problem is not None and problem.errno is not None and not self._is_immutable:  # Windows has no such locks
+    def _refuse_to_write(self, problem: OSError) -> None:
+        if problem.errno is not None and not self._is_immutable:  # Windows has no such locks
             raise self._without_locks(problem)
 
     def _without_locks(self, problem: OSError) -> StudyUnavailable:

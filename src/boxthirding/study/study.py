@@ -170,7 +170,8 @@ class Study(CoreReader):
             while True:
                 handed = self._transactions.do(decisions.ask, n - len(tickets), who, limit, unseen=unseen)
                 tickets += map(self._arms.with_payload, handed.tickets)
-                self._put_off(handed.trouble)
+                if handed.trouble is not None:
+                    self._put_off(handed.trouble)
                 if not handed.to_draw:
                     return tickets
                 self._arms.draw_ahead(handed.to_draw)
@@ -219,15 +220,16 @@ class Study(CoreReader):
         ]
         problems, handed = self._transactions.do(decisions.exchange, rows, n, check_holder(holder), unseen=unseen)
         tickets = [*map(self._arms.with_payload, handed.tickets)]
-        self._put_off(handed.trouble)
+        if handed.trouble is not None:
+            self._put_off(handed.trouble)
         if handed.to_draw:
             self._arms.draw_ahead(handed.to_draw)
             tickets += self.ask(n - len(tickets), holder=holder, unseen=unseen)
         return Exchanged(problems, tickets)
 
-    def _put_off(self, trouble: BoxThirdingError | None) -> None:
+    def _put_off(self, trouble: BoxThirdingError) -> None:
         """Raise an error when the next tickets are asked for: those in hand go out first."""
-        if trouble is not None and not trouble.transient:  # else it may be over by then
+        if not trouble.transient:  # else it may be over by then
             self._trouble = trouble
 
     def tell_all(self, results: Iterable[tuple[int | Ticket, float]]) -> None:

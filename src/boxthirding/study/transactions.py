@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any, Concatenate, Final, ParamSpec, TypeVar
+from typing import Any, Concatenate, Final, Never, ParamSpec, TypeVar
 
 from boxthirding.errors import BoxThirdingError, JournalBroken, StudyUnavailable, UnknownStudy
 from boxthirding.study.codec import check_of, decode, encode
@@ -196,7 +196,8 @@ class Transactions:
                 is_committing = True
             state.check = check
             attempt.is_over = True
-            self._publish(before, events)
+            if self.listeners:
+                self._publish(before, events)
         except _Broken:
             self._state = None  # what memory holds may be half done: what is in the journal counts, and is read again
         except BoxThirdingError as error:
@@ -254,23 +255,14 @@ class Transactions:
 
         Where the installed rule decides otherwise than the journal says, it starts from the results instead.
         """
-        while True:
-            try:
-                return self._read_on()
-            except RuleDisagrees as disagreement:
-                policy = disagreement.policy
-                if policy is None or policy.rule.amend is None:
-                    raise
-                self._distrusted = disagreement.era
-
-    def _read_on(self) -> StudyState:
         try:
             if self._state is None:
                 self._state = self._rebuild(self._distrusted)
                 self._last_snapshot = self._state.seq
             state = self._state
             texts = self.journal.read(state.seq - 1, PAGE)
-            self._check_last(texts[:1], state)
+            if not texts or check_of(texts[0]) != state.check:
+                self._refuse_changed()
             del texts[0]
             while texts:
                 for text in texts:
@@ -281,17 +273,22 @@ class Transactions:
                         listener(state.seq, event)
                 texts = self.journal.read(state.seq, PAGE)
             state.settle()
+        except RuleDisagrees as disagreement:
+            self._state = None
+            if disagreement.policy is None or disagreement.policy.rule.amend is None:
+                raise
+            self._distrusted = disagreement.era
+            return self._caught_up()
         except BaseException as error:
             self._state = None
             self.is_gone = isinstance(error, UnknownStudy)
             raise
         return state
 
-    def _check_last(self, last: list[str], state: StudyState) -> None:
-        """Raise unless a journal still has the last event of a state."""
-        if not last or check_of(last[0]) != state.check:
-            self._rebuild(self._distrusted)  # raises if the study was deleted
-            raise StudyUnavailable(_CHANGED, advice=CONTINUE, transient=True)
+    def _refuse_changed(self) -> Never:
+        """Raise an error that says what became of the last event that was read here."""
+        self._rebuild(self._distrusted)  # raises if the study was deleted
+        raise StudyUnavailable(_CHANGED, advice=CONTINUE, transient=True)
 
     def _take_snapshot(self) -> None:
         """Store a snapshot if one is due; if it cannot be written, the journal has everything."""
