@@ -75,7 +75,7 @@ def _meant(name: str, function: FunctionType, owner: type | None) -> Iterator[tu
 
 
 def _is_written(value: Any) -> bool:
-    """Tell whether what stands in a class is a method that somebody wrote, and not one that a decorator made."""
+    """Tell whether what stands in a class is a handwritten method, and not one that a decorator made."""
     function = _function(value)
     return isinstance(function, FunctionType) and not function.__code__.co_filename.startswith("<")
 

@@ -101,7 +101,7 @@ class Bar:
             unit=progress.unit,
             bar_format=_NO_SHARE if _is_compiling(progress) else _SHARE,
             leave=False,
-            ncols=shutil.get_terminal_size().columns - 1,  # by itself, it shows nothing on a terminal of unknown size
+            ncols=shutil.get_terminal_size().columns - 1,  # tqdm shows nothing on a terminal of unknown size
             nrows=2,
             file=sys.stderr,
         )

@@ -40,7 +40,7 @@ def in_one_line(text: object) -> str:
 
 
 def cut(text: str, longest: int, dots: str = "…") -> str:
-    """Return a text of at most so many letters.
+    """Return a text cut to at most `longest` letters.
 
     >>> cut("a long story", 7), cut("short", 7)
     ('a long…', 'short')
@@ -49,7 +49,7 @@ def cut(text: str, longest: int, dots: str = "…") -> str:
 
 
 def apart(texts: Iterable[str], longest: int, dots: str = "…") -> dict[str, str]:
-    """Return texts that are shown together, by themselves, in at most so many letters each.
+    """Return texts that are shown together, each in at most `longest` letters.
 
     Long ones that begin alike are shown from where they differ, so that different texts stay different as far as there
     is room.

@@ -41,7 +41,7 @@ class BoxThirdingError(Exception):
         self.advice = advice
         """What to do about it, where the message does not say."""
         self.transient = transient
-        """Whether the same call may succeed later, because the trouble may pass by itself."""
+        """Whether the same call may succeed later, because the trouble may be temporary."""
         self.unsure = unsure
         """Whether the call may have been carried out all the same: look before you repeat it."""
 

@@ -71,7 +71,7 @@ class Rule(NamedTuple):
     These sums are added to the arm's record: `times` is positive for known results, negative for results that are taken
     out, 0 for a correction. Past decisions stand; from now on the arm competes, and is recommended, with its new mean.
     Any arm may be amended that is not withdrawn, also one that the rule has not met: its record waits for it, and it
-    may be dropped. With arm NONE a batch of amendments has ended: what was learned from all results is worked out anew
+    may be dropped. With arm NONE a batch of amendments has ended: all estimates are refitted
     if the batch was large. GROW: there is no room for the arm; call `policy.grow(state)` and amend again. None: this
     algorithm cannot; it only knows results of its own jobs."""
 
@@ -97,7 +97,7 @@ class Policy(Protocol):
 
     @property
     def forgets(self) -> bool:
-        """Whether an arm's record begins anew with its jobs, so that earlier results are no part of it.
+        """Whether each job starts a new record of its arm, so that earlier results are no part of it.
 
         Such a policy has `record_pulls(state, arm)` too: how many results the mean is of that the arm competes with.
         """

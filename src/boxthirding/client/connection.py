@@ -132,7 +132,7 @@ class Connection:
             connection.close()
             raise _Lost(self._unreachable(error), True) from None  # noqa: FBT003  # see there
         except BaseException:
-            connection.close()  # broken off by Ctrl-C: a late reply must not be taken for that of the next request
+            connection.close()  # interrupted: a late reply must not be taken for that of the next request
             raise
         if response.will_close:
             connection.close()

@@ -100,8 +100,8 @@ class RemoteStudy(Plotted):
         self._connection = Connection(address, self._key, timeout)
         self._path = f"/studies/{quote(self.name, safe='')}"
         self._lock = threading.Lock()
-        self._asking: dict[str, threading.Lock] = {}  # one ask at a time under a name of ours
-        self._in_hand: set[int] = set()  # tickets that were asked for under a name of ours
+        self._asking: dict[str, threading.Lock] = {}  # one ask at a time under a worker's name of this process
+        self._in_hand: set[int] = set()  # tickets that were asked for under a worker's name of this process
         self._payloads: dict[Label, Any] = {}
         settings = without_none(
             policy=None if policy is None else format_spec(as_policy(policy)),
@@ -175,7 +175,7 @@ class RemoteStudy(Plotted):
             return tickets
 
     def _asked(self, who: str, body: dict[str, Any]) -> list[Ticket]:
-        """Ask under a name of ours: what it holds and we never heard of is the answer to a try that was lost."""
+        """Ask under a worker's name. If a reply was lost, return the tickets that the name holds and never received."""
         pause, until = _PAUSE, time.monotonic() + self._timeout
         while True:
             try:

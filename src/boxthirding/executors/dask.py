@@ -124,7 +124,7 @@ class DaskAdapter(ExecutorAdapter):
                 future.set_exception(error)
 
     def _watch_workers(self) -> None:
-        """Give up running evaluations when the cluster has had no workers for a while: Dask would wait forever."""
+        """Give up running evaluations when the cluster has been without workers for too long."""
         alone_since: float | None = None
         known = self._addresses()
         while True:

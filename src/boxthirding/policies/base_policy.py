@@ -22,7 +22,7 @@ class BasePolicy:
 
     @property
     def forgets(self) -> bool:
-        """Whether an arm's record begins anew with its jobs."""
+        """Whether each job starts a new record of its arm."""
         return False
 
     def new(self, n_arms: int, seed: int, capacity: int) -> Any:
@@ -35,7 +35,7 @@ class BasePolicy:
         return self.grown(state, self.empty(2 * len(state.pulls)))
 
     def empty(self, room: int) -> Any:
-        """Return a state with room for so many arms, of which only the settings are set."""
+        """Return a state with room for `room` arms, of which only the settings are set."""
         raise NotImplementedError
 
     def begun(self, state: Any, n_arms: int, seed: int) -> Any:

@@ -424,7 +424,7 @@ class BoxThirding(BasePolicy):
         return Schedule(self.schedule, self.growth, self.effort)
 
     def empty(self, room: int, levels: int = 24) -> BoxesState:
-        """Return a state with room for so many arms and levels."""
+        """Return a state with room for a number of arms and levels."""
         by_box = dict.fromkeys(("first", "last", "size", "free", "first_free"), levels * WIDTH)
         by_level = dict.fromkeys(("costs", "ready", "lifting"), levels)
         meetings = 16 * room + 256  # far more than one ask writes
@@ -441,7 +441,7 @@ class BoxThirding(BasePolicy):
 
     @property
     def forgets(self) -> bool:
-        """Whether a LIFT begins the arm's mean anew."""
+        """Whether a LIFT starts a new mean of the arm."""
         return self.reuse == "none"
 
     def record_pulls(self, state: BoxesState, arm: int) -> int:

@@ -184,7 +184,7 @@ def recommend(state: ChaseState) -> int:
 
 @kernel
 def amend(state: ChaseState, arm: int, times: int, total: float, squares: float) -> int:
-    """Add sums to an arm's record and rate it anew; σ, m and ρ follow at the end of a batch, if it was large."""
+    """Add sums to an arm's record and update its score; σ, m and ρ follow at the end of a batch, if it was large."""
     scalars = state.scalars
     if arm == NONE:
         if fit_is_due(state):
@@ -362,14 +362,14 @@ def merit_of(state: ChaseState, arm: int) -> float:
 
 @kernel
 def fit(state: ChaseState) -> None:
-    """Work out σ, m and ρ anew, and with them every bound, score and merit (rule 10)."""
+    """Refit σ, m and ρ, and update every bound, score and merit (rule 10)."""
     learn_anew(state)
     draw_up(state)
 
 
 @kernel
 def draw_up(state: ChaseState) -> None:
-    """Seat all arms, and rate them anew."""
+    """Seat all arms, and update their scores."""
     known = state.scalars[KNOWN]
     chain = NONE
     for arm in range(known):
@@ -409,7 +409,7 @@ class Chase(BasePolicy):
     squares: ClassVar[bool] = True
 
     def empty(self, room: int) -> ChaseState:
-        """Return a state with room for so many arms."""
+        """Return a state with room for a number of arms."""
         return zeros(ChaseState, room, scalars=N_SCALARS, facts=N_FACTS, root=1, sent=1)
 
     def grown(self, state: ChaseState, larger: ChaseState) -> ChaseState:

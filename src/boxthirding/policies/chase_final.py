@@ -150,7 +150,7 @@ def learn_amended(state: ChaseState, arm: int, times: int, total: float, squares
 
 @kernel
 def fit_is_due(state: ChaseState) -> bool:
-    """Tell whether a batch of amendments that has ended changes so much that all is worked out anew (rule 10)."""
+    """Tell whether a batch of amendments has changed so much that all estimates must be refitted (rule 10)."""
     scalars = state.scalars
     few = AMENDED_SHARE * scalars[AMENDED] < scalars[TOLD]
     return scalars[AMENDED] > 0 and (scalars[NEXT_FIT] == 0 or scalars[TOLD] >= scalars[NEXT_FIT] or not few)

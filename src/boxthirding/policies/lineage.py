@@ -170,7 +170,7 @@ class BoxRecord(Record):
         return int(state.place[number]) // WIDTH if is_in_box else None
 
     def candidates(self, state: BoxesState) -> int | None:
-        """Return the size of the candidate set, counted anew only when Box(L, 0) or the withdrawn arms have changed."""
+        """Return the size of the candidate set; it is counted when Box(L, 0) or the withdrawn arms have changed."""
         if highest(state) == NONE:
             return None
         withdrawn = int(state.scalars[SEEN] - state.scalars[LIVE])

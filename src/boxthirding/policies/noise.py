@@ -19,7 +19,7 @@ _ROUNDING: Final = 2.0**-52  # of a sum, for each of its terms
 _SPLIT: Final = 2.0**41 + 1.0  # leaves 12 bits of a float, so that squares of what is counted from it stay exact
 
 FAR: Final = 20.0  # standard deviations of a pull that are never noise
-UNLIKE: Final = 10.0  # an arm's variance may be so many times that of all arms
+UNLIKE: Final = 10.0  # an arm's variance may be at most ten times that of all arms
 ENOUGH: Final = 8  # arms with repeats that tell what noise is
 SHARE: Final = 8  # at most one arm in eight has an outlier, and one result in eight of an arm is one, or its first
 
@@ -63,7 +63,7 @@ def learn(state: Noise, arm: int, times: int, total: float, squares: float) -> N
 
 @kernel
 def more_repeats(pulls: int, times: int) -> int:
-    """Return how many repeats more there are when an arm with so many pulls has `times` more."""
+    """Return how many more repeats there are when an arm with `pulls` pulls gets `times` more."""
     return max(0, pulls + times - 1) - max(0, pulls - 1)
 
 
@@ -148,6 +148,6 @@ def usual_variance(state: Noise, arms: int) -> float:
 
 @kernel
 def outlier_value(mean: float, pulls: int, squares: float, expected: float) -> float:
-    """Return the one result that adds so many squares to an arm, on the side of its mean where none is expected."""
+    """Return the one result that adds this sum of squares to an arm, on the side of its mean where none is expected."""
     apart = math.sqrt(squares * (pulls - 1) / pulls)  # from the mean with it; squares are d² (n - 1) / n
     return mean + apart if mean > expected else mean - apart

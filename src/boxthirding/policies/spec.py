@@ -221,7 +221,7 @@ def _entry_point(name: str) -> Any:
         except (ImportError, AttributeError) as error:
             raise InvalidInput(
                 f"policy {name} is {entry.value}, as an installed package says, but cannot be imported ({error}): "
-                "install that package anew"
+                "reinstall that package"
             ) from error
     return None
 

@@ -285,7 +285,7 @@ class Core:
                 self.passed_over += 1
 
     def _enough_wait(self, holder: str) -> bool:
-        """Return whether so many jobs wait for other holders that the rule is not asked for more of them."""
+        """Return whether the number of jobs that wait for other holders has reached its limit."""
         if len(self.jobs.queued) < MOST_WAITING or self.labels.open_ended:
             return False
         return self.jobs.first(self.tickets.seen_by(holder)) is None
@@ -534,7 +534,7 @@ class Core:
         return self.sign * self.ledger.totals[arm] / self.ledger.counts[arm] + 0.0  # never -0
 
     def note_answer(self, at: float | None = None) -> None:
-        """Keep the answer in the history, if it or its mean has changed, or a while has passed."""
+        """Keep the answer in the history, if it or its mean has changed, or enough time has passed."""
         arm = NONE if self.live is None else self.best()
         if arm != NONE:
             ledger = self.ledger

@@ -145,7 +145,7 @@ class ExampleTracker:
             return NONE
         totals = np.asarray(self._ledger.totals)
         means = totals[others] / counts[others]
-        unknown = np.maximum(0.0, 1 / counts[others] - 1 / self.count)  # of n examples out of so many
+        unknown = np.maximum(0.0, 1 / counts[others] - 1 / self.count)  # of n out of `count` examples
         deviation = math.sqrt(squares / repeats) * (1 + 1.5 / repeats)  # nearly Student's t, for few repeats
         most = means + SURE * deviation * np.sqrt(unknown)
         best = np.max(totals[complete] / counts[complete])

@@ -105,7 +105,7 @@ class JobQueue:
             self.at_hand = None
 
     def restart_record(self, job: Job, rows: int) -> None:
-        """Note that the record of an arm consists of the results of a job, and of those told after so many rows."""
+        """Record that an arm's record has the results of a job, and those told after a row of the ledger."""
         self._restarts[job.arm] = (job.id, rows)
 
     def has_restarted(self, arm: int) -> bool:

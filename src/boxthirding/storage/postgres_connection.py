@@ -98,7 +98,7 @@ class PostgresConnection:
             try:
                 self.fetch("SELECT 1")
             except StudyUnavailable as refused:
-                may_pass = may_pass or refused.transient  # one that restarts is also unreachable for a while
+                may_pass = may_pass or refused.transient  # a server that restarts is unreachable for a moment
                 if not may_pass or time.monotonic() + pause > end:
                     raise
             else:

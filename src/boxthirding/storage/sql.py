@@ -193,8 +193,7 @@ class SqlJournal:
         number = rows[0][0] if rows else None
         if number is not None and type(number) is not int:
             raise UnreadableData(
-                f"{self._connection.place} has study {self._name!r} under number {number!r}, which is none: it is "
-                "damaged",
+                f"{self._connection.place} is damaged: study {self._name!r} has the number {number!r}",
                 advice=FROM_BACKUP,
             )
         if not self._is_new:

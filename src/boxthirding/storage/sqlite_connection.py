@@ -30,7 +30,7 @@ PATIENCE: Final = 60.0
 """Seconds to wait for a file that others have locked."""
 
 CHECKPOINT_EVERY: Final = 1000
-"""Events of a study, whoever writes them, after which the log is checkpointed: some 4 MB."""
+"""Events of a study, from all processes, after which the log is checkpointed: some 4 MB."""
 
 _MODE: Final = 0o644  # of a file that SQLite makes
 _WRITE, _READ = 0, 1  # the two locks

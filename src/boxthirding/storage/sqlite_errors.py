@@ -87,7 +87,7 @@ _TABLES: Final = (
 )
 """What can be read where the tables are as they were made."""
 
-LOCKED: Final = "the file is locked by another process, which did not let go of it in time"
+LOCKED: Final = "the file is locked by another process, which did not release it in time"
 
 _MAKE_ROOM: Final = "nothing is lost: make room, and try again"
 
@@ -141,7 +141,7 @@ def may(path: Path | str, mode: int) -> bool:
 
 
 def open_raw(path: str, timeout: float, *, uri: bool = False) -> sqlite3.Connection:
-    """Return a connection that begins no transactions by itself, and reads texts also where they are damaged."""
+    """Return a connection that begins no transactions automatically, and reads texts also where they are damaged."""
     connection = sqlite3.connect(path, timeout=timeout, isolation_level=None, check_same_thread=False, uri=uri)
     connection.text_factory = _text
     return connection

@@ -54,7 +54,7 @@ class FileLock:
             if not self._locked(is_new=is_new, shared=shared):
                 return False
             if not self.is_gone():
-                if is_new:  # whoever may write the database may lock it, as with SQLite's own files
+                if is_new:  # users who may write the database may lock it, as with SQLite's own files
                     with suppress(OSError, AttributeError):  # another user's file; no such permissions here
                         os.fchmod(self._file, mode)
                 return True

@@ -209,7 +209,7 @@ class Feed:
 def _unavailable(said: str, error: BaseException | None) -> ArmsUnavailable:
     """Return the error of an iterator that cannot be used again: it may skip an arm after an error."""
     if isinstance(error, _CutOff):
-        said = "the iterator of arms was broken off before, and may have skipped an arm"
+        said = "the iterator of arms was interrupted before, and may have skipped an arm"
     unavailable = ArmsUnavailable(said, advice="open the study with a new iterator to continue")
     unavailable.__cause__ = error
     return unavailable

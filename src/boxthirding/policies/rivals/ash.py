@@ -193,7 +193,7 @@ class AnytimeSequentialHalving(SubsetPolicy):
     rule: ClassVar[Rule] = Rule(reset, ask, tell, drop, recommend, amend)
 
     def empty(self, room: int) -> AshState:
-        """Return a state with room for so many arms."""
+        """Return a state with room for a number of arms."""
         return zeros(AshState, room, scalars=_SCALARS)
 
     def ranking(self, state: AshState, k: int | None = None) -> list[int]:

@@ -270,11 +270,11 @@ class Asha(BasePolicy):
 
     @property
     def forgets(self) -> bool:
-        """Whether an arm's record begins anew with its jobs: it does at every rung."""
+        """Whether each job starts a new record of its arm: it does at every rung."""
         return True
 
     def empty(self, room: int, rungs: int = 24) -> AshaState:
-        """Return a state with room for so many arms and rungs, and for twice as many stays as arms."""
+        """Return a state with room for a number of arms and rungs, and for twice as many stays as arms."""
         by_arm = dict.fromkeys(("latest", "known", "known_total"), room)
         state = zeros(AshaState, 2 * room, scalars=_SCALARS, root=rungs, costs=rungs, **by_arm)
         state.costs[:] = Schedule(growth=self.growth).costs(rungs)

@@ -105,7 +105,7 @@ def live_arms(state: Brackets) -> int:
 
 @kernel
 def is_due(state: Brackets) -> bool:
-    """Tell whether the next bracket opens now; when no arm is left in any, they begin anew."""
+    """Tell whether the next bracket opens now; when no arm is left in any, they start again."""
     scalars = state.scalars
     if scalars[PLAYING] == 0:
         scalars[OPENED] = 0

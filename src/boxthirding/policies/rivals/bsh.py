@@ -210,7 +210,7 @@ class BracketingSequentialHalving(BracketPolicy):
     )
 
     def empty(self, room: int) -> BSHState:
-        """Return a state with room for so many arms."""
+        """Return a state with room for a number of arms."""
         return zeros(BSHState, 2 * room, run=(MOST, _COLUMNS), kept_mean=MOST, **room_for(room))
 
     def ranking(self, state: BSHState, k: int | None = None) -> list[int]:

@@ -183,7 +183,7 @@ class BracketingUCB(BracketPolicy):
             raise InvalidInput(f"delta is {self.delta!r}, but must lie in (0, 1/e), below 0.3679")
 
     def empty(self, room: int) -> BUCBState:
-        """Return a state with room for so many arms."""
+        """Return a state with room for a number of arms."""
         state = zeros(BUCBState, 2 * room, told=2, tried=MOST, **room_for(room))
         state.told[:] = self.sigma, self.delta
         return state

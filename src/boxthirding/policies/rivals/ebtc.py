@@ -2,7 +2,7 @@
 
 A Top Two rule, anytime. After one pull of every arm the leader B is the largest mean (EB), the challenger the arm i
 with the least (mean_B - mean_i + ε) / √(1/n_B + 1/n_i) (TC, the transportation cost of Gaussian rewards; their variance
-cancels out). Each leader is tracked by itself: it gets a share β of the pulls of the rounds that it leads, the
+cancels out). Each leader is tracked separately: it gets a share β of the pulls of the rounds that it leads, the
 challenger the rest. The largest mean is recommended.
 
 ε is a slack in the units of rewards; the defaults 0.1 and β = ½ are for rewards of about unit size. The paper's other
@@ -261,7 +261,7 @@ class EBTC(SubsetPolicy):
         super().__post_init__()
 
     def empty(self, room: int) -> EBTCState:
-        """Return a state with room for so many arms."""
+        """Return a state with room for a number of arms."""
         state = zeros(EBTCState, room, scalars=_SCALARS, tuning=2)
         state.tuning[:] = self.epsilon, self.beta
         return state

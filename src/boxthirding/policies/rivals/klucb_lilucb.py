@@ -2,7 +2,7 @@
 
 So NEXT runs both (its app CardinalBandits; Jamieson and others 2015, "NEXT: a system for real-world development,
 evaluation, and application of active learning"): arms without a result stand at the top, each query takes the next arm
-of the list, and after each answer the list is made anew with probability 1/10. The two differ in the bound of an arm.
+of the list, and after each answer the list is rebuilt with probability 1/10. The two differ in the bound of an arm.
 
 KL-UCB (NEXT's KLUCB; bounds of Kaufmann, Kalyanakrishnan 2013) is told the range: the bound is the largest q with
 n · kl(mean, q) ≤ log(2 n² / δ), kl between two coins, rewards scaled to [0, 1].
@@ -12,7 +12,7 @@ mean + √(2 σ² log(4 n² / δ) / n). That is what NEXT computes; the paper's 
 constants to tune.
 
 NEXT leaves open what is recommended: here it is the largest mean, see subsets.py. A list that has been gone through is
-made anew, where NEXT begins it again; an arm whose first pull is in flight is not asked for again.
+rebuilt, where NEXT begins it again; an arm whose first pull is in flight is not asked for again.
 """
 
 import math
@@ -42,7 +42,7 @@ from boxthirding.rng import below
 from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Floats, Ints, Rule
 
 MOVED: Final = SUBSET_SCALARS  # arms in `moved`
-RENEW: Final = SUBSET_SCALARS + 1  # 1 when the list is to be made anew
+RENEW: Final = SUBSET_SCALARS + 1  # 1 when the list must be rebuilt
 BATCH: Final = SUBSET_SCALARS + 2  # results from one list to the next, on average
 _SCALARS = SUBSET_SCALARS + 3
 
@@ -92,7 +92,7 @@ bound_of: Callable[[IndicesState, int], float]
 def ask(state: IndicesState) -> tuple[int, int, int]:
     """Return one pull of the next arm of the list, or of a new one; those without a pull come first.
 
-    The list is made anew when it is old, or has been gone through. Where all arms in play are in flight and none has a
+    The list is rebuilt when it is old, or has been gone through. Where all arms in play are in flight and none has a
     result, a worker gets a new one rather than wait.
     """
     scalars = state.scalars
@@ -121,7 +121,7 @@ def ask(state: IndicesState) -> tuple[int, int, int]:
 
 @kernel
 def tell(state: IndicesState, job: int, times: int, total: float, squares: float) -> None:  # noqa: ARG001  # the contract's
-    """Add a reward to its arm; its bound changes when the list is made anew, on average after BATCH results."""
+    """Add a reward to its arm; its bound changes when the list is rebuilt, on average after BATCH results."""
     record(state, job, times, total)
     note_move(state, job)
     if below(state.ties, state.scalars[BATCH]) == 0:
@@ -138,7 +138,7 @@ def drop(state: IndicesState, arm: int) -> None:
 
 @kernel
 def amend(state: IndicesState, arm: int, times: int, total: float, squares: float) -> int:  # noqa: ARG001  # the contract's
-    """Add sums to an arm, and make the list anew; one that was not met is met now, and so are those before it."""
+    """Add sums to an arm, and rebuild the list; one that was not met is met now, and so are those before it."""
     if arm == NONE:
         return 0
     while state.scalars[SEEN] <= arm:
@@ -237,7 +237,7 @@ class IndicesPolicy(SubsetPolicy):
         super().__post_init__()
 
     def with_room(self, room: int, *told: float) -> IndicesState:
-        """Return a state with room for so many arms, told what its bound needs to know beside delta."""
+        """Return a state with room for a number of arms, told what its bound needs to know beside delta."""
         state = zeros(IndicesState, room, scalars=_SCALARS, told=3)
         state.scalars[BATCH] = self.batch
         state.told[: 1 + len(told)] = self.delta, *told
@@ -261,7 +261,7 @@ class KLUCB(IndicesPolicy):
     delta : float, default 0.05
         How often a bound may be wrong, in (0, 1); the contest's value.
     batch : int, default 10
-        The list of bounds is made anew after each result with probability 1/batch, in the contest 1/10.
+        The list of bounds is rebuilt after each result with probability 1/batch, in the contest 1/10.
     subset : str, default "all"
         "all": every arm is pulled first. "doubling": a random subset of them that doubles.
 
@@ -284,7 +284,7 @@ class KLUCB(IndicesPolicy):
         super().__post_init__()
 
     def empty(self, room: int) -> IndicesState:
-        """Return a state with room for so many arms."""
+        """Return a state with room for a number of arms."""
         return self.with_room(room, self.low, self.high - self.low)
 
 
@@ -299,7 +299,7 @@ class LilUCB(IndicesPolicy):
     delta : float, default 0.05
         How often a bound may be wrong, in (0, 1); the contest's value.
     batch : int, default 10
-        The list of bounds is made anew after each result with probability 1/batch, in the contest 1/10.
+        The list of bounds is rebuilt after each result with probability 1/batch, in the contest 1/10.
     subset : str, default "all"
         "all": every arm is pulled first. "doubling": a random subset of them that doubles.
 
@@ -319,5 +319,5 @@ class LilUCB(IndicesPolicy):
         super().__post_init__()
 
     def empty(self, room: int) -> IndicesState:
-        """Return a state with room for so many arms."""
+        """Return a state with room for a number of arms."""
         return self.with_room(room, self.sigma)

@@ -37,7 +37,7 @@ AMENDED: Final = 9  # results amended since the noise was last estimated
 LEARNS: Final = 10  # 1 if the noise is estimated
 _SCALARS = 11
 
-AMENDED_SHARE: Final = 8  # a batch that amended one result in so many has the noise estimated anew
+AMENDED_SHARE: Final = 8  # after a batch that amended one result in eight, the noise is estimated again
 
 _SLACK: Final = 1e-13  # a power that is an integer but for rounding is that integer: 343^(3/9) = 7
 
@@ -226,7 +226,7 @@ def put_back(state: ProseState, arm: int) -> None:
 
 @kernel
 def renew(state: ProseState) -> None:
-    """Give every arm its place anew: the noise has another estimate."""
+    """Update the place of every arm, because the noise estimate has changed."""
     state.root[0] = NONE
     for arm in range(state.scalars[SEEN]):
         if state.out[arm] != WITHDRAWN:
@@ -278,7 +278,7 @@ class Prose(BasePolicy):
         positive("beta", self.beta)
 
     def empty(self, room: int) -> ProseState:
-        """Return a state with room for so many arms."""
+        """Return a state with room for a number of arms."""
         state = zeros(ProseState, room, scalars=_SCALARS, root=1, width=1, root_beta=1)
         state.root_beta[0] = math.sqrt(self.beta)
         if isinstance(self.sigma, str):

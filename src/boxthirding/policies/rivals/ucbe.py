@@ -282,7 +282,7 @@ class UCBE(BasePolicy):
         return state
 
     def planned(self, room: int, phases: Ints) -> UCBEState:
-        """Return a state with room for so many arms, and with its phases."""
+        """Return a state with room for a number of arms, and with its phases."""
         by_phase = dict.fromkeys(("phase_at", "phase"), len(phases[0]))
         state = zeros(UCBEState, room, scalars=_SCALARS, exploration=1, budget=1, **by_phase)
         state.budget[0] = self.budget

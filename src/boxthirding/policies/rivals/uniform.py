@@ -171,7 +171,7 @@ class Uniform(BasePolicy):
     rule: ClassVar[Rule] = Rule(reset, ask, tell, drop, recommend, amend)
 
     def empty(self, room: int) -> UniformState:
-        """Return a state with room for so many arms."""
+        """Return a state with room for a number of arms."""
         return zeros(UniformState, room, scalars=_SCALARS)
 
     def ranking(self, state: UniformState, k: int | None = None) -> list[int]:

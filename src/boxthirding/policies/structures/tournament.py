@@ -18,7 +18,7 @@ def play_all(winner: Ints, first: int, stop: int, values: Floats, luck: Ints) ->
 
 @kernel
 def play_first(winner: Ints, first: int, stop: int, players: int, values: Floats, luck: Ints) -> None:
-    """Play the games of the first so many players, the only ones whose values have changed."""
+    """Play the games of the first `players` players, the only ones whose values have changed."""
     low = stop - first
     high = low + players - 1
     while low > 1:
