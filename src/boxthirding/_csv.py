@@ -35,7 +35,8 @@ _NOT_TEXT: Final = {
 _DECIMAL_COMMA: Final = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 _THOUSANDS: Final = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")  # 1,234: the comma may be decimal or between thousands
 
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")  # how cells begin that a spreadsheet program would evaluate
+# How text begins that a spreadsheet program would evaluate, or that it may trim first; some split cells at \r and tabs.
+_FORMULA: Final = re.compile("^(?=[\t\r\n])|(?:^|(?<=[\t\r]))(?=[=+\\-@＝＋－＠])")
 
 _LISTED = 20  # columns that an error names
 _SHOWN = 40  # characters of a cell that an error repeats
@@ -262,16 +263,16 @@ def csv_lines(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Itera
 
 
 def escape_formula(value: object) -> object:
-    """Return a value for a cell of CSV; text that a spreadsheet program would evaluate gets an apostrophe before it.
+    r"""Return a value for a cell of CSV; text that a spreadsheet program would evaluate gets an apostrophe before it.
 
-    Numbers are left alone, with a decimal point or comma.
+    So does text after a tab or a lone carriage return. Numbers are left alone, with a decimal point or comma.
 
-    >>> [*map(escape_formula, ["=1+1", "-x", "-0.5", "+1,5", -0.5, "plain"])]
-    ["'=1+1", "'-x", '-0.5', '+1,5', -0.5, 'plain']
+    >>> [*map(escape_formula, ["=1+1", "-x", "-0.5", "+1,5", -0.5, "plain", "x\r=1+1"])]
+    ["'=1+1", "'-x", '-0.5', '+1,5', -0.5, 'plain', "x\r'=1+1"]
     """
-    if isinstance(value, str) and value.startswith(_FORMULA) and not is_numeric(value.replace(",", ".")):
-        return f"'{value}"
-    return value
+    if not isinstance(value, str) or is_numeric(value.replace(",", ".")):
+        return value
+    return _FORMULA.sub("'", value)
 
 
 class _Echo:
