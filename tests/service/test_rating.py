@@ -309,8 +309,8 @@ class TestIds:
         said = server.rater(server.link(), **{field: text}).start
         assert said.status_code == 422
         assert said.json()["detail"] == (
-            f"{field} is {json.dumps(text, ensure_ascii=False)}, but must be printable: leave out tabs, line breaks and "
-            "the like"
+            f"{field} is {json.dumps(text, ensure_ascii=False)}, but must be printable: leave out tabs, line breaks "
+            "and the like"
         )
 
     def test_no_id_is_signed_that_would_be_refused(self, server):

@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.requests import cookie_parser
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -133,7 +132,7 @@ class Shield:
         kind, _, secret = headers.get("authorization", "").partition(" ")
         is_session = not kind
         if is_session:
-            secret = cookie_parser(headers.get("cookie", "")).get(SESSION, "")
+            secret = cookie_of(headers, SESSION)
         elif kind.casefold() != "bearer":
             return None
         secret = secret.strip()
@@ -155,7 +154,7 @@ class Shield:
             self._strangers.take(address)
             raise Refusal(403, "this rating link is unknown, expired or revoked", "ask for a new one", reason="link")
         name = rater_cookie(link, headers.get(RATER, "").rpartition("-")[2])
-        cookie = cookie_parser(headers.get("cookie", "")).get(name, "")
+        cookie = cookie_of(headers, name)
         rater = links.rater(link, cookie, at_hand=True)
         if rater is None and cookie:
             rater = await run_in_threadpool(links.rater, link, cookie)
@@ -216,6 +215,12 @@ def _check_size(headers: Headers) -> None:
     size = sum(len(name) + len(value) for name, value in headers.raw)
     if size > HEADERS:
         raise Refusal(431, f"the headers have {size:,} bytes, but may have {HEADERS:,}", "send shorter ones")
+
+
+def cookie_of(headers: Headers, name: str) -> str:
+    """Return a cookie, empty if there is none; ours are never quoted, and others are not looked into."""
+    pairs = (pair.partition("=") for pair in headers.get("cookie", "").split(";"))
+    return next((value.strip() for key, _, value in pairs if key.strip() == name), "")
 
 
 def rater_cookie(link: Link, rater_id: str = "") -> str:
