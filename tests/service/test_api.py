@@ -4,6 +4,7 @@ import base64
 import csv
 import io
 import json
+import sqlite3
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -351,7 +352,7 @@ class TestRepeats:
 
         def make():
             return server.client(server.key).post(
-                f"{API}/keys", json={"scope": "reader"}, headers={"Idempotency-Key": "one"}
+                f"{API}/studies", json={"name": "captions", "arms": ["a"]}, headers={"Idempotency-Key": "one"}
             )
 
         with ThreadPoolExecutor(1) as pool:
@@ -362,6 +363,29 @@ class TestRepeats:
             assert earlier.result().status_code == 201
         assert problem(later, 409)["transient"]
         assert make().text == earlier.result().text
+
+    @pytest.mark.parametrize(("path", "body"), [("keys", {"scope": "reader"}), ("studies/captions/links", {})])
+    def test_a_secret_is_shown_once_and_never_stored(self, tmp_path, path, body):
+        server = Server(tmp_path / "studies.db")
+        server.study()
+        headers = {"Idempotency-Key": "one"}
+        first, *again = [server.operator.post(f"{API}/{path}", json=body, headers=headers) for _ in range(3)]
+        made = first.json()
+        for reply in again:
+            said = problem(reply, 409)
+            assert made["secret"] not in reply.text
+            assert said["detail"] == (
+                f"this Idempotency-Key has made '{made['id']}' already, and its secret was in that reply only"
+            )
+            assert f"revoke it (DELETE {API}/{path}/{made['id']}) and repeat with a new key" in said["advice"]
+        listed = server.operator.get(f"{API}/{path}").json()
+        assert [one["id"] for one in listed[path.rpartition("/")[2]]].count(made["id"]) == 1
+        assert server.operator.delete(f"{API}/{path}/{made['id']}").status_code == 204
+        server.close()
+        with sqlite3.connect(tmp_path / "studies.db") as database:
+            stored = b"\n".join(data for (data,) in database.execute("SELECT data FROM boxthirding_records"))
+        assert made["id"].encode() in stored
+        assert made["secret"].partition("_")[2].encode() not in stored
 
     def test_a_request_that_a_full_disk_refused_can_be_made_again(self, server, monkeypatch):
         def full(*_):
