@@ -587,6 +587,66 @@ class TestExports:
         assert [event["seq"] for event in pages] == [line["seq"] for line in lines]
 
 
+ODD = [None, True, 0, -1, 1e308, 10**400, "", "=1", "funny", "\r@x", [], ["x"], [["x"], {"y": None}], {}, {"$": [1]}]
+READS = [
+    *(
+        "results.csv",
+        "arms.csv",
+        "journal.jsonl",
+        "report.html",
+        "raters",
+        "answer",
+        "history",
+        "grid",
+        "arms",
+        "events",
+    ),
+    *("", "?brief=true", "exclusions?holder=odd", "arm?label=a", "arm/results?label=a", "spread", "tickets?holder=odd"),
+]
+
+
+class TestDetails:
+    """A program may tell any JSON with a result: whatever it is, everything can be read, then and after a restart."""
+
+    @pytest.mark.parametrize("value", ODD, ids=lambda value: json.dumps(value)[:20])
+    def test_whatever_they_are_all_can_be_read(self, tmp_path, value):
+        server = Server(tmp_path / "studies.db")
+        server.study(arms=["a", "b"], about={"scale": []})  # so that no answer follows from the reward
+        worker = server.client(server.new_key("worker"))
+        odd = dict.fromkeys(["answer", "seconds", "id", "study_id", "session_id", "about"], value)
+        for details in (odd, {"answer": "funny", "seconds": 2.5}, {**odd, "other": odd}):
+            ticket = worker.post(f"{ONE}/tickets", json={"holder": "odd"}).json()["tickets"][0]["id"]
+            row = {"ticket": ticket, "reward": 1.0, "details": details}
+            (told,) = worker.post(f"{ONE}/results", json={"results": [row]}).json()["results"]
+            assert told["outcome"] == "told", told
+        self.read_all(server)
+        server.close()
+        again = Server(tmp_path / "studies.db")
+        self.read_all(again)
+        again.close()
+
+    def read_all(self, server):
+        for path in READS:
+            joint = "" if path.startswith("?") or not path else "/"
+            reply = server.operator.get(f"{ONE}{joint}{path}")
+            assert reply.status_code == 200, (path, reply.text)
+        assert server.operator.get(f"{API}/studies?brief=true").json()["studies"][0].get("error") is None
+        assert server.operator.get("/metrics").status_code == 200
+        (rater,) = server.operator.get(f"{ONE}/raters").json()["raters"]
+        assert (rater["holder"], rater["told"]) == ("odd", 3)
+        rows = list(csv.DictReader(io.StringIO(server.operator.get(f"{ONE}/results.csv").text)))
+        assert [row["reward"] for row in rows] == ["1.0"] * 3
+        votes = [row["votes"] for row in csv.DictReader(io.StringIO(server.operator.get(f"{ONE}/arms.csv").text))]
+        assert sum(map(int, votes)) == 3
+
+    def test_a_detail_that_is_no_text_is_exported_as_json(self, server):
+        study = server.study(about={"scale": []})
+        for answer in (["=x", None], True, None, 0):
+            study.tell(study.ask()[0], 1.0, details={"answer": answer, "id": answer})
+        rows = list(csv.DictReader(io.StringIO(server.operator.get(f"{ONE}/results.csv").text)))
+        assert [row["id"] for row in rows] == ['["=x", null]', "True", "", "0"]
+
+
 class TestPictures:
     PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
 

@@ -174,7 +174,7 @@ async def _once(request: "_Careful", key: str, study: str | None, handle: Handle
 
 def _made(response: Response, request: Request) -> Response:
     """Return what is answered, in place of a reply with a secret, when its request comes again."""
-    made = json.loads(response.body)["id"]
+    made = json.loads(bytes(response.body))["id"]
     said = f"this Idempotency-Key has made {made!r} already, and its secret was in that reply only"
     way_out = f"if the secret is lost, revoke it (DELETE {request.url.path}/{made}) and repeat with a new key"
     return refused(Refusal(409, said, way_out), request.scope)
