@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice
 from os import PathLike
 from pathlib import Path, PurePath
 from typing import Any, Final
@@ -198,15 +198,15 @@ def read_sheet(path: str | PathLike[str], *, header: bool = True) -> Sheet:
     return sheet_of(read_bytes(path, "give a CSV file with a header"), str(path), header=header)
 
 
-def sheet_of(data: bytes, name: str, *, header: bool = True) -> Sheet:
-    """Return the table that the content of a file is: JSON lines, if its name says so, else CSV."""
+def sheet_of(data: bytes, name: str, *, header: bool = True, first: int | None = None) -> Sheet:
+    """Return the table in a file: JSON lines, if its name says so, else CSV; of CSV perhaps only the `first` rows."""
     text = text_of(data, name)
     if PurePath(name).suffix.lower() in JSON_LINES:
         return _from_json_lines(name, text)
     if text.startswith("sep="):
         raise UnreadableData(f"{name} begins with {shown(text.splitlines()[0])}, which is not CSV: delete this line")
     separator = _separator(name, text)
-    rows = _split(name, text, separator)
+    rows = _split(name, text, separator, None if first is None else first + header)
     if not rows:
         raise UnreadableData(f"{name} is empty, but must have {'a header and rows' if header else 'rows'}")
     if not header and separator == "," and all(_DECIMAL_COMMA.fullmatch(",".join(cells)) for cells, _ in rows):
@@ -319,11 +319,11 @@ def _cells(text: str, separator: str) -> Iterator[list[str]]:
         yield []
 
 
-def _split(name: str, text: str, separator: str) -> list[tuple[list[str], int]]:
-    """Return the rows, each with the line on which it ends."""
+def _split(name: str, text: str, separator: str, first: int | None) -> list[tuple[list[str], int]]:
+    """Return the rows or the first of them, each with the line on which it ends."""
     reader = _reader(text, separator)
     try:
-        return [(cells, reader.line_num) for cells in reader if cells]
+        return [*islice(((cells, reader.line_num) for cells in reader if cells), first)]
     except csv.Error as problem:
         raise UnreadableData(
             f"{name}, line {reader.line_num} is not CSV ({problem}): check its quotation marks"

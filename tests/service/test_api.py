@@ -1,5 +1,6 @@
 """The JSON API beyond who may call it: studies, tickets, results, arms, events, exports, repeated requests."""
 
+import asyncio
 import base64
 import csv
 import io
@@ -7,7 +8,9 @@ import json
 import sqlite3
 import sys
 import threading
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import pytest
 from invoking import done
@@ -16,6 +19,7 @@ from serving import API, SCALE, Server
 from boxthirding import open_study
 from boxthirding.errors import StudyUnavailable
 from boxthirding.lab import from_csv
+from boxthirding.service import uploaded_arms
 
 ONE = f"{API}/studies/captions"
 
@@ -101,6 +105,45 @@ class TestStudies:
         assert server.operator.post(f"{API}/studies", json={"name": "captions", "sheet": sheet}).status_code == 201
         arm = server.operator.get(f"{ONE}/arm", params={"label": "1,5"}).json()
         assert arm["payload"] == {"cpus": "0,1", "version": "1,10"}
+
+    @pytest.mark.parametrize("data", [b"caption\n" + b"a\n" * 10_000_000, b"caption\r" + b"a\r" * 100_001])
+    def test_a_sheet_with_too_many_rows_is_refused_before_all_are_read(self, server, data):
+        lines = len(data) // 2 - 3
+        words = (
+            f"the CSV file has {lines:,} lines, but may have 100,000 rows: make the study of a part of them, and add"
+        )
+        tracemalloc.start()
+        try:
+            assert words in problem(server.operator.post(f"{API}/sheets", content=data), 422)["detail"]
+            assert tracemalloc.get_traced_memory()[1] < 10 * len(data) + 1e8
+        finally:
+            tracemalloc.stop()
+        sheet = {"name": "captions", "sheet": {"text": data.decode()}}
+        assert words in problem(server.operator.post(f"{API}/studies", json=sheet), 422)["detail"]
+
+    def test_a_sheet_may_have_a_hundred_thousand_rows_and_a_thousand_columns(self, server):
+        data = b"caption\n" + b"\n".join(b"%d" % number for number in range(100_000))
+        assert server.operator.post(f"{API}/sheets", content=data).json()["n_rows"] == 100_000
+        assert (
+            len(server.operator.post(f"{API}/sheets", content=b"," * 999 + b"\n" + b"," * 999).json()["columns"])
+            == 1000
+        )
+        said = problem(server.operator.post(f"{API}/sheets", content=b"," * 1000 + b"\n" + b"," * 1000), 422)
+        assert said["detail"].startswith("the CSV file has 1,001 columns, but may have 1,000: leave out")
+
+    def test_a_sheet_is_read_outside_the_event_loop(self, server, monkeypatch):
+        loops, read = [], uploaded_arms.read
+
+        def noted(data):
+            with suppress(RuntimeError):
+                loops.append(asyncio.get_running_loop())
+            return read(data)
+
+        monkeypatch.setattr(uploaded_arms, "read", noted)
+        assert server.operator.post(f"{API}/sheets", content=b"caption\na\n").status_code == 200
+        sheet = {"name": "captions", "sheet": {"text": "caption\na\n"}}
+        assert server.operator.post(f"{API}/studies", json=sheet).status_code == 201
+        assert loops == []
 
     @pytest.mark.parametrize(
         ("body", "words"),
