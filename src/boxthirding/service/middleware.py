@@ -1,5 +1,6 @@
 """The outermost layer: by which name the server was called, who is asking, how often, and what every answer says."""
 
+import asyncio
 import ipaddress
 import time
 from typing import Final
@@ -11,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from boxthirding.errors import BoxThirdingError
+from boxthirding.errors import BoxThirdingError, StudyUnavailable
 from boxthirding.service.keys import Key
 from boxthirding.service.limits import HEADERS, Buckets
 from boxthirding.service.links import Link
@@ -43,6 +44,12 @@ _HEADERS: Final = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
+_STOPPING: Final = StudyUnavailable(
+    "the server is stopping, and the request had not ended",
+    advice="try again in a moment",
+    transient=True,
+    unsure=True,
+)
 _NO_KEY: Final = "send Authorization: Bearer KEY, or open the link that `boxthirding serve` printed"
 
 
@@ -68,16 +75,16 @@ class Shield:
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)
             return
-        started, status, method = time.perf_counter(), 500, scope["method"]
+        started, status, started_reply, method = time.perf_counter(), 500, False, scope["method"]
         is_head = method == "HEAD" and scope["path"] in _OPEN  # monitors ask so
         if is_head:
             scope = {**scope, "method": "GET"}
         headers = Headers(scope=scope)
 
         async def send_more(message: Message) -> None:
-            nonlocal status
+            nonlocal status, started_reply
             if message["type"] == "http.response.start":
-                status = message["status"]
+                status, started_reply = message["status"], True
                 _add(MutableHeaders(scope=message))
             elif is_head:
                 message = {**message, "body": b""}
@@ -89,6 +96,10 @@ class Shield:
                 await answer(scope, receive, send_more)
             else:
                 await self._app(scope, receive, send_more)
+        except asyncio.CancelledError:
+            if started_reply or not self._service.is_stopping():
+                raise
+            await refused(_STOPPING, scope)(scope, receive, send_more)
         finally:
             self._service.metrics.count(method, _route(scope), status, time.perf_counter() - started)
 
