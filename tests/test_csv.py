@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 
 import pytest
 
@@ -199,12 +200,21 @@ def test_what_is_written_is_read_back_by_every_reader():
     assert (sheet.columns, sheet.rows) == (columns, texts)
 
 
-@pytest.mark.parametrize("cell", ["=1+1", "+x", "-x", "@sum(a)", "\t=1", "\r=1", "-", "-1,234.5", "-inf"])
+@pytest.mark.parametrize("cell", ["=1", "+x", "-x", "@sum(a)", "\n=1", "\tx", "\rx", "＝1", "-", "-1,234.5", "-inf"])
 def test_a_cell_or_header_that_is_a_formula_is_escaped(cell):
     header, row = csv.reader(io.StringIO("".join(csv_lines([cell], [[cell]])), newline=""))
     assert header == row == [f"'{cell}"]
 
 
-@pytest.mark.parametrize("cell", ["-0.5", "+1e-3", "-1,5", "a=1", "'x", " -x", -0.5, 7])
+@pytest.mark.parametrize("cell", ["\t=1", "\r=1", "x\r=cmd|'/C calc'!A0", "x\t@sum(a)", "-x\r-y\t+z", "-x\ty\r＝1"])
+def test_no_formula_is_left_where_a_reader_splits_cells_at_tabs_and_carriage_returns(cell):
+    line = "".join(csv_lines([cell], [[cell]]))
+    header, row = csv.reader(io.StringIO(line, newline=""))
+    assert header == row
+    assert header[0].replace("'", "") == cell.replace("'", "")
+    assert not any(part.startswith(tuple("=+-@＝")) for part in re.split(r"[\t\r\n]", "\n".join(header)))
+
+
+@pytest.mark.parametrize("cell", ["-0.5", "+1e-3", "-1,5", "a=1", "a\n- b", "a\r\n- b", "'x", " -x", -0.5, 7])
 def test_numbers_and_other_text_are_not_escaped(cell):
     assert [*csv_lines(["x"], [[cell]])][1].strip('"\n') == str(cell)

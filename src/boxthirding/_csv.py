@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice
 from os import PathLike
 from pathlib import Path, PurePath
 from typing import Any, Final
@@ -35,7 +35,8 @@ _NOT_TEXT: Final = {
 _DECIMAL_COMMA: Final = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 _THOUSANDS: Final = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")  # 1,234: the comma may be decimal or between thousands
 
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")  # how cells begin that a spreadsheet program would evaluate
+# How text begins that a spreadsheet program would evaluate, or that it may trim first; some split cells at \r and tabs.
+_FORMULA: Final = re.compile("^(?=[\t\r\n])|(?:^|(?<=[\t\r]))(?=[=+\\-@＝＋－＠])")
 
 _LISTED = 20  # columns that an error names
 _SHOWN = 40  # characters of a cell that an error repeats
@@ -197,15 +198,15 @@ def read_sheet(path: str | PathLike[str], *, header: bool = True) -> Sheet:
     return sheet_of(read_bytes(path, "give a CSV file with a header"), str(path), header=header)
 
 
-def sheet_of(data: bytes, name: str, *, header: bool = True) -> Sheet:
-    """Return the table that the content of a file is: JSON lines, if its name says so, else CSV."""
+def sheet_of(data: bytes, name: str, *, header: bool = True, first: int | None = None) -> Sheet:
+    """Return the table in a file: JSON lines, if its name says so, else CSV; of CSV perhaps only the `first` rows."""
     text = text_of(data, name)
     if PurePath(name).suffix.lower() in JSON_LINES:
         return _from_json_lines(name, text)
     if text.startswith("sep="):
         raise UnreadableData(f"{name} begins with {shown(text.splitlines()[0])}, which is not CSV: delete this line")
     separator = _separator(name, text)
-    rows = _split(name, text, separator)
+    rows = _split(name, text, separator, None if first is None else first + header)
     if not rows:
         raise UnreadableData(f"{name} is empty, but must have {'a header and rows' if header else 'rows'}")
     if not header and separator == "," and all(_DECIMAL_COMMA.fullmatch(",".join(cells)) for cells, _ in rows):
@@ -262,16 +263,16 @@ def csv_lines(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Itera
 
 
 def escape_formula(value: object) -> object:
-    """Return a value for a cell of CSV; text that a spreadsheet program would evaluate gets an apostrophe before it.
+    r"""Return a value for a cell of CSV; text that a spreadsheet program would evaluate gets an apostrophe before it.
 
-    Numbers are left alone, with a decimal point or comma.
+    So does text after a tab or a lone carriage return. Numbers are left alone, with a decimal point or comma.
 
-    >>> [*map(escape_formula, ["=1+1", "-x", "-0.5", "+1,5", -0.5, "plain"])]
-    ["'=1+1", "'-x", '-0.5', '+1,5', -0.5, 'plain']
+    >>> [*map(escape_formula, ["=1+1", "-x", "-0.5", "+1,5", -0.5, "plain", "x\r=1+1"])]
+    ["'=1+1", "'-x", '-0.5', '+1,5', -0.5, 'plain', "x\r'=1+1"]
     """
-    if isinstance(value, str) and value.startswith(_FORMULA) and not is_numeric(value.replace(",", ".")):
-        return f"'{value}"
-    return value
+    if not isinstance(value, str) or is_numeric(value.replace(",", ".")):
+        return value
+    return _FORMULA.sub("'", value)
 
 
 class _Echo:
@@ -318,11 +319,11 @@ def _cells(text: str, separator: str) -> Iterator[list[str]]:
         yield []
 
 
-def _split(name: str, text: str, separator: str) -> list[tuple[list[str], int]]:
-    """Return the rows, each with the line on which it ends."""
+def _split(name: str, text: str, separator: str, first: int | None) -> list[tuple[list[str], int]]:
+    """Return the rows or the first of them, each with the line on which it ends."""
     reader = _reader(text, separator)
     try:
-        return [(cells, reader.line_num) for cells in reader if cells]
+        return [*islice(((cells, reader.line_num) for cells in reader if cells), first)]
     except csv.Error as problem:
         raise UnreadableData(
             f"{name}, line {reader.line_num} is not CSV ({problem}): check its quotation marks"

@@ -149,6 +149,27 @@ def test_the_demo_moves_by_itself(start, tmp_path, place):
     assert [path.name for path in tmp_path.iterdir()] == place  # without a place nothing is left
 
 
+@pytest.mark.parametrize("once", ["", "Idempotency-Key: one\r\n"])
+def test_a_request_that_waits_when_the_server_stops_is_told_so(start, once):
+    server = start("x.db")
+    key = server.find(r"shown this once: (\S+)")
+    server.call("POST", f"{API}/studies", key, {"name": "s", "arms": ["a"]})
+    kind = "Content-Type: application/json\r\nContent-Length: 9\r\n"
+    head = f"Host: localhost\r\nAuthorization: Bearer {key}\r\n{kind}{once}"
+    with socket.create_connection(("127.0.0.1", server.port), 60) as waiting:
+        waiting.sendall(f"POST {API}/studies/s/tickets HTTP/1.1\r\n{head}\r\n{{".encode())
+        server.call("GET", "/health")  # until then the server has read that
+        code, errors = server.end()
+        reply = http.client.HTTPResponse(waiting)
+        reply.begin()
+        said = json.loads(reply.read())
+    assert (reply.status, reply.headers["content-type"]) == (503, "application/problem+json")
+    assert said["detail"] == "the server is stopping, and the request had not ended"
+    assert (said["transient"], said["advice"]) == (True, "try again in a moment")
+    assert code == -signal.SIGTERM
+    assert "Traceback" not in errors
+
+
 def test_an_open_stream_does_not_keep_the_server_from_ending(start):
     server = start("x.db")
     key = server.find(r"shown this once: (\S+)")

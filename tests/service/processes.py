@@ -8,10 +8,9 @@ import sys
 import threading
 import urllib.request
 
-import uvicorn
 from serving import Server
 
-from boxthirding.service.server import bind
+from boxthirding.service.server import bind, server_of
 
 API = "/api/v1"
 
@@ -78,8 +77,8 @@ class Listening(Server):
         self.service.clock = lambda: self.now
         self._socket = bind("127.0.0.1", 0)
         self.port = self._socket.getsockname()[1]
-        config = uvicorn.Config(self.app, log_level="error", http="h11", ws="none", timeout_graceful_shutdown=1)
-        self._server = uvicorn.Server(config)
+        self._server = server_of(self.app, self.service)
+        self._server.config.timeout_graceful_shutdown = 1
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]})
         self._thread.start()
 

@@ -1,12 +1,16 @@
 """The JSON API beyond who may call it: studies, tickets, results, arms, events, exports, repeated requests."""
 
+import asyncio
 import base64
 import csv
 import io
 import json
+import sqlite3
 import sys
 import threading
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import pytest
 from invoking import done
@@ -15,6 +19,7 @@ from serving import API, SCALE, Server
 from boxthirding import open_study
 from boxthirding.errors import StudyUnavailable
 from boxthirding.lab import from_csv
+from boxthirding.service import uploaded_arms
 
 ONE = f"{API}/studies/captions"
 
@@ -100,6 +105,45 @@ class TestStudies:
         assert server.operator.post(f"{API}/studies", json={"name": "captions", "sheet": sheet}).status_code == 201
         arm = server.operator.get(f"{ONE}/arm", params={"label": "1,5"}).json()
         assert arm["payload"] == {"cpus": "0,1", "version": "1,10"}
+
+    @pytest.mark.parametrize("data", [b"caption\n" + b"a\n" * 10_000_000, b"caption\r" + b"a\r" * 100_001])
+    def test_a_sheet_with_too_many_rows_is_refused_before_all_are_read(self, server, data):
+        lines = len(data) // 2 - 3
+        words = (
+            f"the CSV file has {lines:,} lines, but may have 100,000 rows: make the study of a part of them, and add"
+        )
+        tracemalloc.start()
+        try:
+            assert words in problem(server.operator.post(f"{API}/sheets", content=data), 422)["detail"]
+            assert tracemalloc.get_traced_memory()[1] < 10 * len(data) + 1e8
+        finally:
+            tracemalloc.stop()
+        sheet = {"name": "captions", "sheet": {"text": data.decode()}}
+        assert words in problem(server.operator.post(f"{API}/studies", json=sheet), 422)["detail"]
+
+    def test_a_sheet_may_have_a_hundred_thousand_rows_and_a_thousand_columns(self, server):
+        data = b"caption\n" + b"\n".join(b"%d" % number for number in range(100_000))
+        assert server.operator.post(f"{API}/sheets", content=data).json()["n_rows"] == 100_000
+        assert (
+            len(server.operator.post(f"{API}/sheets", content=b"," * 999 + b"\n" + b"," * 999).json()["columns"])
+            == 1000
+        )
+        said = problem(server.operator.post(f"{API}/sheets", content=b"," * 1000 + b"\n" + b"," * 1000), 422)
+        assert said["detail"].startswith("the CSV file has 1,001 columns, but may have 1,000: leave out")
+
+    def test_a_sheet_is_read_outside_the_event_loop(self, server, monkeypatch):
+        loops, read = [], uploaded_arms.read
+
+        def noted(data):
+            with suppress(RuntimeError):
+                loops.append(asyncio.get_running_loop())
+            return read(data)
+
+        monkeypatch.setattr(uploaded_arms, "read", noted)
+        assert server.operator.post(f"{API}/sheets", content=b"caption\na\n").status_code == 200
+        sheet = {"name": "captions", "sheet": {"text": "caption\na\n"}}
+        assert server.operator.post(f"{API}/studies", json=sheet).status_code == 201
+        assert loops == []
 
     @pytest.mark.parametrize(
         ("body", "words"),
@@ -351,7 +395,7 @@ class TestRepeats:
 
         def make():
             return server.client(server.key).post(
-                f"{API}/keys", json={"scope": "reader"}, headers={"Idempotency-Key": "one"}
+                f"{API}/studies", json={"name": "captions", "arms": ["a"]}, headers={"Idempotency-Key": "one"}
             )
 
         with ThreadPoolExecutor(1) as pool:
@@ -362,6 +406,29 @@ class TestRepeats:
             assert earlier.result().status_code == 201
         assert problem(later, 409)["transient"]
         assert make().text == earlier.result().text
+
+    @pytest.mark.parametrize(("path", "body"), [("keys", {"scope": "reader"}), ("studies/captions/links", {})])
+    def test_a_secret_is_shown_once_and_never_stored(self, tmp_path, path, body):
+        server = Server(tmp_path / "studies.db")
+        server.study()
+        headers = {"Idempotency-Key": "one"}
+        first, *again = [server.operator.post(f"{API}/{path}", json=body, headers=headers) for _ in range(3)]
+        made = first.json()
+        for reply in again:
+            said = problem(reply, 409)
+            assert made["secret"] not in reply.text
+            assert said["detail"] == (
+                f"this Idempotency-Key has made '{made['id']}' already, and its secret was in that reply only"
+            )
+            assert f"revoke it (DELETE {API}/{path}/{made['id']}) and repeat with a new key" in said["advice"]
+        listed = server.operator.get(f"{API}/{path}").json()
+        assert [one["id"] for one in listed[path.rpartition("/")[2]]].count(made["id"]) == 1
+        assert server.operator.delete(f"{API}/{path}/{made['id']}").status_code == 204
+        server.close()
+        with sqlite3.connect(tmp_path / "studies.db") as database:
+            stored = b"\n".join(data for (data,) in database.execute("SELECT data FROM boxthirding_records"))
+        assert made["id"].encode() in stored
+        assert made["secret"].partition("_")[2].encode() not in stored
 
     def test_a_request_that_a_full_disk_refused_can_be_made_again(self, server, monkeypatch):
         def full(*_):
@@ -561,6 +628,66 @@ class TestExports:
             pages += page["events"]
             after = page["next"]
         assert [event["seq"] for event in pages] == [line["seq"] for line in lines]
+
+
+ODD = [None, True, 0, -1, 1e308, 10**400, "", "=1", "funny", "\r@x", [], ["x"], [["x"], {"y": None}], {}, {"$": [1]}]
+READS = [
+    *(
+        "results.csv",
+        "arms.csv",
+        "journal.jsonl",
+        "report.html",
+        "raters",
+        "answer",
+        "history",
+        "grid",
+        "arms",
+        "events",
+    ),
+    *("", "?brief=true", "exclusions?holder=odd", "arm?label=a", "arm/results?label=a", "spread", "tickets?holder=odd"),
+]
+
+
+class TestDetails:
+    """A program may tell any JSON with a result: whatever it is, everything can be read, then and after a restart."""
+
+    @pytest.mark.parametrize("value", ODD, ids=lambda value: json.dumps(value)[:20])
+    def test_whatever_they_are_all_can_be_read(self, tmp_path, value):
+        server = Server(tmp_path / "studies.db")
+        server.study(arms=["a", "b"], about={"scale": []})  # so that no answer follows from the reward
+        worker = server.client(server.new_key("worker"))
+        odd = dict.fromkeys(["answer", "seconds", "id", "study_id", "session_id", "about"], value)
+        for details in (odd, {"answer": "funny", "seconds": 2.5}, {**odd, "other": odd}):
+            ticket = worker.post(f"{ONE}/tickets", json={"holder": "odd"}).json()["tickets"][0]["id"]
+            row = {"ticket": ticket, "reward": 1.0, "details": details}
+            (told,) = worker.post(f"{ONE}/results", json={"results": [row]}).json()["results"]
+            assert told["outcome"] == "told", told
+        self.read_all(server)
+        server.close()
+        again = Server(tmp_path / "studies.db")
+        self.read_all(again)
+        again.close()
+
+    def read_all(self, server):
+        for path in READS:
+            joint = "" if path.startswith("?") or not path else "/"
+            reply = server.operator.get(f"{ONE}{joint}{path}")
+            assert reply.status_code == 200, (path, reply.text)
+        assert server.operator.get(f"{API}/studies?brief=true").json()["studies"][0].get("error") is None
+        assert server.operator.get("/metrics").status_code == 200
+        (rater,) = server.operator.get(f"{ONE}/raters").json()["raters"]
+        assert (rater["holder"], rater["told"]) == ("odd", 3)
+        rows = list(csv.DictReader(io.StringIO(server.operator.get(f"{ONE}/results.csv").text)))
+        assert [row["reward"] for row in rows] == ["1.0"] * 3
+        votes = [row["votes"] for row in csv.DictReader(io.StringIO(server.operator.get(f"{ONE}/arms.csv").text))]
+        assert sum(map(int, votes)) == 3
+
+    def test_a_detail_that_is_no_text_is_exported_as_json(self, server):
+        study = server.study(about={"scale": []})
+        for answer in (["=x", None], True, None, 0):
+            study.tell(study.ask()[0], 1.0, details={"answer": answer, "id": answer})
+        rows = list(csv.DictReader(io.StringIO(server.operator.get(f"{ONE}/results.csv").text)))
+        assert [row["id"] for row in rows] == ['["=x", null]', "True", "", "0"]
 
 
 class TestPictures:

@@ -1,5 +1,9 @@
 """What every request meets first: the Host, the Origin, limits, cookies, headers."""
 
+import asyncio
+import sys
+from collections import Counter
+
 import pytest
 from serving import API, BASE, UNLIMITED, Server
 
@@ -112,6 +116,65 @@ class TestSessions:
         assert [browser.get(f"{API}/session").status_code for browser in browsers] == [401, 401, 200]
         server.now += 31 * 86_400
         assert browsers[2].get(f"{API}/session").status_code == 401
+
+
+def cookie_work(server, cookie):
+    """Return how many functions are called to answer a page and a rater who come with a cookie, and which modules'."""
+    steps, modules = Counter(), set()
+
+    def count(frame, event, _):
+        if event in ("call", "c_call", "line"):
+            steps[event] += 1
+            modules.add(frame.f_globals.get("__name__"))
+        return count
+
+    shield, link = server.app.build_middleware_stack(), server.link()
+    rater = f"/rating/{link['secret']}/sitting"
+
+    async def ask(path):
+        headers = [(b"host", b"localhost"), (b"cookie", cookie.encode())]
+        scope = {"type": "http", "method": "GET", "path": f"{API}{path}", "query_string": b"", "headers": headers}
+
+        async def receive():
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def send(_):
+            pass
+
+        await shield({**scope, "root_path": "", "app": server.app, "client": ("127.0.0.1", 1)}, receive, send)
+
+    async def ask_both():
+        await ask("/session")
+        await ask(rater)
+        sys.settrace(count)
+        try:
+            await ask("/session")
+            await ask(rater)
+        finally:
+            sys.settrace(None)
+
+    asyncio.run(ask_both())
+    return sum(steps.values()), modules
+
+
+class TestCookies:
+    @pytest.mark.parametrize("name", ["boxthirding", "boxthirding-link", "other"])
+    def test_a_long_one_is_read_in_steps_that_do_not_grow_with_it(self, server, name):
+        server.study()
+        made_up = [f'{name}="{chr(92) * 2 * size}"; a="{chr(92)}"{chr(34) * size}"' for size in (10, 7_500)]
+        (few, _), (many, modules) = (cookie_work(server, cookie) for cookie in made_up)
+        assert many < 2 * few
+        assert "http.cookies" not in modules
+
+    def test_ours_are_found_among_others(self, server):
+        browser = server.client(Origin=BASE)
+        browser.post(f"{API}/session", json={"secret": server.key})
+        secret = browser.cookies["boxthirding"]
+        for others in ("a=1; {}", "{} ; b", 'a="\\"; {}; boxthirdings=no', "=;; {};"):
+            cookie = others.format(f"boxthirding={secret}")
+            assert server.client(Cookie=cookie).get(f"{API}/session").status_code == 200, cookie
+        for cookie in (f"xboxthirding={secret}", f"boxthirding={secret}x", "boxthirding", ""):
+            assert server.client(Cookie=cookie).get(f"{API}/session").status_code == 401, cookie
 
 
 class TestOrigins:

@@ -1,5 +1,6 @@
 """What raters do: the library's own run pull by pull, no arm twice, leases, sittings, skips, corrections, ids."""
 
+import json
 import random
 
 import pytest
@@ -300,6 +301,24 @@ class TestIds:
         assert (row[3], row[5], row[-3:]) == ("funny", "2.5", ["5f0c", "s1", "z9"])
         listed = server.operator.get(f"{API}/studies/captions/raters").json()["raters"]
         assert [one["claims"] for one in listed] == [CLAIMS]
+
+    @pytest.mark.parametrize("field", CLAIMS)
+    @pytest.mark.parametrize("text", ["x\r=cmd|'/C calc'!A0", "a\nb", "a\tb", "\u202eann", "\x1b[31m"])
+    def test_an_id_that_cannot_be_printed_is_refused(self, server, field, text):
+        server.study()
+        said = server.rater(server.link(), **{field: text}).start
+        assert said.status_code == 422
+        assert said.json()["detail"] == (
+            f"{field} is {json.dumps(text, ensure_ascii=False)}, but must be printable: leave out tabs, line breaks "
+            "and the like"
+        )
+
+    def test_no_id_is_signed_that_would_be_refused(self, server):
+        server.study()
+        path = f"{API}/studies/captions/links/{server.link()['id']}/signatures"
+        said = server.operator.post(path, json={"ids": ["naïve 7", "a\rb"]})
+        assert (said.status_code, said.json()["detail"][:31]) == (422, 'ids.1 is "a\\rb", but must be pr')
+        assert server.operator.post(path, json={"ids": ["naïve 7"]}).status_code == 200
 
     def test_another_browser_under_the_same_id_goes_on_and_reads_nothing(self, server):
         server.study(about={"sitting": 4})

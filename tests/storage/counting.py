@@ -8,7 +8,16 @@ COUNTS = Counter()
 
 def summary():
     """Return the counts in one line; nothing, if there was no attack."""
-    attacks = ("kills", "faults", "flips", "folder readers", "deleted sidecars", "cut commits", "forks")
+    attacks = (
+        "kills",
+        "faults",
+        "flips",
+        "folder readers",
+        "deleted sidecars",
+        "cut commits",
+        "forks",
+        "unfinished requests",
+    )
     if not any(COUNTS[attack] for attack in attacks):
         return ""
     done = ", ".join(f"{COUNTS[attack]:,} {attack}" for attack in attacks)

@@ -34,13 +34,19 @@ _OF_ALL: Final = {OVERSEER: READER, OWNER: OPERATOR}
 
 _WHO = "x-who"
 _BODY = "x-body"
+_SECRET = "x-secret"  # noqa: S105  # not one itself
 
 Handle = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
-def needs(who: str, body: int = SMALL, *, takes: str | None = None, sends: str | None = None) -> dict[str, Any]:
-    """Return what a route declares: who may call it, the largest body, and the type of what is not JSON."""
-    route: dict[str, Any] = {"openapi_extra": {_WHO: who, _BODY: body}}
+def needs(
+    who: str, body: int = SMALL, *, takes: str | None = None, sends: str | None = None, secret: bool = False
+) -> dict[str, Any]:
+    """Return what a route declares: who may call it, the largest body, the type of what is not JSON.
+
+    A reply with a `secret` is never stored.
+    """
+    route: dict[str, Any] = {"openapi_extra": {_WHO: who, _BODY: body, _SECRET: secret}}
     if takes is not None:
         example = {"example": "caption,score\nWrong floor.,0.5\n"} if takes == "text/csv" else {}
         route["openapi_extra"]["requestBody"] = {"required": True, "content": {takes: {**_raw(takes), **example}}}
@@ -126,12 +132,12 @@ class GuardedRoute(APIRoute):
             if key is None or request.method not in ("POST", "DELETE") or who in (ALL, LINK):
                 return await handle(careful)
             of_study = None if who == OWNER else request.path_params.get("name")  # one that is deleted has no replies
-            return await _once(careful, key, of_study, handle)
+            return await _once(careful, key, of_study, handle, is_secret=extra[_SECRET])
 
         return guarded
 
 
-async def _once(request: "_Careful", key: str, study: str | None, handle: Handle) -> Response:
+async def _once(request: "_Careful", key: str, study: str | None, handle: Handle, *, is_secret: bool) -> Response:
     """Answer a request as it was answered before, if it was: another study of the same name has answered nothing."""
     replies, held = service_of(request).replies, key_of(request)
     asked = request.url.query.encode() + b"\n" + await request.body()
@@ -156,10 +162,19 @@ async def _once(request: "_Careful", key: str, study: str | None, handle: Handle
             end = partial(replies.end, name, asked, None)
             raise
         if not is_unsure:
-            end = partial(replies.end, name, asked, _kept(response))
+            has_secret = is_secret and response.status_code < 400  # noqa: PLR2004
+            end = partial(replies.end, name, asked, _kept(_made(response, request) if has_secret else response))
         return response
     finally:
         await run_in_threadpool(end)
+
+
+def _made(response: Response, request: Request) -> Response:
+    """Return what is answered, in place of a reply with a secret, when its request comes again."""
+    made = json.loads(bytes(response.body))["id"]
+    said = f"this Idempotency-Key has made {made!r} already, and its secret was in that reply only"
+    way_out = f"if the secret is lost, revoke it (DELETE {request.url.path}/{made}) and repeat with a new key"
+    return refused(Refusal(409, said, way_out), request.scope)
 
 
 def _kept(response: Response) -> KeptReply | None:

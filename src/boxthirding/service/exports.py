@@ -1,5 +1,6 @@
 """A study to take away: results, arms and the journal, line by line."""
 
+import json
 import math
 import re
 from collections import Counter
@@ -71,7 +72,7 @@ def _results(study: Study, about: About) -> Iterator[tuple[Any, ...]]:
             case Told(ticket=ticket, reward=reward):
                 label, holder = tickets.get(ticket, _LOST)
                 holder = event.holder or holder
-                details = event.details or {}
+                details = {name: _cell(value) for name, value in (event.details or {}).items()}
                 answer = details.get("answer")
                 if ticket in corrected and ticket not in told:  # a later result of a ticket is one of its own
                     reward, answer = corrected[ticket], None
@@ -86,6 +87,13 @@ def _results(study: Study, about: About) -> Iterator[tuple[Any, ...]]:
                     counts = not _taken(outliers, (label, None, reward))
                     answer = about.answer(reward) or ""
                     yield (format_time(event.at), "", label, answer, reward, "", "", counts, "", "", "")
+
+
+def _cell(value: Any) -> str | int | float:
+    """Return a detail of a result, which may be any JSON, as a cell."""
+    if isinstance(value, str | int | float):
+        return value
+    return "" if value is None else json.dumps(value, ensure_ascii=False)
 
 
 def _taken(rows: Counter[tuple[Any, ...]], row: tuple[Any, ...]) -> bool:

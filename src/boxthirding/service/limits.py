@@ -46,6 +46,8 @@ class Limits:
     """From an address: raters who start."""
     streams: int = 100
     """Event streams of one key at a time."""
+    connections: int = 1_000
+    """From an address at a time, and at most half of the files that the process may have open."""
 
 
 class Buckets:

@@ -1,5 +1,6 @@
 """The outermost layer: by which name the server was called, who is asking, how often, and what every answer says."""
 
+import asyncio
 import ipaddress
 import time
 from typing import Final
@@ -8,11 +9,10 @@ from urllib.parse import urlsplit
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.requests import cookie_parser
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from boxthirding.errors import BoxThirdingError
+from boxthirding.errors import BoxThirdingError, StudyUnavailable
 from boxthirding.service.keys import Key
 from boxthirding.service.limits import HEADERS, Buckets
 from boxthirding.service.links import Link
@@ -44,6 +44,12 @@ _HEADERS: Final = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
+_STOPPING: Final = StudyUnavailable(
+    "the server is stopping, and the request had not ended",
+    advice="try again in a moment",
+    transient=True,
+    unsure=True,
+)
 _NO_KEY: Final = "send Authorization: Bearer KEY, or open the link that `boxthirding serve` printed"
 
 
@@ -69,16 +75,16 @@ class Shield:
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)
             return
-        started, status, method = time.perf_counter(), 500, scope["method"]
+        started, status, started_reply, method = time.perf_counter(), 500, False, scope["method"]
         is_head = method == "HEAD" and scope["path"] in _OPEN  # monitors ask so
         if is_head:
             scope = {**scope, "method": "GET"}
         headers = Headers(scope=scope)
 
         async def send_more(message: Message) -> None:
-            nonlocal status
+            nonlocal status, started_reply
             if message["type"] == "http.response.start":
-                status = message["status"]
+                status, started_reply = message["status"], True
                 _add(MutableHeaders(scope=message))
             elif is_head:
                 message = {**message, "body": b""}
@@ -90,6 +96,10 @@ class Shield:
                 await answer(scope, receive, send_more)
             else:
                 await self._app(scope, receive, send_more)
+        except asyncio.CancelledError:
+            if started_reply or not self._service.is_stopping():
+                raise
+            await refused(_STOPPING, scope)(scope, receive, send_more)
         finally:
             self._service.metrics.count(method, _route(scope), status, time.perf_counter() - started)
 
@@ -135,7 +145,7 @@ class Shield:
         kind, _, secret = headers.get("authorization", "").partition(" ")
         is_session = not kind
         if is_session:
-            secret = cookie_parser(headers.get("cookie", "")).get(SESSION, "")
+            secret = cookie_of(headers, SESSION)
         elif kind.casefold() != "bearer":
             return None
         secret = secret.strip()
@@ -160,7 +170,7 @@ class Shield:
             problem = "this rating link is unknown, has expired or was revoked"
             raise Refusal(403, problem, "ask the person who sent it for a new one", reason="link")
         name = rater_cookie(link, headers.get(RATER, "").rpartition("-")[2])
-        cookie = cookie_parser(headers.get("cookie", "")).get(name, "")
+        cookie = cookie_of(headers, name)
         rater = links.rater(link, cookie, at_hand=True)
         if rater is None and cookie:
             rater = await run_in_threadpool(links.rater, link, cookie)
@@ -229,6 +239,12 @@ def _check_size(headers: Headers) -> None:
     size = sum(len(name) + len(value) for name, value in headers.raw)
     if size > HEADERS:
         raise Refusal(431, f"the headers have {size:,} bytes, but may have {HEADERS:,}", "send shorter ones")
+
+
+def cookie_of(headers: Headers, name: str) -> str:
+    """Return a cookie, empty if there is none; ours are never quoted, and others are not looked into."""
+    pairs = (pair.partition("=") for pair in headers.get("cookie", "").split(";"))
+    return next((value.strip() for key, _, value in pairs if key.strip() == name), "")
 
 
 def rater_cookie(link: Link, rater_id: str = "") -> str:

@@ -19,7 +19,7 @@ from boxthirding.errors import BoxThirdingError
 from boxthirding.storage.server_records import Records, StoredRecord
 from boxthirding.study import Entry, Event, Study
 from boxthirding.study.events import Asked, Created, Failed, Finished, Given, Redefined, Released, Told, Withdrawn
-from boxthirding.study.pace import Pace
+from boxthirding.study.pace import Pace, seconds_of
 from boxthirding.types import Label
 
 SKIPPED: Final = "skipped"
@@ -255,11 +255,10 @@ class Tally:
             told = self.holders[holder] = HolderTally(first=event.at)
         told.told += 1
         told.last, told.latest = event.at, event.ticket
-        details = event.details or {}
-        if isinstance(answer := details.get("answer"), str):
+        if isinstance(answer := (event.details or {}).get("answer"), str):
             told.answers[answer] += 1
-        if isinstance(seconds := details.get("seconds"), int | float):
-            told.seconds.append(float(seconds))
+        if (seconds := seconds_of(event)) is not None:
+            told.seconds.append(seconds)
 
     def _released(self, ticket: int, why: str) -> None:
         held = self._drop(ticket)

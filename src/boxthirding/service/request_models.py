@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic_core import PydanticCustomError
 
 from boxthirding.errors import InvalidInput, UnreadableData
 from boxthirding.service import pictures, uploaded_arms
@@ -16,6 +17,13 @@ from boxthirding.study.arm_payloads import is_json
 from boxthirding.types import Label as PlainLabel
 
 _EXACT = 2**53
+
+
+def _printable(text: str) -> str:
+    if not text.isprintable():
+        raise PydanticCustomError("printable", "Text should be printable: leave out tabs, line breaks and the like")
+    return text
+
 
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^/\x00-\x1f\x7f]+$")]
 Holder = Annotated[str, Field(min_length=1, max_length=200)]
@@ -28,6 +36,7 @@ LabelNumber = Annotated[int, Field(ge=-_EXACT, le=_EXACT)]
 Label = LabelText | LabelNumber
 WorkerName = Annotated[str, Field(pattern=r"^find_best-[0-9]{1,20}$")]
 PictureId = Annotated[str, Field(pattern=pictures.ID)]
+RaterId = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(_printable)]
 Seconds = Annotated[float, Field(gt=0, le=100 * 366 * 86_400, allow_inf_nan=False)]
 
 
@@ -393,21 +402,19 @@ class IdsIn(Wire):
     """Ids to be signed."""
 
     model_config = _like(ids=["ann", "bob"])
-    ids: list[Annotated[str, Field(min_length=1, max_length=100)]] = Field(min_length=1, max_length=10_000)
+    ids: list[RaterId] = Field(min_length=1, max_length=10_000)
 
 
 # Rating
-
-_Claim = Annotated[str, Field(min_length=1, max_length=100)]
 
 
 class SittingIn(Wire):
     """A rater who comes by a link; the ids are what Prolific and the like put into its address."""
 
     model_config = _like()
-    id: _Claim | None = Field(default=None, description="PROLIFIC_PID, or an id that was signed.")
-    study_id: _Claim | None = None
-    session_id: _Claim | None = None
+    id: RaterId | None = Field(default=None, description="PROLIFIC_PID, or an id that was signed.")
+    study_id: RaterId | None = None
+    session_id: RaterId | None = None
     signature: str | None = Field(default=None, max_length=100)
 
     def claims(self) -> dict[str, str]:

@@ -4,8 +4,10 @@ import errno
 import ipaddress
 import shlex
 import socket
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, Final
 
 import uvicorn
@@ -17,6 +19,7 @@ from starlette.middleware.cors import CORSMiddleware
 
 from boxthirding.errors import BoxThirdingError, InvalidInput
 from boxthirding.service.demo import Demo
+from boxthirding.service.http_protocol import TimedProtocol, allow_open_files
 from boxthirding.service.keys import OPERATOR
 from boxthirding.service.limits import HEADERS
 from boxthirding.service.middleware import API, Shield
@@ -103,6 +106,27 @@ def make_key(place: str) -> str:
         service.close()
 
 
+def server_of(app: FastAPI, service: Service) -> uvicorn.Server:
+    """Return what runs the application."""
+    most = min(service.options.limits.connections, allow_open_files() // 2)
+    behind_proxy = service.options.proxy  # all connections come from it
+    protocol: Any = partial(TimedProtocol, held=Counter(), most=None if behind_proxy else most)
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=_STOP,
+        h11_max_incomplete_event_size=HEADERS,
+        http=protocol,
+        ws="none",
+    )
+    server = uvicorn.Server(config)
+    service.is_stopping = lambda: server.should_exit
+    return server
+
+
 def serve(place: str, host: str, port: int, options: Options, say: Callable[[str], None], *, demo: bool) -> None:
     """Serve a place until told to stop."""
     with bind(host, port) as listening:
@@ -111,22 +135,10 @@ def serve(place: str, host: str, port: int, options: Options, say: Callable[[str
         _welcome(service, address, say)
         if not _is_local(host):
             say("Anyone who can reach this machine can reach the server: put TLS in front of it, and use --public-url.")
-        config = uvicorn.Config(
-            create_app(service),
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            timeout_graceful_shutdown=_STOP,
-            h11_max_incomplete_event_size=HEADERS,
-            http="h11",
-            ws="none",
-        )
         contest = Demo(service, address, say) if demo else None
         if contest is not None:
             contest.start()
-        server = uvicorn.Server(config)
-        service.is_stopping = lambda: server.should_exit
+        server = server_of(create_app(service), service)
         try:
             server.run(sockets=[listening])
         finally:

@@ -9,12 +9,23 @@ from boxthirding.session.values import KnownResult
 from boxthirding.types import Label
 
 _NAME: Final = "the CSV file"
+_ROWS: Final = 100_000
+_COLUMNS: Final = 1_000
 _LABELS: Final = ("label", "caption", "arm", "text")
 
 
 def read(data: bytes) -> Sheet:
-    """Read a CSV file with a header."""
-    return sheet_of(data, _NAME)
+    """Read a CSV file with a header; refuse one that is too large."""
+    sheet = sheet_of(data, _NAME, first=_ROWS + 1)
+    if len(sheet.rows) > _ROWS:
+        lines = max(data.count(b"\n"), data.count(b"\r"))
+        raise UnreadableData(
+            f"{_NAME} has {lines:,} lines, but may have {_ROWS:,} rows: make the study of a part of them, and add the "
+            f"others by POST /api/v1/studies/{{name}}/arms"
+        )
+    if len(sheet.columns) > _COLUMNS:
+        raise UnreadableData(f"{_NAME} has {len(sheet.columns):,} columns, but may have {_COLUMNS:,}: leave out some")
+    return sheet
 
 
 def arms_of(sheet: Sheet, label: str | None, known: str | None) -> tuple[dict[Label, Any], list[KnownResult]]:

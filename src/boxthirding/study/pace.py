@@ -10,6 +10,7 @@ _BARS: Final = 96  # of a picture, at most
 _WIDTHS: Final = (1, 2, 5, 10, 15, 30, 60, 120, 240, 480, 1440)  # minutes of a bar, as people count them
 _BIN: Final = 0.5  # seconds of a bin of response times
 _BINS: Final = 240  # the last has no end
+_LONGEST: Final = 1e9  # seconds, about 30 years
 _TIMES: Final = 12  # bars of response times beside the last, which has no end
 _FEWEST: Final = 3  # of them
 _USUAL: Final = 0.95  # of the response times are in the bars before that
@@ -34,6 +35,14 @@ class Times(NamedTuple):
     counts: tuple[int, ...]
 
 
+def seconds_of(event: Told) -> float | None:
+    """Return how long a result took; None if its details, which may be any JSON, do not say."""
+    seconds = (event.details or {}).get("seconds")
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+        return None
+    return float(seconds) if 0 <= seconds <= _LONGEST else None
+
+
 class Pace:
     """Results by minute, and by the seconds that they took."""
 
@@ -50,8 +59,8 @@ class Pace:
         self._minutes[minute] = self._minutes.get(minute, 0) + 1
         if len(self._minutes) > _KEPT:
             del self._minutes[min(self._minutes)]
-        seconds = (event.details or {}).get("seconds")
-        if isinstance(seconds, int | float) and seconds >= 0:
+        seconds = seconds_of(event)
+        if seconds is not None:
             self.seconds[int(min(seconds // _BIN, _BINS - 1))] += 1
 
     def save(self) -> list[Any]:

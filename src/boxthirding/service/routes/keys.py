@@ -71,7 +71,7 @@ def list_keys(request: Request) -> Response:
     return reply({"keys": [as_row(key) for key in service_of(request).access.keys.all() if _is_below(mine, key)]})
 
 
-@router.post("/keys", response_model=models.KeyWithSecret, status_code=201, **needs(OPERATOR))
+@router.post("/keys", response_model=models.KeyWithSecret, status_code=201, **needs(OPERATOR, secret=True))
 def make_key(request: Request, body: KeyIn) -> Response:
     """Make a key. Its secret is in this reply and nowhere else.
 
@@ -109,7 +109,9 @@ def list_links(request: Request, name: str) -> Response:
     return reply({"links": [as_row(link, started=links.raters(link.id)) for link in links.all(name)]})
 
 
-@router.post("/studies/{name}/links", response_model=models.LinkWithSecret, status_code=201, **needs(OPERATOR))
+@router.post(
+    "/studies/{name}/links", response_model=models.LinkWithSecret, status_code=201, **needs(OPERATOR, secret=True)
+)
 def make_link(request: Request, name: str, body: LinkIn) -> Response:
     """Make a rating link. Its address is in this reply and nowhere else, as text and as the picture of a QR code."""
     service = service_of(request)

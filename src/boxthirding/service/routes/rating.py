@@ -11,7 +11,7 @@ from boxthirding.service import pictures
 from boxthirding.service import response_models as models
 from boxthirding.service.authorization import LINK, GuardedRoute, link_of, needs, rater_of, service_of
 from boxthirding.service.links import Rater
-from boxthirding.service.middleware import rater_cookie
+from boxthirding.service.middleware import cookie_of, rater_cookie
 from boxthirding.service.problems import reply
 from boxthirding.service.rating import Rating
 from boxthirding.service.request_models import NextIn, RatingIn, RatingsIn, RerateIn, SittingIn, SkipIn
@@ -30,12 +30,12 @@ def start(request: Request, link: str, body: SittingIn) -> Response:  # noqa: AR
     rater = request.scope.get("boxthirding.rater")
     if not isinstance(rater, Rater) or body.id not in (None, rater.claims.get("id")):  # the next person at a browser
         name = "" if body.id is None else rater_cookie(found, service.links.rater_id(found, body.id))
-        rater = service.links.rater(found, request.cookies.get(name, ""))  # who may have been here before
+        rater = service.links.rater(found, cookie_of(request.headers, name))  # who may have been here before
     if rater is None:
         rater = service.links.start(found, body.claims(), body.signature)
     response, cookie = reply(_rating(request, rater).sitting()), service.links.cookie(rater)
     for name in (rater_cookie(found, rater.id), rater_cookie(found)):  # the last is enough for one who rates alone
-        if request.cookies.get(name) != cookie:
+        if cookie_of(request.headers, name) != cookie:
             response.set_cookie(name, cookie, _YEAR, httponly=True, samesite="lax", secure=is_secure(request))
     return response
 

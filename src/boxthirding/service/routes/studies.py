@@ -233,7 +233,8 @@ def screening(one: OpenStudy, share: Annotated[float, Query(gt=0, le=1, allow_in
 @router.post("/sheets", response_model=models.Sheet, **needs(OPERATOR, LARGE, takes="text/csv"))
 async def read_sheet(request: Request, rows: Annotated[int, Query(ge=1, le=1000)] = 20) -> Response:
     """Read a CSV file, the raw body: its columns and first rows. Nothing is kept."""
-    return reply(uploaded_arms.preview(uploaded_arms.read(await request.body()), rows))
+    body = await request.body()
+    return await run_in_threadpool(lambda: reply(uploaded_arms.preview(uploaded_arms.read(body), rows)))
 
 
 def _shortened(name: str, found: Sequence[Box | Rung], first: int, count: int) -> dict[str, Any]:
