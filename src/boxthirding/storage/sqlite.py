@@ -48,9 +48,13 @@ class SqliteJournal(SqlJournal):
 
     def read(self, after: int, limit: int) -> list[str]:
         """Return up to `limit` texts after a number."""
+        last = self._connection.last_event()
+        if last is not None and last[:2] == (self._study, after + 1):
+            return [last[2]]
         texts = super().read(after, limit)
         if texts:
-            self._connection.remember(self._number(), after + len(texts), texts[-1])
+            event = (self._number(), after + len(texts), texts[-1])
+            self._connection.remember(event, is_last=len(texts) < limit)
         return texts
 
     def _insert(self, study: int | None, after: int, texts: Sequence[str]) -> None:

@@ -67,6 +67,8 @@ class SqliteConnection:
         self.transaction: WriteTransaction | None = None
         self._latest: _Event | None = None  # the last event that was read or committed here
         self._pending: _Event | None = None  # the same, which the current transaction may yet roll back
+        self._is_last = False  # whether that was the last event of its study at this version of the data
+        self._version = -1
         self._must_checkpoint = False  # after the current transaction
         self._sidecars = Sidecars(self._real)
         self._locks = [FileLock(f"{self._real}-lock"), FileLock(f"{self._real}-read")]
@@ -165,11 +167,18 @@ class SqliteConnection:
             self.connection.executemany("INSERT INTO boxthirding_events (study, seq, event) VALUES (?, ?, ?)", rows)
         last = after + len(texts)
         self._must_checkpoint = after // CHECKPOINT_EVERY != last // CHECKPOINT_EVERY
-        self.remember(study, last, texts[-1])
+        self.remember((study, last, texts[-1]), is_last=True)
 
-    def remember(self, study: int | None, seq: int, text: str) -> None:
+    def last_event(self) -> "_Event | None":
+        """Return the last event, if it is known because no other connection has written since; else None."""
+        version = self.fetch("PRAGMA data_version")[0][0]
+        if version != self._version:
+            self._version, self._is_last = version, False
+        return self._pending if self._is_last else None
+
+    def remember(self, event: "_Event", *, is_last: bool) -> None:
         """Remember an event that was read or inserted: it must still be there when the file is opened again."""
-        self._pending = (study, seq, text)
+        self._pending, self._is_last = event, is_last
         if self.transaction is None:
             self._latest = self._pending
 
@@ -268,6 +277,7 @@ class SqliteConnection:
     def _roll_back(self) -> None:
         """Discard uncommitted changes, if there are any."""
         self.connection.rollback()
+        self._is_last = self._is_last and self._pending is self._latest
         self.transaction, self._pending, self._must_checkpoint = None, self._latest, False
 
     def _leave(self) -> None:
@@ -285,7 +295,7 @@ class SqliteConnection:
 
     def _note(self) -> None:
         """Take the file and the files beside it, as they are now, for those that belong together."""
-        self._mark = self._marked()
+        self._mark, self._is_last = self._marked(), False
         self._sidecars.note()
 
     def _marked(self) -> tuple[int, ...]:
