@@ -277,7 +277,7 @@ class TestIterators:
         assert [ticket.label for ticket in study.ask(3)] == ["b"]
         for _ in range(2):
             with pytest.raises(
-                ArmsUnavailable, match=r"broken off before, and .* an arm; open the study with a new iterator"
+                ArmsUnavailable, match=r"interrupted before, and .* an arm; open the study with a new iterator"
             ):
                 study.ask()
         again = place.open(arms=self.given("abcd"), holder="me")
