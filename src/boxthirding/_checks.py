@@ -65,6 +65,14 @@ def one_of(name: str, value: object, known: Collection[object]) -> None:
         raise InvalidInput(f"{name} is {value!r}, but must be one of {', '.join(map(str, known))}")
 
 
+def served_name(name: str) -> str:
+    """Return the name of a study on a server, or raise if the path of an address cannot have it."""
+    if name in (".", "..") or not name.strip() or "/" in name:
+        rule = "on a server it must not be blank, . or .., and not have a slash"
+        raise InvalidInput(f"the name of the study is {name!r}, but {rule}: choose another")
+    return name
+
+
 def is_number(value: object) -> bool:
     """Tell whether a value is a real number; True and False are not."""
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)

@@ -8,6 +8,7 @@ import re
 import socket
 from itertools import count
 from typing import ClassVar
+from urllib.parse import quote
 
 import pytest
 from losing import Losing
@@ -132,6 +133,14 @@ class TestAccess:
         with pytest.raises(InvalidInput, match="must be like https://rate") as refused:
             RemoteStudy(url, "key_x")
         assert "secret" not in str(refused.value)
+
+    @pytest.mark.parametrize("name", ["..", ".", "a/b", " ", "/"])
+    def test_a_name_that_no_server_can_have_is_refused(self, server, name):
+        before = server.service.studies.names()
+        for url in (server.url(quote(name, safe="")), server.url("")):
+            with pytest.raises(InvalidInput, match=rf"is {re.escape(repr(name))}, but on a server .*: choose another"):
+                RemoteStudy(url, server.key, name=name, arms=["a"])
+        assert server.service.studies.names() == before
 
     def test_a_database_is_not_opened_by_a_servers_address(self):
         with pytest.raises(InvalidInput, match="RemoteStudy"):

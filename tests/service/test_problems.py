@@ -1,10 +1,13 @@
 """What a stranger to the API reads who sends something wrong: which value, which rule, what to do."""
 
 import base64
+import json
 import re
+from urllib.parse import quote
 
 import pytest
-from serving import API
+from serving import API, BASE
+from starlette.testclient import TestClient
 
 from boxthirding.policies import SequentialHalving
 
@@ -186,10 +189,48 @@ def test_an_arm_without_a_text_is_refused_with_its_row(server):
     assert "row 2 (line 3): caption is empty" in reply.json()["detail"]
 
 
-@pytest.mark.parametrize("name", [" ", "..", "\u2003"])
-def test_a_name_that_no_list_can_show_is_refused(server, name):
-    reply = server.operator.post(MINE, json={"name": name, "arms": ["a"]})
-    assert (reply.status_code, reply.json()["error"]) == (422, "InvalidInput")
+@pytest.mark.parametrize("name", [" ", ".", "..", "\u2003"])
+def test_a_name_that_no_address_or_list_can_show_is_refused(server, name):
+    path = {"type": "http", "raw_path": f"{MINE}/{quote(name)}".encode(), "path": f"{MINE}/{name}"}  # as it comes in
+
+    async def named(scope, receive, send):
+        await server.app({**scope, **path} if scope["method"] == "PUT" else scope, receive, send)
+
+    client = TestClient(named, base_url=BASE, headers=server.operator.headers)
+    for reply in (client.post(MINE, json={"name": name, "arms": ["a"]}), client.put("/", json={"arms": ["a"]})):
+        assert (reply.status_code, reply.json()["error"]) == (422, "InvalidInput")
+        assert reply.json()["detail"] == (
+            f"the name of the study is {name!r}, but on a server it must not be blank, . or .., and not have a slash: "
+            "choose another"
+        )
+    assert server.service.studies.names() == []
+
+
+def test_a_name_with_a_slash_is_refused_in_a_path_too(server):
+    said = refused(server.operator.put(f"{MINE}/a%2Fb", json={"arms": ["a"]}), 404)
+    assert (said["detail"], said["advice"]) == (
+        "the path has %2F, but no name on a server has a slash",
+        "choose another name",
+    )
+
+
+@pytest.mark.parametrize("reward", ["1", True, False, None, [1]])
+def test_a_reward_that_is_no_number_is_refused_with_its_value(server, reward):
+    server.study()
+    row, known = {"ticket": 0, "reward": reward}, {"label": "a", "reward": reward}
+    new = {"name": "new", "arms": ["a", "b"]}
+    for reply in (
+        server.operator.post(f"{ONE}/results", json={"results": [row]}),
+        server.operator.post(f"{ONE}/results", json={"results": [row], "together": True}),
+        server.operator.post(f"{ONE}/corrections", json=row),
+        server.operator.post(f"{ONE}/observations", json={"results": [known]}),
+        server.operator.post(MINE, json={**new, "known": [known]}),
+        server.operator.put(f"{MINE}/new", json={"arms": ["a", "b"], "known": [known]}),
+        server.operator.post(MINE, json={**new, "about": {"scale": [known, {"label": "b", "reward": 0}]}}),
+        server.operator.patch(ONE, json={"scale": [known, {"label": "b", "reward": 0}]}),
+    ):
+        detail = refused(reply)["detail"]
+        assert detail.endswith(f"reward is {json.dumps(reward)}, but must be a valid number"), detail
 
 
 # What to do, in words of the API

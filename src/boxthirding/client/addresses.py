@@ -5,6 +5,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import SplitResult, quote, unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
+from boxthirding._checks import served_name
 from boxthirding.errors import AccessRefused, InvalidInput
 
 KEY: Final = "BOXTHIRDING_KEY"
@@ -73,8 +74,10 @@ def parsed(url: Any, name: str | None = None) -> Address:
     named = unquote(parts.fragment) or None
     if name is not None and named is not None and name != named:
         raise InvalidInput(f"the address names study {named!r}, but the name is {name!r}: give one of the two")
-    path = parts.path.rstrip("/").removesuffix(_API)
-    return Address(parts.scheme.lower(), parts.netloc.lower().removesuffix(":"), path + _API, name or named)
+    path, name = parts.path.rstrip("/").removesuffix(_API), name or named
+    if name is not None:
+        served_name(name)
+    return Address(parts.scheme.lower(), parts.netloc.lower().removesuffix(":"), path + _API, name)
 
 
 def key_for(server: str, key: str | None) -> str:

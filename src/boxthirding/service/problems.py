@@ -97,6 +97,8 @@ def refused(error: Exception, scope: Scope) -> Response:
                 return page(template, status, headers, code=status, detail=detail, advice=advice)
             if not isinstance(error, Refusal) and status in _OF_FRAMEWORK:
                 detail, advice = _OF_FRAMEWORK[status]
+                if b"%2f" in scope.get("raw_path", b"").lower():
+                    detail, advice = "the path has %2F, but no name on a server has a slash", "choose another name"
             said = _problem(status, detail, advice, **more)
         case RequestValidationError(body=bytes()):
             said = _problem(422, "the body did not come as JSON", "send the header Content-Type: application/json")

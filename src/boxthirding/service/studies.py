@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
+from boxthirding._checks import served_name
 from boxthirding._text import counted, cut
 from boxthirding.errors import BoxThirdingError, InvalidInput, UnknownStudy
 from boxthirding.policies.spec import needs_import
@@ -208,17 +209,17 @@ class Studies:
 
     def new(self, name: str, arms: Any, about: About, **settings: Any) -> Served:
         """Make a study; refuse a name that is taken."""
-        if name in (".", "..") or not name.strip():
-            raise InvalidInput(f"the name is {name!r}, which an address or a list cannot show: choose another")
         check_policy(settings.get("policy"))
         with self._lock:
             if name in self._open or name in self.names():
                 raise InvalidInput(f"there is a study {name!r} already: choose another name, or delete that one first")
-            return self._opened(name, arms=arms, details={ABOUT: check_about(about).as_dict()}, **settings)
+            return self._opened(served_name(name), arms=arms, details={ABOUT: check_about(about).as_dict()}, **settings)
 
     def keep(self, name: str, details: Mapping[str, Any] | None, **settings: Any) -> Served:
         """Return a study, made if it is not there and else held against what is given, as `open_study` does."""
         is_there = name in self.names()
+        if not is_there:
+            served_name(name)
         if not (is_there and settings.get("policy") == self.get(name).study.view().policy):
             check_policy(settings.get("policy"))
         about = self.get(name).study.details.get(ABOUT) if is_there else About().as_dict()
