@@ -54,9 +54,8 @@ EVENT_COLUMNS: Final = ("seq", "at", "event", "ticket", "arm", "pull", "holder",
 _ROWS = 20  # of a table on the screen, or of damaged events
 _LABEL, _CELL = 24, 14  # columns of the screen that a label, or a cell of another column, may have
 _IN_COLUMNS: Final = frozenset({"at", "tickets", "ticket", "label", "labels", "holder", "reward", "results"})
-_LONG: Final = frozenset(
-    {"arms", "payloads", "drawn", "drawn_payloads", "example_payloads", "met"}
-)  # in JSON lines only
+# In JSON lines only:
+_LONG: Final = frozenset({"arms", "payloads", "drawn", "drawn_payloads", "example_payloads", "met"})
 
 
 @click.command(epilog="For example: boxthirding study results screen.db --out results.csv")

@@ -25,7 +25,7 @@ from boxthirding.session import PAGE, Box, Glance, Known, Moment, Recommendation
 from boxthirding.session.amendments import check_details
 from boxthirding.session.protocol import Plotted
 from boxthirding.session.tickets import WORKER, check_holder
-from boxthirding.session.values import ArmSummary, Lineage, Moments, Rung, Screening, Spread, in_brief
+from boxthirding.session.values import ArmSummary, Details, Lineage, Moments, Rung, Screening, Spread, in_brief
 from boxthirding.study.journal import unique_name
 from boxthirding.study.settings import ABOUT
 from boxthirding.types import Label, Policy
@@ -85,7 +85,7 @@ class RemoteStudy(Plotted):
         patience: int | None = None,
         examples: int | None = None,
         known: Known | None = None,
-        details: Mapping[str, Any] | None = None,
+        details: Details | None = None,
         force: bool = False,
     ) -> None:
         address = parsed(url, name)
@@ -190,12 +190,7 @@ class RemoteStudy(Plotted):
             pause *= 2
 
     def tell(
-        self,
-        ticket: int | Ticket,
-        reward: float,
-        *,
-        holder: str | None = None,
-        details: Mapping[str, Any] | None = None,
+        self, ticket: int | Ticket, reward: float, *, holder: str | None = None, details: Details | None = None
     ) -> None:
         row = without_none(
             ticket=_id(ticket),

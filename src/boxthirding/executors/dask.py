@@ -48,9 +48,8 @@ class DaskAdapter(ExecutorAdapter):
             )
         super().__init__(client)
         self._client = client
-        self._sent: dict[
-            int, tuple[Any, Any]
-        ] = {}  # by the id of an object: the object, and the task or object to pass
+        # By the id of an object: the object, and the task or object to pass.
+        self._sent: dict[int, tuple[Any, Any]] = {}
         self._on_all: list[Any] = []  # tasks whose result every worker must hold
         self._running: set[Future[Any]] = set()
         self._lock = threading.Lock()

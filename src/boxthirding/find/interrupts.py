@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from types import TracebackType
 from typing import Any, Final, Self
 
 LEAVE: Final = 2
@@ -41,16 +40,14 @@ class Interrupts:
             before = signal.getsignal(signal.SIGINT)
             if not Interrupts._entered and _ends_the_program(before):
                 Interrupts._before = before
-                signal.signal(signal.SIGINT, Interrupts._receive)
+                signal.signal(signal.SIGINT, lambda *_: Interrupts.press())
             outer = Interrupts._entered
             self._presses = max((one._presses for one in outer), default=0)  # noqa: SLF001  # its own class
             Interrupts._entered.append(self)
             self._outside, Interrupts._breakable_from = Interrupts._breakable_from, math.inf
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self in Interrupts._entered:
             Interrupts._entered.remove(self)
             Interrupts._breakable_from = self._outside
@@ -83,10 +80,6 @@ class Interrupts:
         if presses >= Interrupts._presses_to_break and time.monotonic() >= Interrupts._breakable_from:
             raise KeyboardInterrupt
         return presses > 0
-
-    @staticmethod
-    def _receive(*_: object) -> None:
-        Interrupts.press()
 
 
 def waiting_for(evaluations: int) -> str:

@@ -48,17 +48,12 @@ background:rgba(59,142,234,.2);margin-top:.2em}
 """
 
 
-def page(
-    sentences: Summary,
-    path: str,
-    answers: Sequence[Point],
-    account: Sequence[str],
-) -> str:
+def page(sentences: Summary, path: str, answers: Sequence[Point], account: Sequence[str]) -> str:
     """Return a result as HTML: the answer, how far to trust it, the runners-up, the curve, the climb, what it took.
 
     `path` is the climb or the ladder, as HTML.
     """
-    pictures = [_curve(answers), path]
+    pictures = [f'<div class="b3-title">The answer over time</div>{answer_curve(answers)}', path]
     parts = [
         f'<div class="b3-soft">The best arm</div><div class="b3-best">{escape(sentences.arm)}</div>',
         f"<div>{escape(sentences.mean)}</div>",
@@ -74,10 +69,6 @@ def nothing(account: Sequence[str]) -> str:
     """Return the block for a run without a result."""
     head = '<div class="b3-best">Nothing found: no evaluation gave a result</div>'
     return f'<div class="b3-found"><style>{_STYLE}</style>{head}{_notes(account)}</div>'
-
-
-def _curve(answers: Sequence[Point]) -> str:
-    return f'<div class="b3-title">The answer over time</div>{answer_curve(answers)}'
 
 
 def _table(sentences: Summary) -> str:

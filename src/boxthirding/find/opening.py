@@ -14,6 +14,7 @@ from boxthirding.find.search import unavailable
 from boxthirding.session import AskTell, Known, Session
 from boxthirding.session.amendments import pairs_of
 from boxthirding.session.labels import is_label
+from boxthirding.session.values import Details
 from boxthirding.types import Label, Policy
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class RunSettings:
     known: Known | None = None
     """With examples, by the index of the example."""
     examples: Examples | None = None
-    details: Mapping[str, Any] | None = None
+    details: Details | None = None
     force: bool = False
     """Whether other arms under the same labels, other examples and other details replace those of the study."""
 

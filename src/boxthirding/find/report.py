@@ -240,10 +240,7 @@ def _curves(pulls: int, history: Sequence[Moment], collected: _Collected) -> str
     tried: list[tuple[float, float]] = [(0, 0), *((moment.results, moment.tried) for moment in history)]
     figures = [
         ("The mean of the answer", answer_curve(points(history), _UNIT)),
-        (
-            "Arms tried",
-            line(tried, f"{counted(now.tried, 'arm')} tried with {counted(pulls, 'rating')}", across),
-        ),
+        ("Arms tried", line(tried, f"{counted(now.tried, 'arm')} tried with {counted(pulls, 'rating')}", across)),
     ]
     start, minutes, counts = collected.pace.bars()
     if counts:

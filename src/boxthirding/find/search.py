@@ -94,9 +94,8 @@ class TicketSource:
         self.study, self.is_shared = study, is_shared
         self.holder = study.worker()
         self._tracker = tracker
-        self._in_hand: dict[
-            int, bool
-        ] = {}  # by ticket: whether its tell or fail was interrupted and may have succeeded
+        # By ticket: whether its tell or fail was interrupted and may have succeeded.
+        self._in_hand: dict[int, bool] = {}
         self._may_have_asked = False  # whether an ask was interrupted and may have succeeded
         self._told = 0
         left_behind = study.held(self.holder)  # by a process that had this name before and was killed

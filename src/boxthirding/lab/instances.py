@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 
 from boxthirding._checks import one_of, whole
-from boxthirding._csv import Sheet, read_sheet
+from boxthirding._csv import Sheet, read_bytes, read_sheet
 from boxthirding.errors import InvalidInput, UnreadableData
 from boxthirding.lab.memory_check import refuse_too_large
 from boxthirding.types import Floats, Ints
@@ -139,13 +139,8 @@ def from_csv(path: str | PathLike[str], top: int | None = None, *, header: bool 
 def contest_file(folder: Path, number: str, way_out: str = "") -> Path:
     """Return the file of a caption contest in a folder, or raise if it is missing or is not the published summary."""
     path = folder / f"{number}.csv"
-    try:
-        content = path.read_bytes()
-    except OSError as problem:
-        raise UnreadableData(
-            f"{path} cannot be read ({problem.strerror or problem}): give a folder with {path.name}, the summary of "
-            f"New Yorker caption contest {number}{way_out}"
-        ) from None
+    what = f"a folder with {path.name}, the summary of New Yorker caption contest {number}"
+    content = read_bytes(path, f"give {what}{way_out}")
     found = hashlib.sha256(content).hexdigest()
     if found != CONTESTS[number]:
         header = content.split(b"\n", 1)[0].decode("utf-8", "replace").strip()[:120] or "of an empty file"

@@ -24,6 +24,7 @@ import numpy as np
 
 from boxthirding import _compile
 from boxthirding._checks import MOST
+from boxthirding._csv import read_bytes
 from boxthirding.errors import ResultsRefused, SimulationFailed, UnreadableData
 from boxthirding.lab.chunks import ChunkResult
 from boxthirding.lab.settings import DIGITS, Description, digest_of_means
@@ -136,13 +137,7 @@ def load(path: str | PathLike[str]) -> list[tuple[Description, Run]]:
 
     It needs neither the files that the arms came from nor the end of the sweep: whatever is complete is there.
     """
-    try:
-        data = Path(path).read_bytes()
-    except OSError as problem:
-        raise UnreadableData(
-            f"{path} cannot be read ({problem.strerror or problem}): give a file that `simulate --results` wrote"
-        ) from None
-    contents = _parsed(str(path), data)
+    contents = _parsed(str(path), read_bytes(path, "give a file that `simulate --results` wrote"))
     if contents is None:
         raise UnreadableData(f"{path} holds no results: its first line is not complete")
     runs = []

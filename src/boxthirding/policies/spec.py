@@ -123,17 +123,6 @@ def values_of(spec: str, name: str, cls: type[Any], rest: str) -> dict[str, Any]
     return values
 
 
-def to_be_told(spec: str) -> frozenset[str]:
-    """Return what a policy must be told (budget, sigma, hardness) that its SPEC does not give.
-
-    >>> to_be_told("sh"), to_be_told("sh:budget=100")
-    (frozenset({'budget'}), frozenset())
-    """
-    _, cls, rest = _chosen(spec)
-    given = {pair.partition("=")[0] for pair in rest.split(",")}
-    return frozenset(getattr(cls, "told", ())) - given
-
-
 def needs_import(spec: str) -> bool:
     """Tell whether a SPEC names a class by its module, which would be imported, and no package has entered that class.
 

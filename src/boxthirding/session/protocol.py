@@ -10,6 +10,7 @@ from boxthirding.session.values import (
     PAGE,
     ArmSummary,
     Box,
+    Details,
     Glance,
     Known,
     Lineage,
@@ -70,12 +71,7 @@ class AskTell(Protocol):
         """
 
     def tell(
-        self,
-        ticket: int | Ticket,
-        reward: float,
-        *,
-        holder: str | None = None,
-        details: Mapping[str, Any] | None = None,
+        self, ticket: int | Ticket, reward: float, *, holder: str | None = None, details: Details | None = None
     ) -> None:
         """Take the result of a ticket; raise, and change nothing, if it is not finite or not expected.
 

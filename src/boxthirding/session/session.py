@@ -14,7 +14,7 @@ from boxthirding.session import amendments, reading
 from boxthirding.session.amendments import check_details, listed
 from boxthirding.session.core import Core
 from boxthirding.session.tickets import WORKER, check_holder
-from boxthirding.session.values import Glance, Known, KnownResult, Ticket, View, in_brief
+from boxthirding.session.values import Details, Glance, Known, KnownResult, Ticket, View, in_brief
 from boxthirding.types import Label, Policy
 
 HOLDER: Final = "session"
@@ -137,12 +137,7 @@ class Session(reading.CoreReader):
         return tickets
 
     def tell(
-        self,
-        ticket: int | Ticket,
-        reward: float,
-        *,
-        holder: str | None = None,
-        details: Mapping[str, Any] | None = None,
+        self, ticket: int | Ticket, reward: float, *, holder: str | None = None, details: Details | None = None
     ) -> None:
         value = as_reward(reward)
         if details is not None:

@@ -348,6 +348,9 @@ class KnownResult(NamedTuple):
     pull: int | None
 
 
+Details = Mapping[str, Any]
+"""A small JSON object that is kept with a result, or with a study."""
+
 Known = Mapping[Label, Any] | Iterable[tuple[Label, float]] | list[KnownResult]
 """Known results: a mapping of labels to a reward, a list of rewards, or a mapping of pulls to rewards; or pairs."""
 

@@ -12,6 +12,7 @@ from boxthirding._text import did_you_mean
 from boxthirding.errors import InvalidInput, UnknownStudy
 from boxthirding.session import Known
 from boxthirding.session.tickets import LONGEST_NAME, check_holder
+from boxthirding.session.values import Details
 from boxthirding.storage.server_records import PICTURE, Records, picture_of
 from boxthirding.study import Journal, Settings, Study
 from boxthirding.study.codec import START, check_of, decode
@@ -53,7 +54,7 @@ def open_study(  # noqa: PLR0913  # where it is, and an option for each thing th
     patience: int | None = None,
     examples: int | None = None,
     known: Known | None = None,
-    details: Mapping[str, Any] | None = None,
+    details: Details | None = None,
     holder: str | None = None,
     durability: str = "normal",
     force: bool = False,

@@ -14,7 +14,6 @@ import weakref
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -516,9 +515,7 @@ class WriteTransaction:
     def __enter__(self) -> None:
         self._connection.begin(self)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._connection.end(self, commits=error is None)
 
 

@@ -4,7 +4,6 @@ import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from types import TracebackType
 from typing import Final
 from urllib.parse import quote
 
@@ -48,9 +47,7 @@ class translated:  # noqa: N801  # used like a function; as a generator it would
     def __enter__(self) -> None:
         pass
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, sqlite3.Error):
             raise _meaning(self._path, error) from error
         if isinstance(error, UnicodeDecodeError | OverflowError):  # of a table's definition, or in a message about it

@@ -5,14 +5,4 @@ from boxthirding.study.journal import Journal, WorkerLocks, read_journal
 from boxthirding.study.settings import Settings
 from boxthirding.study.study import Exchanged, Study
 
-__all__ = [
-    "Damaged",
-    "Entry",
-    "Event",
-    "Exchanged",
-    "Journal",
-    "Settings",
-    "Study",
-    "WorkerLocks",
-    "read_journal",
-]
+__all__ = ["Damaged", "Entry", "Event", "Exchanged", "Journal", "Settings", "Study", "WorkerLocks", "read_journal"]

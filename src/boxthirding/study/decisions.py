@@ -10,7 +10,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from boxthirding._text import counted
 from boxthirding.errors import BoxThirdingError, InvalidInput, StudyFinished
 from boxthirding.session import Ticket, amendments
-from boxthirding.session.values import KnownResult
+from boxthirding.session.values import Details, KnownResult
 from boxthirding.study import events
 from boxthirding.study.arm_payloads import kept_all
 from boxthirding.study.arm_source import NotDrawn
@@ -79,7 +79,7 @@ def ask(
 def exchange(
     state: StudyState,
     now: float,
-    results: Iterable[tuple[int | Ticket, float, Mapping[str, Any] | None]],
+    results: Iterable[tuple[int | Ticket, float, Details | None]],
     n: int,
     holder: str,
     *,
@@ -109,12 +109,7 @@ def exchange(
 
 
 def tell(
-    state: StudyState,
-    now: float,
-    ticket: int | Ticket,
-    reward: float,
-    holder: str | None,
-    details: Mapping[str, Any] | None,
+    state: StudyState, now: float, ticket: int | Ticket, reward: float, holder: str | None, details: Details | None
 ) -> Decided[None]:
     """Take the result of a ticket."""
     state.check_can_write()

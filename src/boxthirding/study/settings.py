@@ -16,7 +16,7 @@ from boxthirding.session.amendments import check_details, listed
 from boxthirding.session.core import Core
 from boxthirding.session.labels import sort_out
 from boxthirding.session.session import check_lease
-from boxthirding.session.values import Known
+from boxthirding.session.values import Details, Known
 from boxthirding.study.arm_payloads import is_same, kept, kept_all
 from boxthirding.study.events import Created, Labels, Payloads
 from boxthirding.study.state import StudyState, package, version_of
@@ -40,7 +40,7 @@ class Settings:
     patience: int | None = None
     lease: float | None = None
     examples: int | None = None
-    details: Mapping[str, Any] | None = None
+    details: Details | None = None
     known: Known | None = None
     force: bool = False
     """Whether other arms under the same labels, and other details, replace those of the study."""
@@ -277,7 +277,7 @@ def _apart(one: str, other: str) -> tuple[str, str]:
     return one, other
 
 
-def scale_of(details: Mapping[str, Any] | None) -> dict[str, float]:
+def scale_of(details: Details | None) -> dict[str, float]:
     """Return the answers on the scale in a study's details, each with its reward; none without a scale."""
     try:
         return {answer["label"]: float(answer["reward"]) for answer in (details or {})[ABOUT]["scale"]}
@@ -296,7 +296,7 @@ def check_rewards(state: StudyState, rewards: Iterable[float]) -> None:
             )
 
 
-def check_change(state: StudyState, details: Mapping[str, Any] | None) -> None:
+def check_change(state: StudyState, details: Details | None) -> None:
     """Raise if new details would change the rewards on the scale after results were told."""
     before, after, ledger = scale_of(state.details), scale_of(details), state.core.ledger
     if before == after or not ledger.rows:

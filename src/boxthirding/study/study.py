@@ -17,7 +17,7 @@ from boxthirding.session.core import Core
 from boxthirding.session.labels import is_label, rows_of
 from boxthirding.session.reading import CoreReader, glance
 from boxthirding.session.tickets import check_holder, is_worker
-from boxthirding.session.values import Glance, Known, KnownResult, Ticket, View, in_brief
+from boxthirding.session.values import Details, Glance, Known, KnownResult, Ticket, View, in_brief
 from boxthirding.study import decisions
 from boxthirding.study.arm_payloads import kept_all
 from boxthirding.study.arm_source import ArmSource
@@ -124,11 +124,6 @@ class Study(CoreReader):
         return self._created.examples
 
     @property
-    def knows_examples(self) -> bool:
-        """Whether `pair` has said what the examples are."""
-        return self._transactions.look(lambda state: bool(state.core.examples.stored))
-
-    @property
     def details(self) -> dict[str, Any]:
         """What else must stay the same, such as the command that scores an arm, or the question to raters."""
         return self._transactions.look(lambda state: {} if state.details is None else {**state.details})
@@ -182,19 +177,14 @@ class Study(CoreReader):
         return tickets
 
     def tell(
-        self,
-        ticket: int | Ticket,
-        reward: float,
-        *,
-        holder: str | None = None,
-        details: Mapping[str, Any] | None = None,
+        self, ticket: int | Ticket, reward: float, *, holder: str | None = None, details: Details | None = None
     ) -> None:
         checked = None if details is None else check_details(details)
         self._transactions.do(decisions.tell, ticket, as_reward(reward), holder, checked)
 
     def exchange(
         self,
-        results: Iterable[tuple[int | Ticket, float, Mapping[str, Any] | None]],
+        results: Iterable[tuple[int | Ticket, float, Details | None]],
         n: int,
         *,
         holder: str,
@@ -340,7 +330,7 @@ class Study(CoreReader):
     def withdraw(self, label: Label) -> None:
         self._transactions.do(decisions.withdraw, plain(label))
 
-    def describe(self, details: Mapping[str, Any]) -> None:
+    def describe(self, details: Details) -> None:
         """Replace the details of the study."""
         self._transactions.do(decisions.describe, check_details(details))
 
@@ -464,12 +454,7 @@ class Study(CoreReader):
 
 
 def _create(
-    name: str,
-    journal: Journal,
-    settings: Settings,
-    arms: GivenArms,
-    source: ArmSource,
-    clock: Callable[[], float],
+    name: str, journal: Journal, settings: Settings, arms: GivenArms, source: ArmSource, clock: Callable[[], float]
 ) -> None:
     """Write the first events of a new study, unless another process has just done so."""
     created = created_from(settings, arms, clock())

@@ -102,9 +102,8 @@ class SessionModel:
             else:
                 self._check_new(ticket)
             self._record_holder(ticket, holder, unseen=unseen)
-        if (
-            unseen and limit is None and self.can_amend and self.scenario.given != "iterator"
-        ):  # what is not drawn may wait
+        is_all_drawn = self.scenario.given != "iterator"  # what is not drawn may wait
+        if unseen and limit is None and self.can_amend and is_all_drawn:
             left = set(self.labels) - self.withdrawn - self.handed.get(holder, set())
             expect(len(tickets) == n or not left, f"{holder!r} got {len(tickets)} of {n}, and was not handed {left}")
         if unseen or limit is not None:

@@ -181,9 +181,8 @@ def _numbers(means: Any) -> Floats | None:
     """Return the given numbers, or None if one of them is not a number."""
     try:
         given = np.asarray(means)
-        return (
-            given.astype(float).ravel() if given.dtype.kind in "iufO" else None
-        )  # no strings, booleans or complex numbers
+        is_numbers = given.dtype.kind in "iufO"  # no strings, booleans or complex numbers
+        return given.astype(float).ravel() if is_numbers else None
     except (TypeError, ValueError, OverflowError):
         return None
 

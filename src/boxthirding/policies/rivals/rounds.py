@@ -225,9 +225,8 @@ class RoundsPolicy(BasePolicy):
     def ranking(self, state: RoundsState, k: int | None = None) -> list[int]:
         """Return the recommended arm, then the others by the last round they were ranked in, before one by mean."""
         best, ranked = int(recommend(state)), int(state.scalars[RANKED])
-        if (
-            ranked
-        ):  # behind those of the last round stand those left out before; a withdrawn arm's place may name another
+        if ranked:
+            # Behind those of the last round stand those left out before; a withdrawn arm's place may name another.
             there = state.standing[state.due[state.standing] != WITHDRAWN]
             arms = list(dict.fromkeys(there.tolist() if k is None else there[: 2 * k].tolist()))
             if k is not None and len(arms) < min(k, len(there)):
