@@ -94,9 +94,11 @@ def observe_all(core: Core, rows: Iterable[KnownResult]) -> None:
             core.is_in_random_order = False
         arm = core.claim(label)
         if pull is not None:
-            core.pulls.mark_taken(arm, pull)
+            core.pulls.take(arm, pull)
         core.add_known(arm, reward, "", core.pulls.take_next(arm) if pull is None else pull)
     core.end_amendments()
+    if core.effects.is_due:
+        core.refit()
 
 
 def _check_pull(core: Core, label: Label, pull: int | None) -> None:
@@ -155,12 +157,13 @@ def correct(core: Core, ticket: int | Ticket, reward: float) -> None:
     before = core.ledger.result(row)
     was_outlier = row in core.ledger.outliers
     change = core.ledger.correct(row, reward)
+    value = reward - before.effect
     if was_outlier and before.holder not in core.ledger.excluded:
-        core.amend(row, (1, change, reward * reward), job_id=NONE)
+        core.amend(row, (1, change, value * value), job_id=NONE)
     elif change:
-        squares = reward * reward - before.reward * before.reward
+        squares = value * value - (before.reward - before.effect) ** 2
         core.amend(row, (0, change, squares), job_id=before.job, taken_out=before.reward)
-    core.end_amendments()
+    _settle(core)
 
 
 def exclude(core: Core, holder: str) -> int:
@@ -209,8 +212,15 @@ def _count_all(core: Core, holder: str, *, times: int) -> int:
     for row in rows.tolist():
         if row not in core.ledger.outliers:
             result = core.ledger.result(row)
-            value = core.sign * result.reward
+            value = core.sign * (result.reward - result.effect)
             change = (times, times * value, times * value * value)
             core.amend(row, change, job_id=result.job, taken_out=0.0 if times > 0 else value)
-    core.end_amendments()
+    _settle(core)
     return len(rows)
+
+
+def _settle(core: Core) -> None:
+    """End a correction or exclusion: effects are what they would be without what was taken out."""
+    core.end_amendments()
+    if core.effects.fit is not None:
+        core.refit(anew=True)
