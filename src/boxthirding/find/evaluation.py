@@ -91,7 +91,7 @@ class Examples:
         Decides the order. Default: the seed of the run.
     repeat : bool, default False
         Evaluate a pair of arm and example again when its arm has seen them all: for evaluations that are noisy by
-        themselves.
+        themselves. Then every arm sees the examples in the same order, and how hard they are is not learned.
 
     """
 

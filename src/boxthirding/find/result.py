@@ -265,7 +265,7 @@ class Found:
             raise InvalidInput("there is nothing to confirm: no evaluation gave a result")
         examples = engine.evaluation.examples
         first = max(max(arm.pulls, self._handed.get(arm.label, 0)) for arm in best)
-        order, seen = range(first, first + pulls), 0
+        order, seen = [*range(first, first + pulls)], 0
         if examples is not None:
             known = {row.pull % len(examples) for arm in best for row in self.session.results(arm.label, 0, _MOST)}
             unseen = [pull for pull in range(len(examples)) if pull not in known]

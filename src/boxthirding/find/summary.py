@@ -188,7 +188,8 @@ def summary(study: AskTell, view: View, best: Recommendation, noise: ScoreNoise)
     write = writer([*interval, *(arm.mean for arm in (best, *others))])
     told = measured(write(best.mean), best.pulls)
     if examples is not None:
-        told = f"mean {write(best.mean)} over {'all' if best.pulls == examples else f'{best.pulls:,} of'} {counted(examples, 'example')}"
+        seen = "all" if best.pulls == examples else f"{best.pulls:,} of"
+        told = f"mean {write(best.mean)} over {seen} {counted(examples, 'example')}"
     return Summary(
         arms[0],
         f"{told}, 95 % interval {' to '.join(map(write, interval))}" if interval else told,

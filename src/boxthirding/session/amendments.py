@@ -93,8 +93,8 @@ def observe_all(core: Core, rows: Iterable[KnownResult]) -> None:
         if core.labels.find(label) is None:
             core.is_in_random_order = False
         arm = core.claim(label)
-        if pull is not None:
-            core.pulls.take(arm, pull)
+        if pull is not None and core.examples.draws is not None:
+            core.examples.draws.take(arm, pull)
         core.add_known(arm, reward, "", core.pulls.take_next(arm) if pull is None else pull)
     core.end_amendments()
     if core.effects.is_due:
@@ -102,8 +102,8 @@ def observe_all(core: Core, rows: Iterable[KnownResult]) -> None:
 
 
 def _check_pull(core: Core, label: Label, pull: int | None) -> None:
-    examples = core.examples.count
-    if examples is None:
+    examples, draws = core.examples.count, core.examples.draws
+    if examples is None or draws is None:
         if pull is not None:
             raise InvalidInput(f"pull is {pull!r}, but there are no examples, so leave it out")
         return
@@ -115,7 +115,7 @@ def _check_pull(core: Core, label: Label, pull: int | None) -> None:
     if not whole("pull", pull, least=0) < examples:
         raise InvalidInput(f"pull is {pull}, but there are {examples} examples: give 0 to {examples - 1}")
     arm = core.labels.find(label)
-    if arm is not None and core.pulls.has(arm, pull):
+    if arm is not None and draws.has(arm, pull):
         raise InvalidInput(f"pull {pull} of {label!r} is told or handed out already, and counts once")
 
 
@@ -124,12 +124,12 @@ def missing_results(core: Core, rows: Iterable[KnownResult]) -> list[KnownResult
 
     A pull that was told through a ticket is there, whatever its reward.
     """
-    there = core.ledger.known_by_arm()
+    there, draws = core.ledger.known_by_arm(), core.examples.draws
     left = defaultdict(Counter[float], {arm: Counter(rewards.values()) for arm, rewards in there.items()})
     missing = []
     for row in rows:
         arm = core.labels.find(row.label)
-        if arm is not None and row.pull is not None and core.pulls.has(arm, row.pull):
+        if arm is not None and row.pull is not None and draws is not None and draws.has(arm, row.pull):
             if there.get(arm, {}).get(row.pull, row.reward) != row.reward:
                 raise _other_known(row, there[arm][row.pull])
         elif arm is not None and row.pull is None and left[arm][row.reward] > 0:

@@ -72,10 +72,11 @@ class Core:
         streams = spawn(self.seed, 0, 1)[0]
         self.labels = Labels(arms, streams[ORDER])
         self.ledger = Ledger(self.sign)
-        self.pulls = PullNumbers() if examples is None else ExampleDraws(examples, streams[EXAMPLES], self.ledger)
+        draws = None if examples is None else ExampleDraws(examples, streams[EXAMPLES], self.ledger)
+        self.pulls = draws or PullNumbers()
         self.jobs = JobQueue()
         self.tickets = Tickets(origin, self.labels, self.ledger, self.jobs)
-        self.examples = ExampleTracker(examples, self.labels, self.ledger, self.tickets, self.pulls, self.jobs)
+        self.examples = ExampleTracker(examples, self.labels, self.ledger, self.tickets, draws, self.jobs)
         self.effects = Effects(examples, self.ledger)
         self.outliers = Outliers(self.labels, self.ledger, self.jobs)
         self.history = History()

@@ -1,10 +1,10 @@
-"""What examples and raters add to results: some examples are hard, some raters are severe.
+"""What examples add to results: some are hard, and an arm that has seen those is no worse for it.
 
-A result is level + arm + effect + noise, where the effect is that of its example or of its rater. Arms and effects are
-random, with variances of their own, and are estimated in turn from all results that count; the policy is told results
-less their effects. The estimates of arms that effects are measured against are shrunk towards the level: the arms that
-have met many examples did well on their first ones, partly by luck, so against their raw means later examples would
-look harder than they are.
+A result is level + arm + effect of its example + noise. Arms and effects are random, with variances of their own, and
+are estimated in turn from all results that count; the policy is told results less their effects.
+
+Effects are measured against arms that are shrunk towards the level. Arms that have seen many examples did well on their
+first ones, partly by luck; measured against their raw means, later examples would look harder than they are.
 """
 
 import math
@@ -14,9 +14,9 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from boxthirding.session.ledger import Ledger, ResultColumns
+from boxthirding.session.ledger import Ledger
 from boxthirding.session.values import Difficulty
-from boxthirding.types import NONE, Floats, Ints
+from boxthirding.types import Floats, Ints
 
 FIRST_FIT: Final = 32
 """Results at which effects are estimated for the first time."""
@@ -31,16 +31,15 @@ _SHARE: Final = 4  # at first, a quarter of the variance is taken to be that of 
 _TINY: Final = 1e-12  # of the variance of all results, below which no variance is estimated
 
 
-class Fit(NamedTuple):
+class Estimates(NamedTuple):
     """Estimates from all results, in the units of rewards."""
 
     level: float
     arms: Floats  # [K] shrunk, less the level
-    effects: Floats  # [G] shrunk; their mean over the groups with results is 0
-    errors: Floats  # [G] their standard errors
+    effects: Floats  # [E] shrunk; their mean over the examples with results is 0
     noise: float  # variance of a result
     between_arms: float  # variance
-    between_groups: float  # variance
+    between_examples: float  # variance
 
 
 class Effects:
@@ -49,13 +48,13 @@ class Effects:
     def __init__(self, n_examples: int | None, ledger: Ledger) -> None:
         self._n_examples, self._ledger = n_examples or 1, ledger
         self._first = FIRST_FIT if n_examples else sys.maxsize
-        self.fit: Fit | None = None
+        self.fit: Estimates | None = None
         """The estimates of the last fit; None before the first."""
         self._next = self._first
 
     def of(self, pull: int) -> float:
         """Return the effect of the example that a pull sees; 0 before the first fit."""
-        return 0.0 if self.fit is None else float(self.fit.effects[pull % self._n_examples])
+        return 0.0 if self.fit is None else float(self.fit.effects[pull])
 
     @property
     def is_due(self) -> bool:
@@ -75,9 +74,9 @@ class Effects:
         if len(counting.rows) == 0:
             return counting.rows, counting.effects
         start = None if anew else self.fit
-        self.fit = fit(counting.arms, self._groups(counting), counting.rewards, n_arms, self._n_examples, start)
+        self.fit = fit(counting.arms, counting.pulls, counting.rewards, n_arms, self._n_examples, start)
         table = ledger.table(np.arange(ledger.rows))
-        effects = self.fit.effects[self._groups(table)]
+        effects = self.fit.effects[table.pulls]
         counts = np.asarray(ledger.counts)
         effects[(counts >= self._n_examples)[table.arms]] = 0.0  # their means over all examples are known
         change = np.bincount(table.arms, effects - table.effects, n_arms)
@@ -91,31 +90,26 @@ class Effects:
         table = ledger.table(ledger.counting())
         if len(table.rows) == 0:
             return []
-        groups = self._groups(table)
-        now = fit(table.arms, groups, table.rewards, len(ledger.counts), size)
-        results = np.bincount(groups, minlength=size)
-        means = np.bincount(groups, table.rewards, size) / np.maximum(results, 1)
+        now = fit(table.arms, table.pulls, table.rewards, len(ledger.counts), size)
+        results = np.bincount(table.pulls, minlength=size)  # an arm sees an example once
+        means = np.bincount(table.pulls, table.rewards, size) / np.maximum(results, 1)
+        error = math.sqrt(now.noise + now.between_arms)
         quality = now.arms[table.arms]
         # The slope of results against the quality of arms, shrunk to 1 as far as the quality of arms says little
-        rest = table.rewards - now.level - now.effects[groups] - quality
-        weight = np.bincount(groups, quality**2, size) + now.noise
-        slopes = 1 + np.bincount(groups, quality * rest, size) / np.where(weight > 0, weight, 1.0)
-        seen = np.unique(np.stack([groups, table.arms]), axis=1)[0]
-        arms = np.bincount(seen, minlength=size)
+        rest = table.rewards - now.level - now.effects[table.pulls] - quality
+        weight = np.bincount(table.pulls, quality**2, size) + now.noise
+        slopes = 1 + np.bincount(table.pulls, quality * rest, size) / np.where(weight > 0, weight, 1.0)
         return [
             Difficulty(
                 place,
                 -ledger.sign * float(now.effects[place]) + 0.0,  # never -0
-                float(now.errors[place]),
+                error / math.sqrt(results[place]),
                 float(means[place]),
-                int(arms[place]),
+                int(results[place]),
                 float(slopes[place]),
             )
             for place in np.flatnonzero(results).tolist()
         ]
-
-    def _groups(self, table: ResultColumns) -> Ints:
-        return table.pulls % self._n_examples
 
     def save(self) -> dict[str, Any]:
         """Return everything as plain values and arrays."""
@@ -123,50 +117,47 @@ class Effects:
 
     def load(self, saved: Mapping[str, Any]) -> None:
         """Restore what was saved."""
-        self.fit, self._next = None if saved["fit"] is None else Fit(**saved["fit"]), saved["next"]
+        self.fit, self._next = None if saved["fit"] is None else Estimates(**saved["fit"]), saved["next"]
 
 
-def fit(arms: Ints, groups: Ints, rewards: Floats, n_arms: int, n_groups: int, start: Fit | None = None) -> Fit:
+def fit(
+    arms: Ints, examples: Ints, rewards: Floats, n_arms: int, n_examples: int, start: Estimates | None = None
+) -> Estimates:
     """Estimate level, arms, effects and variances by expectation maximisation, from nothing or from earlier estimates.
 
-    `groups` has the example or rater of each result, or NONE. Sums are sequential loops (`bincount`, `cumsum`), so the
-    same results give the same estimates to the last bit.
+    Sums are sequential loops (`bincount`, `cumsum`), so the same results give the same estimates to the last bit.
     """
-    groups = np.where(groups == NONE, n_groups, groups)  # the last group has no effect
-    per_arm = np.bincount(arms, minlength=n_arms)
-    per_group = np.bincount(groups, minlength=n_groups + 1).astype(np.float64)
-    has_arm, has_group = per_arm > 0, per_group > 0
-    has_group[n_groups] = False
+    per_arm, per_example = (np.bincount(of, minlength=n) for of, n in ((arms, n_arms), (examples, n_examples)))
+    has_arm, has_example = per_arm > 0, per_example > 0
     level = _mean(rewards)
-    least = _TINY * _mean((rewards - level) ** 2)
-    effects = np.zeros(n_groups + 1)
-    if start is None:
-        noise = _mean((rewards - level) ** 2)
-        between_arms = between_groups = noise / _SHARE
-    else:
-        level, noise, between_arms, between_groups = start.level, start.noise, start.between_arms, start.between_groups
-        effects[: len(start.effects)] = start.effects
-    quality = np.zeros(n_arms)
+    variance = _mean((rewards - level) ** 2)
+    least = _TINY * variance
+    effects, quality = np.zeros(n_examples), np.zeros(n_arms)
+    noise, between_arms, between_examples = variance, variance / _SHARE, variance / _SHARE
+    if start is not None:
+        level, noise, between_arms, between_examples = (
+            start.level,
+            start.noise,
+            start.between_arms,
+            start.between_examples,
+        )
+        effects = start.effects
     for _ in range(_COLD if start is None else _WARM):
-        if noise <= least or not has_group.any():  # nothing is left to explain
+        if noise <= least:  # nothing is left to explain
             break
-        arm_weight = 1 / (per_arm + noise / max(between_arms, least))
-        group_weight = 1 / (per_group + noise / max(between_groups, least))
-        quality = np.bincount(arms, rewards - level - effects[groups], n_arms) * arm_weight
-        effects = np.bincount(groups, rewards - level - quality[arms], n_groups + 1) * group_weight
-        effects[n_groups] = 0.0
-        rest = rewards - quality[arms] - effects[groups]
+        of_arm = 1 / (per_arm + noise / max(between_arms, least))
+        of_example = 1 / (per_example + noise / max(between_examples, least))
+        quality = np.bincount(arms, rewards - level - effects[examples], n_arms) * of_arm
+        effects = np.bincount(examples, rewards - level - quality[arms], n_examples) * of_example
+        rest = rewards - quality[arms] - effects[examples]
         level = _mean(rest)
-        unsure = noise * (arm_weight[arms] + np.where(has_group, group_weight, 0.0)[groups])
-        between_arms = _mean((quality**2 + noise * arm_weight)[has_arm])
-        between_groups = _mean((effects**2 + noise * group_weight)[has_group])
+        unsure = noise * (of_arm[arms] + of_example[examples])  # the variance of both estimates
+        between_arms = _mean((quality**2 + noise * of_arm)[has_arm])
+        between_examples = _mean((effects**2 + noise * of_example)[has_example])
         noise = _mean((rest - level) ** 2 + unsure)
-    shift = _mean(effects[has_group]) if has_group.any() else 0.0
-    effects = np.where(has_group, effects - shift, 0.0)[:n_groups]
-    unknown = noise / (per_arm + noise / max(between_arms, least)) if noise > least else np.zeros(n_arms)
-    of_group = (noise + np.bincount(groups, unknown[arms], n_groups + 1) / np.maximum(per_group, 1))[:n_groups]
-    errors = np.sqrt(of_group / np.maximum(per_group[:n_groups] + of_group / max(between_groups, least, 1e-300), 1e-300))
-    return Fit(level + shift, quality, effects, errors, noise, between_arms, between_groups)
+    shift = _mean(effects[has_example])
+    effects = np.where(has_example, effects - shift, 0.0)
+    return Estimates(level + shift, quality, effects, noise, between_arms, between_examples)
 
 
 def _mean(values: Floats) -> float:

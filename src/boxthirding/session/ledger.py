@@ -88,9 +88,7 @@ class Ledger:
         self.counts.extend([0] * missing)
         self.totals.extend([0.0] * missing)
 
-    def add(
-        self, arm: int, pull: int, reward: float, holder: str, ticket: int, job: int, effect: float = 0.0
-    ) -> bool:
+    def add(self, arm: int, pull: int, reward: float, holder: str, ticket: int, job: int, effect: float = 0.0) -> bool:
         """Take a result; return whether it counts."""
         number = self._number_of.get(holder)
         if number is None:
@@ -200,7 +198,7 @@ class Ledger:
     def spread(self, arms: Iterable[int]) -> tuple[float, int, frozenset[float] | None, dict[int, Moments]]:
         """Return how far results, less their effects, lie from the mean of their arm: squares of all, and repeats.
 
-        Repeats are results beyond each arm's first. Then the different rewards, if they are few, and some arms by number.
+        Repeats are results beyond each arm's first. Then the different rewards, if they are few, and some of the arms.
         """
         rows = self.counting()
         of, values = self._column(_ARM)[rows], (self._rewards - self._effects)[rows]

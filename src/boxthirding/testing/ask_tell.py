@@ -83,7 +83,9 @@ class AskTellContract:
                 expect(ours.screening(0.1) == theirs.screening(0.1), "the screening is not that of a session")
                 best = [arm.label for arm in ours.top(4)]
                 expect(ours.spread(best) == theirs.spread(best), f"{policy}: the spread is not that of a session")
-                expect(ours.results(best[0]) == theirs.results(best[0]), "the results of an arm are not those of a session")
+                expect(
+                    ours.results(best[0]) == theirs.results(best[0]), "the results of an arm are not those of a session"
+                )
                 for label in range(30):
                     expect(ours.why(label) == theirs.why(label), f"the story of arm {label} is not that of a session")
                 expect(ours.seed == theirs.seed, "the seed is not the one that was given")
