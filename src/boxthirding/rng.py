@@ -21,6 +21,8 @@ REWARDS: Final = 2
 """The stream of simulated rewards."""
 LATENCY: Final = 3
 """The stream of how long simulated workers take."""
+EXAMPLES: Final = LATENCY
+"""The stream that decides which examples arms see, in a session: that has no simulated workers."""
 
 _PURPOSES = 4
 _M1: Final = 4294967087

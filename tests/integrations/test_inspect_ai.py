@@ -2,7 +2,6 @@
 
 import asyncio
 import random
-from itertools import pairwise
 
 import pytest
 from inspect_ai import eval as evaluate
@@ -65,16 +64,10 @@ def test_prompts_are_raced_in_one_log_within_the_budget(tmp_path):
     assert next(iter(log.results.scores[0].metrics)) == "good"  # the metrics of the log are the means of the best arms
 
 
-def test_a_pair_of_arm_and_sample_is_run_once_and_arms_see_the_same_samples(tmp_path):
+def test_a_pair_of_arm_and_sample_is_run_once(tmp_path):
     log = run(racing(DATASET, list(PROMPTS.values()), budget=50, scorer=match(), workers=4), tmp_path)
     ids = [sample.id for sample in log.samples]
     assert len(set(ids)) == len(ids)
-    seen = {}
-    for sample in log.samples:
-        arm, _, case = str(sample.id).partition(" on ")
-        seen.setdefault(arm, set()).add(case)
-    sizes = sorted(seen.values(), key=len)
-    assert all(small <= large for small, large in pairwise(sizes))
 
 
 def test_a_dataset_that_runs_out_ends_the_race(tmp_path):

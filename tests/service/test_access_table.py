@@ -40,7 +40,7 @@ TABLE = {
     ("PATCH", ONE): "operator",
     ("DELETE", ONE): "owner",
     **{("GET", f"{ONE}/{what}"): "reader" for what in ("top", "boxes", "screening", "arms", "arm", "raters", "events")},
-    **{("GET", f"{ONE}/{what}"): "reader" for what in ("arm/results", "spread")},
+    **{("GET", f"{ONE}/{what}"): "reader" for what in ("arm/results", "spread", "difficulties")},
     ("GET", f"{ONE}/exclusions"): "operator",
     **{("GET", f"{ONE}/{what}"): "reader" for what in ("stream", "results.csv", "arms.csv", "journal.jsonl")},
     ("GET", f"{ONE}/report.html"): "reader",

@@ -67,7 +67,7 @@ def test_the_results_of_an_arm_are_listed_latest_first_as_they_stand(place):
     study.tell(second, 0.0)
     study.correct(first, 0.25)
     study.exclude("bob")
-    expected = [(second.id, "bob", 0.0, False), (first.id, "ann", 0.25, True), (None, "", 0.5, True)]
+    expected = [(second.id, 2, "bob", 0.0, False), (first.id, 1, "ann", 0.25, True), (None, 0, "", 0.5, True)]
     assert study.results("a") == expected
     assert study.results("a", 1, 1) == expected[1:2]
 

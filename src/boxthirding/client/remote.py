@@ -25,7 +25,18 @@ from boxthirding.session import PAGE, Box, Glance, Known, Moment, Recommendation
 from boxthirding.session.amendments import check_details
 from boxthirding.session.protocol import Plotted
 from boxthirding.session.tickets import WORKER, check_holder
-from boxthirding.session.values import ArmSummary, Details, Lineage, Moments, Rung, Screening, Spread, in_brief
+from boxthirding.session.values import (
+    ArmResult,
+    ArmSummary,
+    Details,
+    Difficulty,
+    Lineage,
+    Moments,
+    Rung,
+    Screening,
+    Spread,
+    in_brief,
+)
 from boxthirding.study.journal import unique_name
 from boxthirding.study.settings import ABOUT
 from boxthirding.types import Label, Policy
@@ -357,9 +368,17 @@ class RemoteStudy(Plotted):
         wanted = {*labels}
         row = self._get("/spread", k=min(max(1, len(wanted)), _PAGE))
         arms = {one["label"]: made(Moments, one) for one in row["arms"] if one["label"] in wanted}
-        return Spread(
-            row["squares"], row["freedom"], None if row["answers"] is None else frozenset(row["answers"]), arms
-        )
+        answers = None if row["answers"] is None else frozenset(row["answers"])
+        return Spread(row["squares"], row["freedom"], answers, arms, row["examples"])
+
+    def results(self, label: Label, first: int = 0, count: int = PAGE) -> list[ArmResult]:
+        start, most = whole("first", first, least=0), whole("count", count, least=1)
+        path = f"{self._path}/arm/results"
+        rows = self._connection.rows(path, "results", start, count=min(most, _PAGE), **_named(label))
+        return [made(ArmResult, row) for row in islice(rows, most)]
+
+    def difficulties(self) -> list[Difficulty]:
+        return [made(Difficulty, row) for row in self._rows("difficulties", count=_PAGE)]
 
     @property
     def details(self) -> dict[str, Any]:

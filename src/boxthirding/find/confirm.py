@@ -89,9 +89,9 @@ class Confirmation:
 class FreshPulls:
     """Tickets for a few arms, the same number of pulls for each, pull by pull: what a search asks when it confirms."""
 
-    def __init__(self, arms: Sequence[tuple[Label, Any]], first: int, pulls: int, before: ScoreNoise) -> None:
-        self._arms, self._first, self._before = arms, first, before  # `before`: of the scores of the search
-        self._total = pulls * len(arms)
+    def __init__(self, arms: Sequence[tuple[Label, Any]], pulls: Sequence[int], before: ScoreNoise) -> None:
+        self._arms, self._pulls, self._before = arms, pulls, before  # `before`: of the scores of the search
+        self._total = len(pulls) * len(arms)
         self._issued = 0
         self.rewards: list[dict[int, float]] = [{} for _ in arms]  # by arm, by pull
 
@@ -144,7 +144,7 @@ class FreshPulls:
     def _ticket(self, number: int) -> Ticket:
         pull, arm = divmod(number, len(self._arms))
         label, payload = self._arms[arm]
-        return Ticket(number, arm, label, self._first + pull, payload)
+        return Ticket(number, arm, label, self._pulls[pull], payload)
 
 
 def _format_interval(estimate: MeanInterval, write: Callable[[float], str]) -> str:

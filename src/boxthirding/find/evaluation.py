@@ -77,10 +77,10 @@ def exception_classes(name: str, given: Any) -> tuple[type[Exception], ...]:
 
 
 class Examples:
-    """Examples in a random order that is the same for every arm: pull k of every arm sees the same one.
+    """Examples that arms are evaluated on, each arm on some of them, drawn at random.
 
-    So arms with the same number of pulls have seen the same examples, and hard ones are no arm's bad luck. A pair of
-    arm and example is evaluated once, ever.
+    How hard each example is, is learned from the results, and subtracted from them when arms are compared: hard
+    examples are no arm's bad luck. A pair of arm and example is evaluated once, ever.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class Examples:
         Decides the order. Default: the seed of the run.
     repeat : bool, default False
         Evaluate a pair of arm and example again when its arm has seen them all: for evaluations that are noisy by
-        themselves.
+        themselves. Then every arm sees the examples in the same order, and how hard they are is not learned.
 
     """
 
@@ -148,8 +148,12 @@ class Examples:
             raise InvalidInput(f"the index of an example is {example}, but must be 0 to {len(self) - 1}")
         return int(np.flatnonzero(self._order == example)[0])
 
+    def index_of(self, pull: int) -> int:
+        """Return the index in the sequence of the example that a pull sees."""
+        return int(self._order[pull % len(self._order)])
+
     def __getitem__(self, pull: int) -> Any:
-        return self._examples[int(self._order[pull % len(self._order)])]
+        return self._examples[self.index_of(pull)]
 
     def _given(self) -> Iterable[Any]:
         """Return the examples in the order in which they were given."""

@@ -109,7 +109,11 @@ class ScoreNoise:
             within = math.inf if self.is_few else self.spread.squares / self.spread.freedom
             squares += (arm.pulls - count) * within
         _, low, high = self.interval(Moments(arm.pulls, arm.mean, squares, skewness))
-        return None if low is None or high is None else (low, high)
+        if low is None or high is None:
+            return None
+        # The mean is over all examples: only those that the arm has not seen leave it open
+        open_share = math.sqrt(max(0.0, 1 - arm.pulls / self.spread.examples)) if self.spread.examples else 1.0
+        return arm.mean - (arm.mean - low) * open_share, arm.mean + (high - arm.mean) * open_share
 
     def is_ahead(self, arm: Recommendation, other: Recommendation, sign: int) -> bool:
         """Tell whether an arm leads another by more than noise explains; `sign` is -1 where smaller is better."""

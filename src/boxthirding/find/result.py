@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import cycle, islice
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from boxthirding._checks import whole
 from boxthirding._text import counted, sentence, writer
 from boxthirding.errors import EvaluationFailed, InvalidInput
 from boxthirding.find.budget import Budget, BudgetTracker, Spending
 from boxthirding.find.confirm import Confirmation, FreshPulls
+from boxthirding.find.difficulties import ExampleDifficulty, ExampleTable
 from boxthirding.find.intervals import ScoreNoise
 from boxthirding.find.loops import Engine
 from boxthirding.find.progress import RunReporter
@@ -30,6 +32,9 @@ from boxthirding.types import Label
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+
+
+_MOST: Final = 1_000_000  # results of an arm that are looked at
 
 
 class Answer(NamedTuple):
@@ -140,6 +145,17 @@ class Found:
         engine = self._engine_here()
         return await engine.run_async(*self._confirming(engine, k, pulls))
 
+    def examples(self) -> ExampleTable:
+        """Return how hard each example was, the hardest first, and how clearly each tells good arms from bad ones."""
+        examples = self._engine_here().evaluation.examples
+        if examples is None:
+            raise InvalidInput("the search had no examples, so none is harder than others: call find_best(examples=…)")
+        rows = [
+            ExampleDifficulty(examples.index_of(row.pull), examples[row.pull], *row[1:])
+            for row in self.session.difficulties()
+        ]
+        return ExampleTable(tuple(sorted(rows, key=lambda row: -row.difficulty)))
+
     def to_dataframe(self) -> "pd.DataFrame":
         """Return a pandas DataFrame with a row for each arm that was tried, best first.
 
@@ -247,8 +263,15 @@ class Found:
         best = self.session.top(whole("k", k, least=1))
         if not best:
             raise InvalidInput("there is nothing to confirm: no evaluation gave a result")
+        examples = engine.evaluation.examples
         first = max(max(arm.pulls, self._handed.get(arm.label, 0)) for arm in best)
-        fresh = FreshPulls([(arm.label, self.arm(arm.label)) for arm in best], first, pulls, self._noise_now())
+        order, seen = [*range(first, first + pulls)], 0
+        if examples is not None:
+            known = {row.pull % len(examples) for arm in best for row in self.session.results(arm.label, 0, _MOST)}
+            unseen = [pull for pull in range(len(examples)) if pull not in known]
+            order = [*islice(cycle([*unseen, *sorted(known)]), pulls)]
+            seen = max(0, pulls - len(unseen))
+        fresh = FreshPulls([(arm.label, self.arm(arm.label)) for arm in best], order, self._noise_now())
         if self._is_shown:
             reporter = RunReporter(progress=True)
             evaluations = counted(pulls * len(best), "evaluation")
@@ -257,8 +280,6 @@ class Found:
         search = Search(
             fresh, BudgetTracker(Budget()), workers=engine.workers, on_error=engine.on_error, catch=engine.catch
         )
-        examples = engine.evaluation.examples
-        seen = 0 if examples is None else max(0, pulls - max(0, len(examples) - first))
 
         def conclude() -> Confirmation:
             search.close()

@@ -183,9 +183,13 @@ def summary(study: AskTell, view: View, best: Recommendation, noise: ScoreNoise)
     others = study.top(1 + RUNNERS_UP)[1:]
     given = {arm.label: study.payload(arm.label) for arm in (best, *others)}
     arms = format_arms(given.items())
-    interval = noise.of(best) or ()
+    examples = noise.spread.examples
+    interval = () if best.pulls == examples else noise.of(best) or ()
     write = writer([*interval, *(arm.mean for arm in (best, *others))])
     told = measured(write(best.mean), best.pulls)
+    if examples is not None:
+        seen = "all" if best.pulls == examples else f"{best.pulls:,} of"
+        told = f"mean {write(best.mean)} over {seen} {counted(examples, 'example')}"
     return Summary(
         arms[0],
         f"{told}, 95 % interval {' to '.join(map(write, interval))}" if interval else told,

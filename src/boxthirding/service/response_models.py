@@ -104,6 +104,7 @@ Ladder = _page("ladder", _model("Rung", values.Rung, arms=_rows("Climber", value
 Spread = _model(
     "Spread", values.Spread, answers=list[float] | None, arms=_rows("ArmMoments", values.Moments, label=Label)
 )
+Difficulties = _page("difficulties", _model("Difficulty", values.Difficulty))
 Screening = _model("ScreeningOfStudy", screening=values.Screening | None)
 Arms = _model("ArmsPage", None, ("next",), arms=_rows("Arm", values.ArmSummary, _OR_KEY, **_ARM), next=int | None)
 Arm = _model("ArmStory", values.Lineage, (*_OR_KEY, "payload", "story"), **_STORY)

@@ -93,15 +93,17 @@ def observe_all(core: Core, rows: Iterable[KnownResult]) -> None:
         if core.labels.find(label) is None:
             core.is_in_random_order = False
         arm = core.claim(label)
-        if pull is not None:
-            core.pulls.mark_taken(arm, pull)
+        if pull is not None and core.examples.draws is not None:
+            core.examples.draws.take(arm, pull)
         core.add_known(arm, reward, "", core.pulls.take_next(arm) if pull is None else pull)
     core.end_amendments()
+    if core.effects.is_due:
+        core.refit()
 
 
 def _check_pull(core: Core, label: Label, pull: int | None) -> None:
-    examples = core.examples.count
-    if examples is None:
+    examples, draws = core.examples.count, core.examples.draws
+    if examples is None or draws is None:
         if pull is not None:
             raise InvalidInput(f"pull is {pull!r}, but there are no examples, so leave it out")
         return
@@ -113,7 +115,7 @@ def _check_pull(core: Core, label: Label, pull: int | None) -> None:
     if not whole("pull", pull, least=0) < examples:
         raise InvalidInput(f"pull is {pull}, but there are {examples} examples: give 0 to {examples - 1}")
     arm = core.labels.find(label)
-    if arm is not None and core.pulls.has(arm, pull):
+    if arm is not None and draws.has(arm, pull):
         raise InvalidInput(f"pull {pull} of {label!r} is told or handed out already, and counts once")
 
 
@@ -122,12 +124,12 @@ def missing_results(core: Core, rows: Iterable[KnownResult]) -> list[KnownResult
 
     A pull that was told through a ticket is there, whatever its reward.
     """
-    there = core.ledger.known_by_arm()
+    there, draws = core.ledger.known_by_arm(), core.examples.draws
     left = defaultdict(Counter[float], {arm: Counter(rewards.values()) for arm, rewards in there.items()})
     missing = []
     for row in rows:
         arm = core.labels.find(row.label)
-        if arm is not None and row.pull is not None and core.pulls.has(arm, row.pull):
+        if arm is not None and row.pull is not None and draws is not None and draws.has(arm, row.pull):
             if there.get(arm, {}).get(row.pull, row.reward) != row.reward:
                 raise _other_known(row, there[arm][row.pull])
         elif arm is not None and row.pull is None and left[arm][row.reward] > 0:
@@ -155,12 +157,13 @@ def correct(core: Core, ticket: int | Ticket, reward: float) -> None:
     before = core.ledger.result(row)
     was_outlier = row in core.ledger.outliers
     change = core.ledger.correct(row, reward)
+    value = reward - before.effect
     if was_outlier and before.holder not in core.ledger.excluded:
-        core.amend(row, (1, change, reward * reward), job_id=NONE)
+        core.amend(row, (1, change, value * value), job_id=NONE)
     elif change:
-        squares = reward * reward - before.reward * before.reward
+        squares = value * value - (before.reward - before.effect) ** 2
         core.amend(row, (0, change, squares), job_id=before.job, taken_out=before.reward)
-    core.end_amendments()
+    _settle(core)
 
 
 def exclude(core: Core, holder: str) -> int:
@@ -209,8 +212,15 @@ def _count_all(core: Core, holder: str, *, times: int) -> int:
     for row in rows.tolist():
         if row not in core.ledger.outliers:
             result = core.ledger.result(row)
-            value = core.sign * result.reward
+            value = core.sign * (result.reward - result.effect)
             change = (times, times * value, times * value * value)
             core.amend(row, change, job_id=result.job, taken_out=0.0 if times > 0 else value)
-    core.end_amendments()
+    _settle(core)
     return len(rows)
+
+
+def _settle(core: Core) -> None:
+    """End a correction or exclusion: effects are what they would be without what was taken out."""
+    core.end_amendments()
+    if core.effects.fit is not None:
+        core.refit(anew=True)

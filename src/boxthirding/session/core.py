@@ -14,15 +14,16 @@ from boxthirding._checks import whole
 from boxthirding.errors import AlreadyTold, CannotAmend, InvalidInput, TicketRefused
 from boxthirding.policies.lineage import Record, record_for
 from boxthirding.policies.rule_runner import LiveState
-from boxthirding.rng import ORDER, spawn
-from boxthirding.session.examples import ExampleTracker
+from boxthirding.rng import EXAMPLES, ORDER, spawn
+from boxthirding.session.effects import Effects
+from boxthirding.session.examples import ExampleDraws, ExampleTracker
 from boxthirding.session.job_queue import Change, Job, JobQueue
 from boxthirding.session.labels import Labels
 from boxthirding.session.ledger import History, Ledger
 from boxthirding.session.outliers import Outliers
-from boxthirding.session.tickets import OpenTicket, TakenPulls, Tickets, shortened
+from boxthirding.session.tickets import OpenTicket, PullNumbers, Tickets, shortened
 from boxthirding.session.values import Ticket
-from boxthirding.types import NONE, Label, Policy
+from boxthirding.types import NONE, Floats, Ints, Label, Policy
 
 PASSED_OVER: Final = 64
 """Jobs in a row that a holder may not have, or that wait for results, after which it gets nothing for now."""
@@ -32,7 +33,7 @@ MOST_WAITING: Final = 1_024
 
 _ROOM: Final = 64  # arms that a new state has room for; it grows
 
-_PARTS: Final = ("labels", "ledger", "pulls", "jobs", "tickets", "examples", "outliers", "history")
+_PARTS: Final = ("labels", "ledger", "pulls", "jobs", "tickets", "examples", "effects", "outliers", "history")
 """Attributes of a core that save and load themselves; an earlier one needs no later one."""
 
 
@@ -68,12 +69,15 @@ class Core:
         self.patience = whole("patience", patience, least=1)
         if examples is not None:
             examples = whole("the number of examples", examples, least=1)
-        self.labels = Labels(arms, spawn(self.seed, 0, 1)[0, ORDER])
+        streams = spawn(self.seed, 0, 1)[0]
+        self.labels = Labels(arms, streams[ORDER])
         self.ledger = Ledger(self.sign)
-        self.pulls = TakenPulls()
+        draws = None if examples is None else ExampleDraws(examples, streams[EXAMPLES], self.ledger)
+        self.pulls = draws or PullNumbers()
         self.jobs = JobQueue()
         self.tickets = Tickets(origin, self.labels, self.ledger, self.jobs)
-        self.examples = ExampleTracker(examples, self.labels, self.ledger, self.tickets, self.pulls, self.jobs)
+        self.examples = ExampleTracker(examples, self.labels, self.ledger, self.tickets, draws, self.jobs)
+        self.effects = Effects(examples, self.ledger)
         self.outliers = Outliers(self.labels, self.ledger, self.jobs)
         self.history = History()
         self.is_in_random_order = True
@@ -368,12 +372,13 @@ class Core:
         tickets.close(ticket_id, ledger.rows)
         if tickets.earlier:
             tickets.has_told(ticket_id, who)
-        counts = ledger.add(arm, pull, reward, who, ticket_id, NONE if job is None else job.id)
+        effect = self.effects.of(pull)
+        counts = ledger.add(arm, pull, reward, who, ticket_id, NONE if job is None else job.id, effect)
         if self.failed:
             self.failed.pop(arm, None)
         self.passed_over = 0
         if self.live is not None:
-            value = self.sign * reward
+            value = self.sign * (reward - effect)
             if job is None:
                 self.examples.are_exhausted = False  # perhaps: with this, the rule may want something
                 if counts:
@@ -386,6 +391,8 @@ class Core:
                 self.examples.owe(job, 1)
         if self.examples.count is not None:
             self._note_example(arm)
+        if self.effects.is_due:
+            self.refit()
 
     @property
     def _accepts_late_results(self) -> bool:
@@ -431,9 +438,10 @@ class Core:
 
     def add_known(self, arm: int, reward: float, holder: str, pull: int) -> None:
         """Take a result that no job asked for."""
-        counts = self.ledger.add(arm, pull, reward, holder, NONE, NONE)
+        effect = self.effects.of(pull)
+        counts = self.ledger.add(arm, pull, reward, holder, NONE, NONE, effect)
         if counts and self.live is not None and arm not in self.labels.withdrawn:
-            value = self.sign * reward
+            value = self.sign * (reward - effect)
             self.live.amend(arm, 1, value, value * value)
         self._note_example(arm)
 
@@ -461,6 +469,36 @@ class Core:
         if self.ledger.dwarfs(arm, taken_out):
             self.outliers.rounded.add(arm)
 
+    def refit(self, *, anew: bool = False) -> None:
+        """Estimate the effects of examples again, and tell the rule what that changes."""
+        if self.amends:
+            self._adjust(*self.effects.refit(anew=anew))
+            self.end_amendments()
+
+    def _adjust(self, rows: Ints, effects: Floats) -> None:
+        """Let results have other effects, and tell the rule by how much the sums of their arms change."""
+        ledger, jobs, live = self.ledger, self.jobs, self.live
+        before = ledger.table(rows)
+        ledger.adjust(rows, effects)
+        if live is None:
+            return
+        values, after = (ledger.sign * (before.rewards - effect) for effect in (before.effects, effects))
+        changes = zip(after - values, after * after - values * values, strict=True)
+        counts = np.isin(rows, ledger.counting()).tolist()
+        sums: dict[int, tuple[float, float]] = {}
+        columns = zip(before.arms.tolist(), before.jobs.tolist(), rows.tolist(), counts, changes, strict=True)
+        for arm, job_id, row, is_counted, (total, squares) in columns:
+            if not is_counted or arm in self.labels.withdrawn:
+                continue
+            job = jobs.open.get(job_id)
+            if job is not None:  # the rule keeps the results of an open job apart
+                job.changes = [*(job.changes or ()), (0, total, squares)]
+            elif jobs.is_in_record(arm, job_id, row):
+                so_far = sums.get(arm, (0.0, 0.0))
+                sums[arm] = so_far[0] + total, so_far[1] + squares
+        for arm, (total, squares) in sums.items():
+            live.amend(arm, 0, total, squares)
+
     def end_amendments(self) -> None:
         """Let the rule refit its estimates: what was amended is complete."""
         if self.live is not None and self.amends:
@@ -472,6 +510,9 @@ class Core:
 
     def _note_example(self, arm: int) -> None:
         if self.examples.has_completed(arm):
+            if self.effects.fit is not None:  # from now on its mean over all examples is known
+                rows = self.ledger.rows_of_arm(arm)
+                self._adjust(rows, np.zeros(len(rows)))
             self._answer(arm)
 
     def _reconsider(self) -> None:

@@ -1,25 +1,34 @@
-"""ExampleTracker that run out: an arm has no more different pulls than there are examples.
+"""Examples: which ones each arm sees, and what happens when they run out.
 
-An arm that has had them all is complete, and known exactly: what a job wants beyond that is owed to it, and answered
-with the arm's mean, free, when its last example is in. When nothing that the policy wants is left to evaluate, arms
-that may be as good as the best complete one get unscheduled tickets; without such an arm, all is known.
+An arm has no more different pulls than there are examples. One that has had them all is complete, and known exactly:
+what a job wants beyond that is owed to it, and answered with the arm's mean, free, when its last example is in. When
+nothing that the policy wants is left to evaluate, arms that may be as good as the best complete one get unscheduled
+tickets; without such an arm, all is known.
 """
 
 import json
 import math
 from collections import deque
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any, Final
 
 import numpy as np
 
 from boxthirding._text import counted, cut
 from boxthirding.errors import InvalidInput, StudyChanged, StudyDiffers
+from boxthirding.rng import below
 from boxthirding.session.job_queue import Job, JobQueue
 from boxthirding.session.labels import Labels
 from boxthirding.session.ledger import Ledger
-from boxthirding.session.tickets import TakenPulls, Tickets
-from boxthirding.types import NONE
+from boxthirding.session.tickets import Tickets
+from boxthirding.types import NONE, Ints
+
+WINDOW: Final = 20
+"""Examples that the first results are of."""
+
+PER_EXAMPLE: Final = 20
+"""Results for each further example."""
 
 SURE: Final = 2.0
 """Standard errors by which an arm must be behind to be out of the question."""
@@ -32,15 +41,81 @@ _MIXED: Final = "so results on different examples would be mixed"
 _SAME: Final = "give the same examples, in any order, or use another study"
 
 
+class ExampleDraws:
+    """Which examples each arm has seen, and which it sees next: a random one of the first few, of more as results grow.
+
+    So arms differ in the examples that they see, and yet there are soon enough results on each of these to tell how
+    hard it is. A pull is the place of its example in their order.
+    """
+
+    def __init__(self, count: int, stream: Ints, ledger: Ledger) -> None:
+        self.size, self._ledger = count, ledger
+        self._stream: Any = stream.tolist()  # of Python's own numbers, at half the cost
+        self._seen: list[set[int]] = []  # by arm: the places that are handed out, told or known
+
+    def make_room(self, arms: int) -> None:
+        """Have an entry for each of the first `arms` arms."""
+        self._seen.extend(set() for _ in range(arms - len(self._seen)))
+
+    def take_next(self, arm: int) -> int:
+        """Draw the example that an arm sees next, and return its pull."""
+        seen, count = self._seen[arm], self.size
+        window = max(WINDOW, 2 * len(seen) + 1, self._ledger.rows // PER_EXAMPLE)
+        if window < count:
+            place = below(self._stream, window)
+            while place in seen:
+                place = below(self._stream, window)
+        else:
+            left = [place for place in range(count) if place not in seen]
+            place = left[below(self._stream, len(left))]
+        seen.add(place)
+        return place
+
+    def take(self, arm: int, pull: int) -> None:
+        """Take a certain pull of an arm."""
+        self._seen[arm].add(pull)
+
+    def has(self, arm: int, pull: int) -> bool:
+        """Return whether a pull of an arm is taken."""
+        return pull in self._seen[arm]
+
+    def count(self, arm: int) -> int:
+        """Return how many pulls of an arm are taken."""
+        return len(self._seen[arm])
+
+    def save(self) -> dict[str, Any]:
+        """Return everything as plain values and arrays."""
+        seen = [place for places in self._seen for place in sorted(places)]
+        return {
+            "stream": self._stream,
+            "numbers": np.array([*map(len, self._seen)], np.int64),
+            "seen": np.array(seen, np.int64),
+        }
+
+    def load(self, saved: Mapping[str, Any]) -> None:
+        """Restore what was saved."""
+        self._stream = [*saved["stream"]]
+        seen = iter(saved["seen"].tolist())
+        self._seen = [set(islice(seen, number)) for number in saved["numbers"].tolist()]
+
+
 class ExampleTracker:
     """How many examples there are, which arms have had them all, and which pulls are owed to jobs."""
 
     def __init__(
-        self, count: int | None, labels: Labels, ledger: Ledger, tickets: Tickets, pulls: TakenPulls, jobs: JobQueue
+        self,
+        count: int | None,
+        labels: Labels,
+        ledger: Ledger,
+        tickets: Tickets,
+        draws: ExampleDraws | None,
+        jobs: JobQueue,
     ) -> None:
         self.count = count
         """How many different pulls an arm has; None without end."""
-        self._labels, self._ledger, self._tickets, self._pulls, self._jobs = labels, ledger, tickets, pulls, jobs
+        self.draws = draws
+        """Which examples each arm sees; None without examples."""
+        self._labels, self._ledger, self._tickets, self._jobs = labels, ledger, tickets, jobs
         self.stored: Sequence[Stored] = ()
         """The examples, by the pull that sees them; empty while they are not known."""
         self.complete: set[int] = set()
@@ -77,7 +152,9 @@ class ExampleTracker:
 
     def left(self, arm: int) -> int:
         """Return how many examples of an arm are neither handed out nor known nor wanted."""
-        return max(0, (self.count or 0) - self._pulls.count(arm) - self._jobs.pulls_of(arm))
+        if self.draws is None:
+            return 0
+        return max(0, self.draws.size - self.draws.count(arm) - self._jobs.pulls_of(arm))
 
     def has_pull_left(self, arm: int) -> bool:
         """Return whether an arm has a pull that is neither handed out nor known nor wanted."""
@@ -103,7 +180,7 @@ class ExampleTracker:
 
     def has_completed(self, arm: int) -> bool:
         """Return whether the last example of an arm has come in just now."""
-        if self.count is None or arm in self.complete or self._pulls.count(arm) < self.count:
+        if self.draws is None or self.count is None or arm in self.complete or self.draws.count(arm) < self.count:
             return False
         if any(entry.ticket.arm == arm for entry in self._tickets.open.values()):
             return False

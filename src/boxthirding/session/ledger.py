@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from boxthirding.session.values import FEW_ANSWERS, Moment, Moments
 from boxthirding.types import NONE, Floats, Ints, Label
 
-_ROW: Final = Struct("=5qd")
+_ROW: Final = Struct("=5q2d")
 _SIZE: Final = _ROW.size
-_ARM, _, _HOLDER, _, _, _REWARD = _COLUMNS = range(6)  # arm, pull, holder, ticket, job, reward
-_REWARD_ALONE: Final = Struct("=d")
+_ARM, _PULL, _HOLDER, _, _JOB, _REWARD, _EFFECT = _COLUMNS = range(7)  # the fourth is the ticket
 _ROOM: Final = 64 * _SIZE
 _APART: Final = 100  # moments lie at least a hundredth of the results apart
 _PAUSE: Final = 20  # one is due when there are a twentieth more results
@@ -32,12 +31,29 @@ class LedgerRow(NamedTuple):
     job: int
     """The job that it belongs to, or NONE."""
     reward: float
+    """As it was told."""
+    effect: float
+    """What its example or its rater adds to it, as far as is known."""
+
+
+class ResultColumns(NamedTuple):
+    """Results as columns."""
+
+    rows: Ints
+    arms: Ints
+    pulls: Ints
+    holders: Ints
+    """By number: see `Ledger.holders`."""
+    jobs: Ints
+    rewards: Floats
+    effects: Floats
 
 
 class Ledger:
-    """All results, in the order in which they came: a row of 48 bytes each.
+    """All results, in the order in which they came: a row of 56 bytes each.
 
-    Rewards are stored as they were told; `sign` makes larger ones better.
+    Rewards are stored as they were told. An arm's results count with their values: the reward less the effect of its
+    example or rater, with a sign that makes larger ones better.
     """
 
     def __init__(self, sign: float) -> None:
@@ -56,7 +72,7 @@ class Ledger:
         self.counts: list[int] = []
         """By arm: results that count."""
         self.totals: list[float] = []
-        """By arm: the sum of their rewards, larger is better."""
+        """By arm: the sum of their values."""
         self.rows = 0
         """Results, whether they count or not."""
         self.pulls = 0
@@ -72,7 +88,7 @@ class Ledger:
         self.counts.extend([0] * missing)
         self.totals.extend([0.0] * missing)
 
-    def add(self, arm: int, pull: int, reward: float, holder: str, ticket: int, job: int) -> bool:
+    def add(self, arm: int, pull: int, reward: float, holder: str, ticket: int, job: int, effect: float = 0.0) -> bool:
         """Take a result; return whether it counts."""
         number = self._number_of.get(holder)
         if number is None:
@@ -81,7 +97,7 @@ class Ledger:
         start = self.rows * _SIZE
         if start == len(self._table):
             self._table.extend(bytes(_ROOM + start // 4 // _ROOM * _ROOM))
-        _ROW.pack_into(self._table, start, arm, pull, number, ticket, job, reward)
+        _ROW.pack_into(self._table, start, arm, pull, number, ticket, job, reward, effect)
         self.rows += 1
         if number != 0:
             self.spent += 1
@@ -92,13 +108,13 @@ class Ledger:
         if count == 0:
             self.tried += 1
         self.counts[arm] = count + 1
-        self.totals[arm] += self.sign * reward
+        self.totals[arm] += self.sign * (reward - effect)
         return True
 
     def result(self, row: int) -> LedgerRow:
         """Return a result."""
-        arm, pull, holder, ticket, job, reward = _ROW.unpack_from(self._table, row * _SIZE)
-        return LedgerRow(arm, pull, self.holders[holder], ticket, job, reward)
+        arm, pull, holder, ticket, job, reward, effect = _ROW.unpack_from(self._table, row * _SIZE)
+        return LedgerRow(arm, pull, self.holders[holder], ticket, job, reward, effect)
 
     def correct(self, row: int, reward: float) -> float:
         """Replace the reward of a result; return by how much its arm's total has changed, 0 if it does not count.
@@ -107,14 +123,14 @@ class Ledger:
         """
         result = self.result(row)
         self.corrected.add(row)
-        _REWARD_ALONE.pack_into(self._table, (row + 1) * _SIZE - _REWARD_ALONE.size, reward)
+        self._columns(np.float64)[row, _REWARD] = reward
         if result.holder in self.excluded:
             self.outliers.discard(row)
             return 0.0
         if row in self.outliers:
             self.outliers.discard(row)
             self._count_again([result.arm])
-            return self.sign * reward
+            return self.sign * (reward - result.effect)
         change = self.sign * (reward - result.reward)
         self.totals[result.arm] += change
         if self.dwarfs(result.arm, result.reward):
@@ -125,8 +141,18 @@ class Ledger:
         """Tell whether sums that a reward was taken out of may be rounded: what counts of the arm is tiny beside it."""
         if self.counts[arm] == 0 or abs(reward) * self.counts[arm] <= _TINY * abs(self.totals[arm]):
             return False
-        largest = float(np.max(np.abs(self._rewards[self.counting_of(arm)])))
+        largest = float(np.max(np.abs(self._values[self.counting_of(arm)])))
         return 0 < _TINY * largest < abs(reward)  # sums of zeros are exact
+
+    def adjust(self, rows: Ints, effects: Floats) -> None:
+        """Replace the effects of results."""
+        self._columns(np.float64)[rows, _EFFECT] = effects
+        self._count_again(self._column(_ARM)[rows])
+
+    def table(self, rows: Ints) -> "ResultColumns":
+        """Return results as columns."""
+        arm, pull, holder, job = (self._column(column)[rows] for column in (_ARM, _PULL, _HOLDER, _JOB))
+        return ResultColumns(rows, arm, pull, holder, job, self._rewards[rows], self._effects[rows])
 
     def rows_of(self, holder: str) -> Ints:
         """Return the rows of a holder, earliest first."""
@@ -157,7 +183,7 @@ class Ledger:
         rows = self.counting_of(arm)
         if len(rows) == 0:
             return NONE
-        distances = np.abs(self.sign * self._rewards[rows] - value)
+        distances = np.abs(self._values[rows] - value)
         row = int(rows[np.argmin(distances)])
         is_near = distances.min() <= abs(value - self.totals[arm] / self.counts[arm]) / 2
         return row if is_near and row not in self.corrected else NONE
@@ -165,17 +191,17 @@ class Ledger:
     def sums(self, rows: Ints) -> Iterator[tuple[int, int, float, float]]:
         """Return what rows add up to, larger is better: each arm by number, its results, their sum, and of squares."""
         arms, place = np.unique(self._column(_ARM)[rows], return_inverse=True)
-        values = self.sign * self._rewards[rows]
+        values = self._values[rows]
         columns = (np.bincount(place, weights, len(arms)).tolist() for weights in (None, values, values * values))
         return zip(arms.tolist(), *columns, strict=True)
 
     def spread(self, arms: Iterable[int]) -> tuple[float, int, frozenset[float] | None, dict[int, Moments]]:
-        """Return how far results lie from the mean of their arm: squares of all, results beyond each arm's first.
+        """Return how far results, less their effects, lie from the mean of their arm: squares of all, and repeats.
 
-        Then the different results, if they are few, and some arms by number.
+        Repeats are results beyond each arm's first. Then the different rewards, if they are few, and some of the arms.
         """
         rows = self.counting()
-        of, values = self._column(_ARM)[rows], self._rewards[rows]
+        of, values = self._column(_ARM)[rows], (self._rewards - self._effects)[rows]
         size = len(self.counts)
         counts = np.bincount(of, minlength=size)
         first = np.zeros(size)
@@ -192,7 +218,7 @@ class Ledger:
             arm: Moments(int(counts[arm]), float(means[arm]), float(squares[arm]), float(skewness[arm])) for arm in arms
         }
         freedom = int(counts.sum() - np.count_nonzero(counts))
-        return float(squares.sum()), freedom, _few(values), own
+        return float(squares.sum()), freedom, _few(self._rewards[rows]), own
 
     def counting(self, *, outliers: bool = False) -> Ints:
         """Return the rows that count, earliest first; with `outliers`, also those of outliers."""
@@ -245,6 +271,7 @@ class Ledger:
             "outliers": sorted(self.outliers),
             "corrected": sorted(self.corrected),
             "rewards": self._rewards,
+            "effects": self._effects,
             "facts": self._columns(np.int64)[:, :_REWARD].copy(),
             "totals": np.array(self.totals, np.float64),
         }
@@ -259,6 +286,7 @@ class Ledger:
         columns = np.empty((self.rows, len(_COLUMNS)), np.int64)
         columns[:, :_REWARD] = saved["facts"]
         columns[:, _REWARD] = saved["rewards"].astype(np.float64).view(np.int64)
+        columns[:, _EFFECT] = saved["effects"].astype(np.float64).view(np.int64)
         self._table = bytearray(columns)
         self.totals = saved["totals"].tolist()
         counting = self.counting()
@@ -269,6 +297,14 @@ class Ledger:
     @property
     def _rewards(self) -> Floats:
         return self._columns(np.float64)[:, _REWARD].copy()
+
+    @property
+    def _effects(self) -> Floats:
+        return self._columns(np.float64)[:, _EFFECT].copy()
+
+    @property
+    def _values(self) -> Floats:
+        return self.sign * (self._rewards - self._effects)
 
     def _column(self, which: int) -> Ints:
         return self._columns(np.int64)[:, which].copy()

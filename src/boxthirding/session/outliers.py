@@ -52,7 +52,7 @@ class Outliers:
         ledger, jobs = self._ledger, self._jobs
         rows = [(row, ledger.result(row)) for row in ledger.counting_of(arm).tolist()]
         values = [
-            ledger.sign * result.reward
+            ledger.sign * (result.reward - result.effect)
             for row, result in rows
             if result.job not in jobs.open and jobs.is_in_record(arm, result.job, row)
         ]

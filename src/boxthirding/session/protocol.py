@@ -8,9 +8,11 @@ from boxthirding._text import visible
 from boxthirding.errors import InvalidInput
 from boxthirding.session.values import (
     PAGE,
+    ArmResult,
     ArmSummary,
     Box,
     Details,
+    Difficulty,
     Glance,
     Known,
     Lineage,
@@ -211,6 +213,12 @@ class AskTell(Protocol):
 
         Where a study is on a server, those named must be among the best.
         """
+
+    def results(self, label: Label, first: int = 0, count: int = PAGE) -> list[ArmResult]:
+        """Return a page of the results of an arm, the latest first, excluded ones too."""
+
+    def difficulties(self) -> list[Difficulty]:
+        """Return how hard each example is that has a result, in the order of the examples."""
 
     def view(self) -> View:
         """Return a summary of the present state, with everything that other processes have written."""

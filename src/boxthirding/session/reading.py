@@ -23,6 +23,7 @@ from boxthirding.session.values import (
     Box,
     BoxSize,
     Climber,
+    Difficulty,
     Glance,
     Lineage,
     Moment,
@@ -118,7 +119,6 @@ class CoreReader(Plotted):
             return [_summary(core, arm) for arm in found[first : first + count]]
 
     def results(self, label: Label, first: int = 0, count: int = PAGE) -> list[ArmResult]:
-        """Return a page of the results of an arm, the latest first, excluded ones too."""
         _check_page(first, count)
         with self._reading() as core:
             arm, ledger = core.labels.find(label), core.ledger
@@ -127,7 +127,7 @@ class CoreReader(Plotted):
             rows = ledger.rows_of_arm(arm)[::-1][first : first + count].tolist()
             counts = set(ledger.counting_of(arm).tolist())
             return [
-                ArmResult(None if one.ticket == NONE else one.ticket, one.holder, one.reward, row in counts)
+                ArmResult(None if one.ticket == NONE else one.ticket, one.pull, one.holder, one.reward, row in counts)
                 for row, one in zip(rows, map(ledger.result, rows), strict=True)
             ]
 
@@ -202,7 +202,14 @@ class CoreReader(Plotted):
         with self._reading() as core:
             arms = {label: core.labels.find(label) for label in named}
             squares, freedom, few, own = core.ledger.spread(arm for arm in arms.values() if arm is not None)
-            return Spread(squares, freedom, few, {label: own[arm] for label, arm in arms.items() if arm is not None})
+            of_arms = {label: own[arm] for label, arm in arms.items() if arm is not None}
+            return Spread(squares, freedom, few, of_arms, core.examples.count)
+
+    def difficulties(self) -> list[Difficulty]:
+        with self._reading() as core:
+            if core.examples.count is None:
+                raise InvalidInput("there are no examples, so none is harder than others")
+            return core.effects.difficulties()
 
 
 def recommend(core: Core) -> Recommendation | None:
@@ -249,7 +256,7 @@ def outliers(core: Core, rows: list[int]) -> list[Outlier]:
     """Return excluded outliers of the ledger."""
     return [
         Outlier(core.labels.label(arm), pull, reward, holder, None if ticket == NONE else ticket)
-        for arm, pull, holder, ticket, _, reward in map(core.ledger.result, rows)
+        for arm, pull, holder, ticket, _, reward, _ in map(core.ledger.result, rows)
     ]
 
 

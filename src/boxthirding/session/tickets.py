@@ -257,60 +257,33 @@ class Tickets:
         self.earlier = {ticket_id: list(holders) for ticket_id, holders in saved["earlier"]}
 
 
-class TakenPulls:
-    """Which pulls of each arm are handed out, told or known: no pull is handed out twice.
-
-    By arm these are all pulls up to one, and beyond it some that are known.
-    """
+class PullNumbers:
+    """How many pulls of each arm are handed out, told or known: the next one has that number."""
 
     def __init__(self) -> None:
-        self._next: list[int] = []  # by arm: the first pull that was never taken in order
-        self._beyond: dict[int, set[int]] = {}  # by arm: later pulls that are taken
+        self._counts: list[int] = []
 
     def make_room(self, arms: int) -> None:
         """Have an entry for each of the first `arms` arms."""
-        self._next.extend([0] * (arms - len(self._next)))
+        self._counts.extend([0] * (arms - len(self._counts)))
 
     def take_next(self, arm: int) -> int:
-        """Take the first free pull of an arm, and return it."""
-        pull = self._next[arm]
-        if self._beyond:
-            beyond = self._beyond.get(arm, ())
-            while pull in beyond:
-                pull += 1
-            self.take_up_to(arm, pull)
-        else:
-            self._next[arm] = pull + 1
+        """Take the next pull of an arm, and return it."""
+        pull = self._counts[arm]
+        self._counts[arm] = pull + 1
         return pull
-
-    def mark_taken(self, arm: int, pull: int) -> None:
-        """Take a pull out of order."""
-        self._beyond.setdefault(arm, set()).add(pull)
-
-    def take_up_to(self, arm: int, pull: int) -> None:
-        """Take all pulls of an arm up to this one."""
-        self._next[arm] = max(self._next[arm], pull + 1)
-        later = {one for one in self._beyond.pop(arm, ()) if one >= self._next[arm]}
-        if later:
-            self._beyond[arm] = later
-
-    def has(self, arm: int, pull: int) -> bool:
-        """Return whether a pull of an arm is taken."""
-        return pull < self._next[arm] or pull in self._beyond.get(arm, ())
 
     def count(self, arm: int) -> int:
         """Return how many pulls of an arm are taken."""
-        return self._next[arm] + (len(self._beyond.get(arm, ())) if self._beyond else 0)
+        return self._counts[arm]
 
     def save(self) -> dict[str, Any]:
-        """Return everything as plain values and arrays."""
-        beyond = [[arm, sorted(pulls)] for arm, pulls in self._beyond.items()]
-        return {"beyond": beyond, "next": np.array(self._next, np.int64)}
+        """Return everything as an array."""
+        return {"counts": np.array(self._counts, np.int64)}
 
     def load(self, saved: Mapping[str, Any]) -> None:
         """Restore what was saved."""
-        self._beyond = {arm: set(pulls) for arm, pulls in saved["beyond"]}
-        self._next = saved["next"].tolist()
+        self._counts = saved["counts"].tolist()
 
 
 def is_worker(holder: str) -> bool:

@@ -64,9 +64,12 @@ class ArmResult(NamedTuple):
 
     ticket: int | None
     """None for a known result, and for one that came after its ticket was told by another holder."""
+    pull: int
+    """Which pull of the arm it is of; with examples, the place of its example in their order."""
     holder: str
     """Who told it; empty for a known result."""
     reward: float
+    """As it was told."""
     counts: bool
     """False while its holder is excluded, and for an outlier."""
 
@@ -241,6 +244,8 @@ class Spread(NamedTuple):
     """The different results, such as 0 and 1; None, if there are more than five."""
     arms: dict[Label, Moments]
     """Some arms, by label."""
+    examples: int | None = None
+    """How many there are, if an arm that has seen them all is known exactly."""
 
 
 class Moment(NamedTuple):
@@ -256,6 +261,23 @@ class Moment(NamedTuple):
     """Arms with a result by then."""
     at: float | None
     """When, in seconds since 1970; None in a session, which reads no clock for it."""
+
+
+class Difficulty(NamedTuple):
+    """How hard an example is, beside the other examples that were seen."""
+
+    pull: int
+    """The place of the example in the order of the examples."""
+    difficulty: float
+    """By how much results on it are worse than on an average example: their level, arms being equal."""
+    error: float
+    """The standard error of the difficulty."""
+    mean: float
+    """Of the results on it, as they were told."""
+    arms: int
+    """How many arms have seen it."""
+    discrimination: float
+    """How clearly it tells good arms from bad ones: 1 for an average example, 0 for one that does not."""
 
 
 class Glance(NamedTuple):

@@ -83,6 +83,9 @@ class AskTellContract:
                 expect(ours.screening(0.1) == theirs.screening(0.1), "the screening is not that of a session")
                 best = [arm.label for arm in ours.top(4)]
                 expect(ours.spread(best) == theirs.spread(best), f"{policy}: the spread is not that of a session")
+                told = [(row.pull, row.reward, row.counts) for row in ours.results(best[0])]
+                there = [(row.pull, row.reward, row.counts) for row in theirs.results(best[0])]
+                expect(told == there, f"{policy}: the results of an arm are not those of a session")
                 for label in range(30):
                     expect(ours.why(label) == theirs.why(label), f"the story of arm {label} is not that of a session")
                 expect(ours.seed == theirs.seed, "the seed is not the one that was given")
@@ -366,6 +369,16 @@ class AskTellContract:
         expect(study.view().status == "known", f"the status is {study.view().status}, not known")
         best = study.recommend()
         expect(best is not None and best[:3] == (3, 3.0, 5), f"{best} is recommended")
+
+    def test_how_hard_examples_are_is_learned_as_in_a_session(self) -> None:
+        """The same arms are handed out on the same examples, and arms have the same means over all examples."""
+        ours, theirs = (make(20, examples=9, seed=4) for make in (self._new, Session))
+        for study in (ours, theirs):
+            for _ in range(120):
+                for ticket in study.ask():
+                    study.tell(ticket, float(ticket.label) + 5 * ticket.pull)
+        expect(ours.difficulties() == theirs.difficulties(), "examples are not as hard as in a session")
+        expect(ours.top(20) == theirs.top(20), "arms have other means than in a session")
 
     def test_a_view_is_all_that_can_be_read_at_one_moment(self) -> None:
         """Its parts agree with each other and with the verbs; as a dict it is JSON."""

@@ -223,6 +223,20 @@ def spread(one: OpenStudy, k: Annotated[int, Query(ge=1, le=1000)] = 10) -> Resp
     return reply({**found._asdict(), "answers": answers, "arms": leading(rows)})
 
 
+@router.get("/studies/{name}/difficulties", response_model=models.Difficulties, **needs(READER))
+def difficulties(
+    one: OpenStudy,
+    first: Annotated[int, Query(ge=0, le=2**53)] = 0,
+    count: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> Response:
+    """Return a page of how hard the examples are that have a result, in their order.
+
+    A page has at most 300 kB, so perhaps fewer than `count`; `next` is where the next one begins.
+    """
+    rows = [row._asdict() for row in one.study.difficulties()[first : first + count]]
+    return reply(paged("difficulties", rows, first, count))
+
+
 @router.get("/studies/{name}/screening", response_model=models.Screening, **needs(READER))
 def screening(one: OpenStudy, share: Annotated[float, Query(gt=0, le=1, allow_inf_nan=False)] = 0.01) -> Response:
     """Return the chance that an arm of the best `share` is among those that could still be returned."""
