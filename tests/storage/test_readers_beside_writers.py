@@ -1,12 +1,12 @@
 """Events are read while others write: none is called missing or damaged because it was written a moment later."""
 
 import json
-import sys
 import threading
 from collections import Counter
 from itertools import pairwise
 
 import pytest
+from counting import COUNTS
 from invoking import invoke
 
 from boxthirding import JournalBroken, open_study
@@ -76,7 +76,7 @@ def seq_of(line):
 
 
 @pytest.mark.soak
-def test_readers_beside_writers_hear_no_false_alarm(url, capsys):
+def test_readers_beside_writers_hear_no_false_alarm(url):
     study, other = open_study(url, "s", arms=50), open_study(url, "s")
 
     def write(to):
@@ -95,7 +95,7 @@ def test_readers_beside_writers_hear_no_false_alarm(url, capsys):
 
     readers = {
         "the same study": lambda: [entry.seq for entry in study.events()],
-        "journal.jsonl": lambda: [seq_of(line) for line in exports.journal(study)],
+        "journal.jsonl": lambda: [seq_of(line) for line in b"".join(exports.journal(study)).splitlines()],
         "results": read_results,
         "another study": lambda: [entry.seq for entry in other.events()],
         "the latest": lambda: [entry.seq for entry in other.events(other.seq - 1)],
@@ -120,7 +120,6 @@ def test_readers_beside_writers_hear_no_false_alarm(url, capsys):
         thread.join()
     study.close()
     other.close()
-    with capsys.disabled():
-        sys.stdout.write(f"\n{sum(reads.values()):,} reads beside writers, {len(alarms)} false alarms\n")
+    COUNTS.update({"reads beside writers": reads.total(), "false alarms": len(alarms)})
     assert alarms == []
     assert len(reads) == len(readers)
