@@ -204,7 +204,7 @@ class Transactions:
             self._state = None
             is_written = bool(texts) and self._is_written(before, texts)
             if not is_written:
-                attempt.failure, attempt.is_over = _unsure(error) if is_written is None else error, True
+                attempt.failure, attempt.is_over = as_unsure(error) if is_written is None else error, True
                 raise attempt.failure from error.__cause__
             self._state, state.check = state, check
             attempt.is_over = True
@@ -338,7 +338,7 @@ if hasattr(os, "register_at_fork"):  # where there are forks
     os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)
 
 
-def _unsure(error: BoxThirdingError) -> BoxThirdingError:
+def as_unsure(error: BoxThirdingError) -> BoxThirdingError:
     """Return an error that says that the commit may have succeeded."""
     unsure = error.again()
     unsure.args = (f"{error.problem}; the commit may have succeeded",)
