@@ -461,14 +461,23 @@ class TestRepeats:
             problem(make(), 503)
         assert make().status_code == 201
 
-    @pytest.mark.parametrize("unsure", [False, True])
-    def test_a_request_is_repeated_only_if_it_has_certainly_changed_nothing(self, server, monkeypatch, unsure):
+    @pytest.mark.parametrize(
+        ("error", "status", "is_sure"),
+        [
+            (StudyUnavailable("the database is away", advice="try again", transient=True), 503, True),
+            (StudyUnavailable("the database is away", transient=True, unsure=True), 503, False),
+            (RuntimeError("nobody foresaw this"), 500, False),
+        ],
+    )
+    def test_a_request_is_repeated_only_if_it_has_certainly_changed_nothing(
+        self, server, monkeypatch, error, status, is_sure
+    ):
         study, observe_all = server.study(), Study.observe_all
 
         def fails(self, known):
-            if unsure:
+            if not is_sure:
                 observe_all(self, known)
-            raise StudyUnavailable("the server is away", advice="try again", transient=True, unsure=unsure)
+            raise error
 
         def observe():
             body = {"results": [{"label": "a", "reward": 1.0}]}
@@ -476,9 +485,9 @@ class TestRepeats:
 
         with monkeypatch.context() as patch:
             patch.setattr(Study, "observe_all", fails)
-            problem(observe(), 503)
+            assert problem(observe(), status).get("unsure", False) is not is_sure
         again = observe()
-        assert (again.status_code, again.json().get("unsure")) == ((409, True) if unsure else (200, None))
+        assert (again.status_code, again.json().get("unsure")) == ((200, None) if is_sure else (409, True))
         assert study.pulls == 1
 
     @pytest.mark.parametrize(("method", "path", "body"), CHANGES)
