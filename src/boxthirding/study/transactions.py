@@ -275,8 +275,6 @@ class Transactions:
             state.settle()
         except RuleDisagrees as disagreement:
             self._state = None
-            if disagreement.policy is None or disagreement.policy.rule.amend is None:
-                raise
             self._distrusted = disagreement.era
             return self._caught_up()
         except BaseException as error:
