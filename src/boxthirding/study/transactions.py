@@ -19,7 +19,7 @@ from boxthirding.errors import BoxThirdingError, JournalBroken, StudyUnavailable
 from boxthirding.study.codec import check_of, decode, encode
 from boxthirding.study.decisions import Decided
 from boxthirding.study.events import Event
-from boxthirding.study.journal import CONTINUE, PAGE, Journal
+from boxthirding.study.journal import CONTINUE, FORK_LOCK, PAGE, Journal
 from boxthirding.study.snapshot import pack
 from boxthirding.study.state import RuleDisagrees, StudyState
 
@@ -316,10 +316,12 @@ def _before_fork() -> None:
     held = sorted(_everywhere, key=id)
     for transactions in held:
         transactions.lock.acquire()
+    FORK_LOCK.acquire()
     _held_at_fork.extend(held)
 
 
 def _after_fork_in_parent() -> None:
+    FORK_LOCK.release()
     held = _held_at_fork.copy()
     _held_at_fork.clear()  # before another thread can get the locks to fork
     for transactions in held:
@@ -327,6 +329,7 @@ def _after_fork_in_parent() -> None:
 
 
 def _after_fork_in_child() -> None:
+    FORK_LOCK.release()
     _held_at_fork.clear()
     for transactions in list(_everywhere):
         transactions.start()
