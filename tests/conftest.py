@@ -3,6 +3,7 @@
 import signal
 
 import pytest
+from counting import summary
 
 try:
     from hypothesis import HealthCheck, settings
@@ -19,3 +20,13 @@ def ctrl_c():
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_sessionfinish(session):
+    """Say in the last line what the attacks of the soak tests came to."""
+    result = yield
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None and (line := summary()):
+        reporter.write_line(line, bold=True)
+    return result

@@ -321,6 +321,20 @@ class TestLostReplies:
             assert not trouble.value.transient
             assert one.view().pulls == 1  # once, and never twice
 
+    @pytest.mark.usefixtures("study")
+    def test_a_call_that_is_given_up_says_whether_it_may_have_been_carried_out(self, server, between, name):
+        body = b'{"detail": "the disk is full", "error": "StudyUnavailable", "transient": true}'
+        busy = (503, {"Content-Type": "application/problem+json"}, body)
+        with RemoteStudy(between.url(name), server.key, timeout=0.0) as one:
+            between.answers = [busy]
+            with pytest.raises(StudyUnavailable, match="the disk is full") as refused:
+                one.observe("a", 1.0)
+            assert (refused.value.unsure, one.view().pulls) == (False, 0)
+            between.lose = 1
+            with pytest.raises(StudyUnavailable, match=r"cannot be reached .*; the commit may have suc") as refused:
+                one.observe("a", 1.0)
+            assert (refused.value.unsure, one.view().pulls) == (True, 1)
+
 
 class TestErrors:
     def test_a_refusal_has_the_attributes_of_the_same_refusal_here(self, server, study, name):

@@ -20,6 +20,8 @@ from boxthirding import open_study
 from boxthirding.errors import StudyUnavailable
 from boxthirding.lab import from_csv
 from boxthirding.service import uploaded_arms
+from boxthirding.study import Study
+from boxthirding.study.transactions import Transactions
 
 ONE = f"{API}/studies/captions"
 
@@ -320,6 +322,23 @@ class TestTickets:
         assert server.operator.post(f"{ONE}/policy", json={"policy": "us"}).json()["policy"] == "us"
 
 
+CHANGES = [
+    ("POST", "/tickets", {}),
+    ("POST", "/results", {"results": [{"ticket": 2, "reward": 1.0}], "together": True}),
+    ("POST", "/failures", {"ticket": 2}),
+    ("POST", "/releases", {"tickets": [2]}),
+    ("POST", "/observations", {"results": [{"label": "a", "reward": 1.0}]}),
+    ("POST", "/corrections", {"ticket": 0, "reward": 0.5}),
+    ("POST", "/exclusions", {"holder": "me"}),
+    ("DELETE", "/exclusions?holder=odd", None),
+    ("POST", "/policy", {"policy": "us"}),
+    ("POST", "/arms", {"arms": ["new"]}),
+    ("DELETE", "/arm?label=a", None),
+    ("POST", "/pause", None),
+    ("POST", "/finish", None),
+]
+
+
 class TestRepeats:
     def test_a_preview_says_what_an_exclusion_leads_to_and_changes_nothing(self, server):
         study = server.study(arms=[f"caption {number}" for number in range(12)])
@@ -441,6 +460,62 @@ class TestRepeats:
             patch.setattr(server.service.records, "put", full)
             problem(make(), 503)
         assert make().status_code == 201
+
+    @pytest.mark.parametrize(
+        ("error", "status", "is_sure"),
+        [
+            (StudyUnavailable("the database is away", advice="try again", transient=True), 503, True),
+            (StudyUnavailable("the database is away", transient=True, unsure=True), 503, False),
+            (RuntimeError("nobody foresaw this"), 500, False),
+        ],
+    )
+    def test_a_request_is_repeated_only_if_it_has_certainly_changed_nothing(
+        self, server, monkeypatch, error, status, is_sure
+    ):
+        study, observe_all = server.study(), Study.observe_all
+
+        def fails(self, known):
+            if not is_sure:
+                observe_all(self, known)
+            raise error
+
+        def observe():
+            body = {"results": [{"label": "a", "reward": 1.0}]}
+            return server.operator.post(f"{ONE}/observations", json=body, headers={"Idempotency-Key": "one"})
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Study, "observe_all", fails)
+            assert problem(observe(), status).get("unsure", False) is not is_sure
+        again = observe()
+        assert (again.status_code, again.json().get("unsure")) == ((200, None) if is_sure else (409, True))
+        assert study.pulls == 1
+
+    @pytest.mark.parametrize(("method", "path", "body"), CHANGES)
+    def test_a_change_whose_outcome_cannot_be_read_happens_once(self, server, monkeypatch, method, path, body):
+        study = server.study()
+        for holder in ("me", "odd"):
+            study.tell(study.ask(holder=holder)[0], 1.0)
+        study.exclude("odd")
+        study.ask()
+        do, look, before = Transactions.do, Transactions.look, len([*study.events()])
+
+        def then_away(*args, **kwargs):
+            patch.setattr(Transactions, "look", away)
+            return do(*args, **kwargs)
+
+        def away(*_, **__):
+            raise StudyUnavailable("the server is away", advice="nothing is lost, try again", transient=True)
+
+        def send():
+            return server.operator.request(method, f"{ONE}{path}", json=body, headers={"Idempotency-Key": "one"})
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Transactions, "do", then_away)
+            said = problem(send(), 503)
+        assert (said["unsure"], said["advice"]) == (True, "look at the study before you try again")
+        assert Transactions.look is look
+        assert problem(send(), 409)["unsure"]
+        assert len([*study.events()]) == before + 1
 
     def test_a_study_that_was_deleted_does_not_answer_for_the_next_of_its_name(self, server):
         headers = {"Idempotency-Key": "one"}

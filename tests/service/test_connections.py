@@ -14,12 +14,13 @@ from functools import partial
 import pytest
 import uvicorn
 from counting import COUNTS
-from processes import Process
+from processes import Listening, Process
 from uvicorn.server import ServerState
 
 from boxthirding import open_study
 from boxthirding.service import http_protocol
 from boxthirding.service.http_protocol import HEADERS_TIME, SILENCE, TimedProtocol
+from boxthirding.service.limits import Limits
 from boxthirding.study.events import Told
 
 HEAD = b"POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n"
@@ -178,6 +179,18 @@ def test_an_address_has_so_many_connections_and_others_as_many(connect):
     for protocol, _ in (held[0], held[1]):
         protocol.connection_lost(None)
     assert not connect()[1].is_closed  # the refused one counts until it is gone
+
+
+def test_a_server_that_listens_has_such_connections():
+    server = Listening(limits=Limits(connections=2))
+    try:
+        held = [socket.create_connection(("127.0.0.1", server.port), 30) for _ in range(3)]
+        replies = [connection.recv(12) for connection in held[2:]]
+        for connection in held:
+            connection.close()
+        assert replies == [b"HTTP/1.1 429"]
+    finally:
+        server.close()
 
 
 def test_as_many_files_may_be_open_as_the_system_allows(monkeypatch):

@@ -69,6 +69,17 @@ def test_another_study_of_the_name_is_served_as_it_is(server, open_ones):
     assert worker.get(ONE).status_code == 401
 
 
+@pytest.mark.parametrize("method", ["POST", "PUT"])
+@pytest.mark.usefixtures("open_ones")
+def test_another_study_can_be_made_under_the_name_at_once(server, method):
+    delete_study(server.place, "captions")
+    path, body = (f"{API}/studies", {"name": "captions"}) if method == "POST" else (ONE, {})
+    made = server.operator.request(method, path, json={**body, "arms": ["x", "y"]})
+    assert (made.status_code, made.json()["arms"], made.json()["pulls"]) == (201, 2, 0)
+    assert server.operator.get(f"{ONE}/links").json() == {"links": []}
+    assert server.operator.get(f"{ONE}/raters").json()["raters"] == []
+
+
 def test_an_operator_of_a_while_makes_no_key_for_ever(server):
     brief = server.client(server.new_key("operator", seconds=2.0))
     for seconds in (None, 1e6):

@@ -45,8 +45,8 @@ LABELS = labels()
 
 def prepared(server):
     """Return a rater, and what requests name, all of it there: a study with results and tickets, a key, a link."""
-    if "captions" in server.service.studies.names():
-        server.service.delete_study("captions")
+    for name in server.service.studies.names():  # the same ones are made again
+        server.service.delete_study(name)
     picture = server.picture()
     study = server.study(arms=["a", "b", "c", "d", {"label": "e", "picture": picture}])
     done, *_ = [study.ask(1, holder="m1")[0] for _ in range(4)]

@@ -4,7 +4,6 @@ import os
 from contextlib import contextmanager
 
 import pytest
-from counting import summary
 from postgres_server import Server, find
 
 REQUIRED = "postgres" in os.environ.get("BOXTHIRDING_REQUIRE", "").split(",")
@@ -55,10 +54,3 @@ def database(server):
 def url(request, tmp_path):
     """Return the URL of a place without studies, once on SQLite and once on PostgreSQL."""
     return str(tmp_path / "studies.db") if request.param == "sqlite" else request.getfixturevalue("database")
-
-
-def pytest_terminal_summary(terminalreporter):
-    """Say in the end what the attacks came to."""
-    line = summary()
-    if line:
-        terminalreporter.write_line(line, bold=True)

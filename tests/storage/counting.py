@@ -2,24 +2,15 @@
 
 from collections import Counter
 
+HARM = ("lost", "doubled", "false alarms", "tracebacks")
+"""What must stay 0."""
+
 COUNTS = Counter()
-"""How many attacks of each kind there were; and of what must stay 0: lost, doubled, tracebacks."""
+"""How many attacks of each kind there were, and how much harm was done."""
 
 
 def summary():
     """Return the counts in one line; nothing, if there was no attack."""
-    attacks = (
-        "kills",
-        "faults",
-        "flips",
-        "folder readers",
-        "deleted sidecars",
-        "cut commits",
-        "forks",
-        "unfinished requests",
-    )
-    if not any(COUNTS[attack] for attack in attacks):
-        return ""
-    done = ", ".join(f"{COUNTS[attack]:,} {attack}" for attack in attacks)
-    harm = ", ".join(f"{COUNTS[what]:,} {what}" for what in ("lost", "doubled", "tracebacks"))
-    return f"{done}: {harm}"
+    attacks = ", ".join(f"{count:,} {what}" for what, count in COUNTS.items() if what not in HARM)
+    harm = ", ".join(f"{COUNTS[what]:,} {what}" for what in HARM)
+    return attacks and f"{attacks}: {harm}"

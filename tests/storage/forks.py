@@ -1,35 +1,45 @@
-"""Forks while a thread writes: each child opens the study anew and works on it. Prints how many children failed."""
+"""Forks while a thread writes: each child opens the study anew and works on it.
+
+The thread has the study open all the time, or opens and closes it each time. Prints how many children failed, and how
+many results there are more than were acknowledged.
+"""
 
 import os
 import signal
 import sys
 import threading
 import time
+from contextlib import nullcontext
 
 from boxthirding import open_study
 
 
-def main(place, forks):
+def main(place, forks, *, reopens):
     told, failed, is_over = 0, 0, threading.Event()
-    with open_study(place, "s", arms=500) as study:
+    study = open_study(place, "s", arms=500)
+    if reopens:
+        study.close()
 
-        def write():
-            nonlocal told
-            while not is_over.is_set():
-                for ticket in study.ask():
-                    study.tell(ticket, 0.5)
+    def write():
+        nonlocal told
+        while not is_over.is_set():
+            with open_study(place, "s") if reopens else nullcontext(study) as one:
+                for ticket in one.ask():
+                    one.tell(ticket, 0.5)
                     told += 1
 
-        thread = threading.Thread(target=write)
-        thread.start()
-        for _ in range(forks):
-            time.sleep(0.011)
-            child = os.fork()
-            if child == 0:
-                os._exit(work(place))
-            failed += os.waitpid(child, 0)[1] != 0
-        is_over.set()
-        thread.join()
+    thread = threading.Thread(target=write)
+    thread.start()
+    for _ in range(forks):
+        time.sleep(0.011)
+        child = os.fork()
+        if child == 0:
+            os._exit(work(place))
+        failed += os.waitpid(child, 0)[1] != 0
+    is_over.set()
+    thread.join()
+    study.close()
+    with open_study(place, "s") as study:
         sys.stdout.write(f"{failed} {study.pulls - told - (forks - failed)}\n")
 
 
@@ -46,4 +56,4 @@ def work(place):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    main(sys.argv[1], int(sys.argv[2]), reopens=sys.argv[3:] == ["reopens"])

@@ -202,9 +202,10 @@ def test_results_through_a_proxy_that_loses_what_the_server_says_of_commits(serv
     assert (lost, doubled) == (0, 0)
 
 
-def test_forks_while_a_thread_writes(tmp_path):
+@pytest.mark.parametrize("how", [(), ("reopens",)])
+def test_forks_while_a_thread_writes(tmp_path, how):
     forks = 40
-    command = [sys.executable, HERE / "forks.py", str(tmp_path / "s.db"), str(forks)]
+    command = [sys.executable, HERE / "forks.py", str(tmp_path / "s.db"), str(forks), *how]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     failed, difference = map(int, ended.stdout.split())
     COUNTS.update({"forks": forks, "tracebacks": failed})

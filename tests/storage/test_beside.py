@@ -204,15 +204,18 @@ def test_a_result_whose_log_is_deleted_before_the_commit_is_not_acknowledged_and
     assert pulls(tmp_path / "a.db-saved-1") == (1, 0)
 
 
-def test_a_log_that_another_process_moved_into_the_file_is_no_loss(tmp_path):
+@pytest.mark.parametrize("is_shared", [True, False])
+def test_a_log_that_another_process_may_have_moved_into_the_file_is_no_loss(tmp_path, monkeypatch, is_shared):
     """As it does when it closes the file after an evaluation here has read it, which drops the locks of SQLite."""
+    if not is_shared:  # as where there are no other locks than those
+        monkeypatch.setattr(sqlite_connection, "share", lambda _: None)
     path = tmp_path / "a.db"
     with open_study(path, "s", arms=50) as study:
         tell(study, 5)
         path.read_bytes()
         program = "import sys; from boxthirding import open_study; open_study(sys.argv[1], 's').close()"
         subprocess.run([sys.executable, "-c", program, path], check=True)
-        assert names(tmp_path) == ["a.db"]
+        assert (tmp_path / LOG).exists() is is_shared
         tell(study, 5)
     assert pulls(path) == (10, 0)
     assert names(tmp_path) == ["a.db"]

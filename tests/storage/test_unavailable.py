@@ -399,10 +399,46 @@ class TestFile:
         assert (ended.returncode, ended.stderr, ended.stdout) == (0, "", "(0,)\n")
         assert [file.name for file in tmp_path.iterdir()] == ["a.db"]
 
-    def test_children_that_are_forked_while_a_thread_writes_can_open_the_file(self, tmp_path):
-        command = [sys.executable, Path(__file__).parent / "forks.py", str(tmp_path / "a.db"), "8"]
+    @pytest.mark.parametrize("how", [(), ("reopens",)])
+    def test_children_that_are_forked_while_a_thread_writes_can_open_the_file(self, tmp_path, how):
+        command = [sys.executable, Path(__file__).parent / "forks.py", str(tmp_path / "a.db"), "8", *how]
         ended = subprocess.run(command, capture_output=True, text=True, check=False)
         assert (ended.stdout, ended.stderr) == ("0 0\n", "")
+
+    def test_a_child_loses_nothing_whose_parent_closes_the_file_and_opens_it_again(self, tmp_path):
+        program = textwrap.dedent("""
+            import os, sys
+            from boxthirding import open_study
+
+            def work(study):
+                for ticket in study.ask():
+                    study.tell(ticket, 0.5)
+
+            place = sys.argv[1]
+            study = open_study(place, "s", arms=50)
+            work(study)
+            (there, is_open), (closed, go_on), (end, is_over) = os.pipe(), os.pipe(), os.pipe()
+            if os.fork() == 0:
+                with open_study(place, "s") as mine:
+                    work(mine)
+                    os.write(is_open, b"x")
+                    os.read(closed, 1)
+                    work(mine)
+                os.write(is_over, b"x")
+                os._exit(0)
+            os.read(there, 1)
+            study.close()
+            with open_study(place, "s") as study:
+                work(study)
+                os.write(go_on, b"x")
+                os.read(end, 1)
+                work(study)
+            with open_study(place, "s") as study:
+                print(study.pulls)
+        """)
+        command = [sys.executable, "-c", program, str(tmp_path / "a.db")]
+        ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        assert (ended.stdout, ended.stderr) == ("5\n", "")
 
     def test_a_study_does_not_cross_a_fork(self, tmp_path):
         program = textwrap.dedent("""

@@ -16,6 +16,7 @@ from urllib.parse import unquote, urlencode
 
 from boxthirding import errors
 from boxthirding.client.addresses import KEY, Address
+from boxthirding.study.transactions import as_unsure
 
 _IDLE: Final = 4.0  # seconds after which an open connection is not used again: servers close theirs after 5
 _SLOWEST: Final = 60.0  # seconds to wait for one reply
@@ -96,14 +97,14 @@ class Connection:
                     raise trouble
                 if once and trouble.unsure:  # the server refuses the key from now on
                     raise trouble
-                was_begun = status not in (409, 429)
+                was_begun = trouble.unsure or status not in (409, 429, 503)
             except _Lost as lost:
                 trouble, was_begun = lost.args
                 wait = 0.0
             is_unsure = is_unsure or was_begun
             wait = max(wait, pause * random.uniform(0.5, 1.0))  # noqa: S311  # so that many do not return at once
             if time.monotonic() + wait > end or (was_begun and not repeat) or not trouble.transient:
-                raise trouble
+                raise as_unsure(trouble) if once and is_unsure else trouble
             time.sleep(wait)
             pause = min(2 * pause, _PAUSES[1])
 

@@ -110,7 +110,8 @@ def refused(error: Exception, scope: Scope) -> Response:
             said = problem_of(error)
             headers = {"Retry-After": "1"} if error.transient else {}
         case _:
-            said = _problem(500, "the server failed; nothing that was acknowledged is lost", "tell its operator")
+            detail = "the server failed; nothing that was acknowledged is lost"
+            said = _problem(500, detail, "tell its operator", unsure=True)
     text = json.dumps(said, separators=(",", ":"))
     return Response(text, said["status"], headers, media_type="application/problem+json")
 

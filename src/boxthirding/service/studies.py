@@ -186,8 +186,8 @@ class Studies:
         if (served := self.at_hand(name)) is not None:
             return served
         with self._lock:
-            if name in self._open and self.at_hand(name) is None:
-                self._open.pop(name).study.close()
+            if self.at_hand(name) is None:
+                self._drop(name)
             return self._opened(name)
 
     def origin(self, name: str | None) -> str:
@@ -211,8 +211,9 @@ class Studies:
         """Make a study; refuse a name that is taken."""
         check_policy(settings.get("policy"))
         with self._lock:
-            if name in self._open or name in self.names():
+            if name in self.names():
                 raise InvalidInput(f"there is a study {name!r} already: choose another name, or delete that one first")
+            self._drop(name)
             return self._opened(served_name(name), arms=arms, details={ABOUT: check_about(about).as_dict()}, **settings)
 
     def keep(self, name: str, details: Mapping[str, Any] | None, **settings: Any) -> Served:
@@ -228,16 +229,17 @@ class Studies:
         if details is not None or not is_there:
             settings["details"] = {**(details or {}), **({} if about is None else {ABOUT: about})}
         with self._lock:
-            self._open_one(self.place, name, **settings).close()
+            study = self._open_one(self.place, name, **settings)
+            study.close()
+            if name in self._open and self._open[name].study.origin != study.origin:
+                self._drop(name)
             return self._opened(name)
 
     def delete(self, name: str) -> None:
         """Delete a study for good."""
         with self._lock:
             delete_study(self.place, name)
-            served = self._open.pop(name, None)
-        if served is not None:
-            served.study.close()
+            self._drop(name)
         self._records.delete(KIND, key_of(name))
 
     def close(self) -> None:
@@ -246,6 +248,11 @@ class Studies:
             for served in self._open.values():
                 served.close()
             self._open.clear()
+
+    def _drop(self, name: str) -> None:
+        """Let go of a study that was deleted, here or by another process."""
+        if name in self._open:
+            self._open.pop(name).study.close()
 
     def _opened(self, name: str, **settings: Any) -> Served:
         if name not in self._open:

@@ -20,7 +20,8 @@ from urllib.parse import quote
 from boxthirding.errors import JournalBroken, StudyUnavailable, UnreadableData
 from boxthirding.storage.sql import CLOSED, FROM_BACKUP, SQLITE, TRY_AGAIN, VERSION_TABLE, migrate, missing
 from boxthirding.storage.sqlite_errors import LOCKED, code_of, is_there, may, open_raw, translated
-from boxthirding.storage.sqlite_locks import FileLock, Sidecars, without_checkpoint
+from boxthirding.storage.sqlite_locks import FileLock, Sidecars, share, without_checkpoint
+from boxthirding.study.journal import FORK_LOCK
 
 SYNCHRONOUS: Final = {"normal": "NORMAL", "full": "FULL"}
 """What survives in write-ahead logging: NORMAL a killed process, FULL a power cut, at one sync a commit."""
@@ -72,6 +73,7 @@ class SqliteConnection:
         self._sidecars = Sidecars(self._real)
         self._locks = [FileLock(f"{self._real}-lock"), FileLock(f"{self._real}-read")]
         self._unlockable: OSError | None = None  # why there are no locks
+        self._shared: int | None = None  # keeps other processes from deleting the log
         try:
             self._acquire_both()
         except OSError as problem:  # it can be read; SQLite says what is wrong with it
@@ -80,15 +82,16 @@ class SqliteConnection:
             self._locks, self._unlockable = [], problem
         try:
             self._refuse_links()
-            with translated(path):
+            with FORK_LOCK, translated(path):
                 for peer in self._peers():
                     peer._reopen()  # noqa: SLF001  # it is one of us
                 self.connection = self._connected()
+                self._share()
+                _open_connections.add(self)
             self._note()
         except BaseException:
             self._leave()
             raise
-        _open_connections.add(self)
         self._release()
         if makes_tables:
             try:
@@ -105,7 +108,8 @@ class SqliteConnection:
                 return self.connection.execute(query, values).fetchall()
             try:
                 self._lock(_READ)
-                return self.connection.execute(query, values).fetchall()
+                with FORK_LOCK:
+                    return self.connection.execute(query, values).fetchall()
             finally:
                 self._release()
 
@@ -281,16 +285,24 @@ class SqliteConnection:
 
     def _leave(self) -> None:
         """Close the connection and the locks; remove the files of the locks where SQLite has removed its own."""
-        _open_connections.discard(self)
         self._is_closed = True
         self._sidecars.close()
-        connection = getattr(self, "connection", None)
-        if connection is not None:
-            connection.close()
+        with FORK_LOCK:
+            _open_connections.discard(self)
+            if self._shared is not None:
+                os.close(self._shared)  # else SQLite would take it for another process
+            connection = getattr(self, "connection", None)
+            if connection is not None:
+                connection.close()
         is_last = not os.path.exists(f"{self._real}-wal")  # noqa: PTH110
         for lock in self._locks:
             (lock.remove if is_last else lock.close)()
         self._locks = []
+
+    def _share(self) -> None:
+        """Say to other processes that the log is in use: in one that was forked, SQLite only believes that it does."""
+        if self._shared is None and self.connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal":
+            self._shared = share(self._absolute)
 
     def _note(self) -> None:
         """Take the file and the files beside it, as they are now, for those that belong together."""
@@ -373,7 +385,7 @@ class SqliteConnection:
         if self._is_immutable or self._marked() != self._mark or self._sidecars.are_there():
             return
         peers = [peer for peer in self._peers() if peer._mark == self._mark]  # noqa: SLF001  # they are of us
-        with closing(open_raw(":memory:", 0.0)) as known:
+        with FORK_LOCK, closing(open_raw(":memory:", 0.0)) as known:
             with suppress(sqlite3.Error):
                 self.connection.backup(known)
             with without_checkpoint(self._absolute):  # of a log that is not in the place of its name
@@ -469,6 +481,7 @@ class SqliteConnection:
             self._acquire_both()
             try:
                 self._write_ahead()
+                self._share()
                 self._note()
             finally:
                 self._release()

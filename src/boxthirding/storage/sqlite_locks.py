@@ -105,6 +105,7 @@ class FileLock:
         if self._file is not None and not self.is_gone():
             with suppress(OSError):  # where an open file cannot be removed
                 os.unlink(self.path)  # noqa: PTH108
+            self.release()  # a process that is forked just now has it open, too
         self.close()
 
     def close(self) -> None:
@@ -152,21 +153,28 @@ def _opened(path: str, mode: int) -> tuple[int | None, bool]:
 
 @contextmanager
 def without_checkpoint(path: str) -> Iterator[None]:
-    """Keep SQLite from checkpointing and deleting the log when it closes what it takes for the last connection.
+    """Keep SQLite from deleting the log when it closes what it takes for the last connection; while none is in use."""
+    file = share(path)
+    try:
+        yield
+    finally:
+        if file is not None:
+            os.close(file)
 
-    A lock of another kind, where there is one, on the bytes that SQLite shares; only while no connection is in use.
+
+def share(path: str) -> int | None:
+    """Open a database and lock the bytes that SQLite shares: while that is open, no other process deletes the log.
+
+    The lock is of another kind than those of SQLite, and stays with a process that is forked. None, where there is no
+    such kind.
     """
     kind = getattr(_fcntl, "F_OFD_SETLK", None)
     if kind is None:
-        yield
-        return
+        return None
     file = os.open(path, os.O_RDONLY)
-    try:
-        with suppress(OSError):
-            _fcntl.fcntl(file, kind, struct.pack("hhqqi4x", _fcntl.F_RDLCK, os.SEEK_SET, _SHARED_BYTES, 510, 0))
-        yield
-    finally:
-        os.close(file)
+    with suppress(OSError):
+        _fcntl.fcntl(file, kind, struct.pack("hhqqi4x", _fcntl.F_RDLCK, os.SEEK_SET, _SHARED_BYTES, 510, 0))
+    return file
 
 
 class Sidecars:

@@ -16,6 +16,9 @@ CONTINUE: Final = "try again, and the study continues from what is there"
 PAGE: Final = 10_000
 """Events read at a time."""
 
+FORK_LOCK: Final = threading.RLock()
+"""Held where a fork must wait, beside the locks of studies; whoever holds it waits for no other lock."""
+
 _WIDEST: Final = 1000  # missing events in a row, after which no further ones are read
 _MOST: Final = 1000  # processes of one study at a time
 

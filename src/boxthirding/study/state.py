@@ -31,6 +31,7 @@ _MAY_CHANGE_THE_ANSWER: Final = frozenset(
 )
 _RECENT = 100  # results whose times are kept, for a rate
 _MINUTE = 60.0  # seconds
+_CANNOT_START: Final = ", which decides otherwise and cannot start from results that are there"
 _WAY: Final = "continue with another policy, by study.use('chase'): it starts from the results"
 
 
@@ -65,9 +66,7 @@ def chosen(spec: str, number: int) -> Chosen:
     problem = f"the study was written with version {number} of policy {policy.name}, but here is version {here}"
     if here < number:
         return Chosen(spec, number, None, f"{problem}: upgrade boxthirding, or what else the policy comes from")
-    return Chosen(
-        spec, number, None, f"{problem}, which decides otherwise and cannot start from results that are there", _WAY
-    )
+    return Chosen(spec, number, None, f"{problem}{_CANNOT_START}", _WAY)
 
 
 def version_of(policy: Policy) -> int:
@@ -84,11 +83,10 @@ def package() -> str:
 
 
 class RuleDisagrees(JournalBroken):
-    """The installed rule decides otherwise than the one that wrote the journal under the same version."""
+    """The installed rule does not fit the journal of the one that wrote it under the same version."""
 
     era: int = 0
     """How many policies there were before the one that disagrees."""
-    policy: Policy | None = None
 
 
 class Asking(NamedTuple):
@@ -174,20 +172,25 @@ class StudyState:
         try:
             self.apply(event)
         except (BoxThirdingError, LookupError, TypeError, ValueError) as error:
-            kind = RuleDisagrees if isinstance(error, RuleDisagrees) else JournalBroken
-            broken = kind(
+            broken = (JournalBroken if self.core.live is None else RuleDisagrees)(
                 f"event {self.seq + 1} ({name_of(event)}) of the journal disagrees with what the events before it "
                 f"add up to: {error}",
                 advice=RESTORE,
             )
             if isinstance(broken, RuleDisagrees):
-                broken.era, broken.policy = self.era, self.chosen.policy
+                broken.era = self.era
             raise broken from error
 
     def settle(self) -> None:
         """Start the installed rule when everything has been read, if it is not the one that wrote the journal."""
-        if self.core.live is None and self.chosen.policy is not None:
-            self.core.start(self.chosen.policy, self.era + 1)
+        policy = self.chosen.policy
+        if self.core.live is not None or policy is None:
+            return
+        if policy.rule.amend is None:
+            problem = f"the study was written with other code of version {self.chosen.version} of policy {policy.name}"
+            self.chosen = self.chosen._replace(policy=None, problem=f"{problem}{_CANNOT_START}", way=_WAY)
+        else:
+            self.core.start(policy, self.era + 1)
             self.must_switch = True
 
     def switch(self, at: float) -> events.Switched:
@@ -351,7 +354,7 @@ class StudyState:
             done = asking.event
             same = done == event or (done and replace(done, drawn_payloads=event.drawn_payloads) == event)
             if not same or asking.trouble is not None:
-                raise RuleDisagrees(
+                raise InvalidInput(
                     f"it says {_tickets(event)}, but the rule hands out {_tickets(done)}"
                 ) from asking.trouble
         self._store_later(event.drawn, event.drawn_payloads or ())

@@ -19,7 +19,7 @@ from boxthirding.errors import BoxThirdingError, JournalBroken, StudyUnavailable
 from boxthirding.study.codec import check_of, decode, encode
 from boxthirding.study.decisions import Decided
 from boxthirding.study.events import Event
-from boxthirding.study.journal import CONTINUE, PAGE, Journal
+from boxthirding.study.journal import CONTINUE, FORK_LOCK, PAGE, Journal
 from boxthirding.study.snapshot import pack
 from boxthirding.study.state import RuleDisagrees, StudyState
 
@@ -204,7 +204,7 @@ class Transactions:
             self._state = None
             is_written = bool(texts) and self._is_written(before, texts)
             if not is_written:
-                attempt.failure, attempt.is_over = _unsure(error) if is_written is None else error, True
+                attempt.failure, attempt.is_over = as_unsure(error) if is_written is None else error, True
                 raise attempt.failure from error.__cause__
             self._state, state.check = state, check
             attempt.is_over = True
@@ -275,8 +275,6 @@ class Transactions:
             state.settle()
         except RuleDisagrees as disagreement:
             self._state = None
-            if disagreement.policy is None or disagreement.policy.rule.amend is None:
-                raise
             self._distrusted = disagreement.era
             return self._caught_up()
         except BaseException as error:
@@ -318,10 +316,12 @@ def _before_fork() -> None:
     held = sorted(_everywhere, key=id)
     for transactions in held:
         transactions.lock.acquire()
+    FORK_LOCK.acquire()
     _held_at_fork.extend(held)
 
 
 def _after_fork_in_parent() -> None:
+    FORK_LOCK.release()
     held = _held_at_fork.copy()
     _held_at_fork.clear()  # before another thread can get the locks to fork
     for transactions in held:
@@ -329,6 +329,7 @@ def _after_fork_in_parent() -> None:
 
 
 def _after_fork_in_child() -> None:
+    FORK_LOCK.release()
     _held_at_fork.clear()
     for transactions in list(_everywhere):
         transactions.start()
@@ -338,7 +339,7 @@ if hasattr(os, "register_at_fork"):  # where there are forks
     os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)
 
 
-def _unsure(error: BoxThirdingError) -> BoxThirdingError:
+def as_unsure(error: BoxThirdingError) -> BoxThirdingError:
     """Return an error that says that the commit may have succeeded."""
     unsure = error.again()
     unsure.args = (f"{error.problem}; the commit may have succeeded",)

@@ -15,7 +15,7 @@ from boxthirding.service.problems import reply
 from boxthirding.service.rating import FLAGGED, check_arms, seen
 from boxthirding.service.reply_size import paged
 from boxthirding.service.request_models import ArmsIn
-from boxthirding.service.routes.studies import Brief, OpenStudy, answer
+from boxthirding.service.routes.studies import Brief, OpenStudy, after_change, answer
 from boxthirding.service.studies import Served
 from boxthirding.session.values import as_plain
 from boxthirding.types import Label
@@ -61,7 +61,7 @@ def add_arms(request: Request, one: OpenStudy, body: ArmsIn) -> Response:
     study, arms = one.study, body.contents()
     check_arms(arms, service_of(request).records, for_raters=bool(one.about.scale))
     study.add(arms)
-    return reply({"added": len(arms), "arms": study.view().arms, **answer(study)}, 201)
+    return reply({"added": len(arms), "arms": after_change(study.view).arms, **answer(study)}, 201)
 
 
 @router.get("/studies/{name}/arm", response_model=models.Arm, **needs(READER))
@@ -102,7 +102,7 @@ def withdraw_arm(one: OpenStudy, label: LabelQuery = None, kind: Kind = None, ke
     """Take an arm out of the race for good; its open tickets become void."""
     found = _label(one, label, kind, key)
     one.study.withdraw(found)
-    return reply({"withdrawn": found, "arms": one.study.view().arms, **answer(one.study)})
+    return reply({"withdrawn": found, "arms": after_change(one.study.view).arms, **answer(one.study)})
 
 
 def _label(one: Served, text: str | None, kind: str | None, key: str | None) -> Label:

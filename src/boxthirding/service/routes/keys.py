@@ -105,8 +105,9 @@ def revoke_key(request: Request, id: str) -> Response:  # noqa: A002  # the name
 @router.get("/studies/{name}/links", response_model=models.Links, **needs(OPERATOR))
 def list_links(request: Request, name: str) -> Response:
     """List the rating links of a study, and how many raters each has."""
-    links = service_of(request).links
-    return reply({"links": [as_row(link, started=links.raters(link.id)) for link in links.all(name)]})
+    links, origin = service_of(request).links, service_of(request).studies.origin(name)
+    there = [link for link in links.all(name) if link.origin == origin]
+    return reply({"links": [as_row(link, started=links.raters(link.id)) for link in there]})
 
 
 @router.post(

@@ -1,7 +1,8 @@
 """Studies: make, list, look at, describe, pause, resume, finish, delete."""
 
-from collections.abc import Sequence
-from typing import Annotated, Any
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.concurrency import run_in_threadpool
@@ -22,8 +23,11 @@ from boxthirding.service.studies import About, Served, check_about, check_policy
 from boxthirding.session import Box, Rung
 from boxthirding.session.values import as_plain
 from boxthirding.study import Study
+from boxthirding.study.transactions import as_unsure
 
 router = APIRouter(route_class=GuardedRoute, tags=["studies"])
+
+T = TypeVar("T")
 
 
 async def open_study(request: Request, name: str) -> Served:
@@ -51,9 +55,22 @@ def study_row(one: Served, *, as_brief: bool = False) -> dict[str, Any]:
     return {**study.view().as_dict(), **made, "seq": seq, "about": one.about.as_dict()}
 
 
+def after_change(read: Callable[[], T]) -> T:
+    """Read what came of a change; an error says that the request may have been carried out, so none repeats it."""
+    try:
+        return read()
+    except BoxThirdingError as error:
+        raise as_unsure(error) from error.__cause__
+
+
+def changed(one: Served, status: int = 200, *, as_brief: bool = False) -> Response:
+    """Return the row of a study that was changed."""
+    return reply(after_change(partial(study_row, one, as_brief=as_brief)), status)
+
+
 def answer(study: Study) -> dict[str, Any]:
-    """Return how far a study is after a call, and its answer: a glance."""
-    glance = study.glance()
+    """Return how far a study is after a change, and its answer: a glance."""
+    glance = after_change(study.glance)
     best = None if glance.recommendation is None else glance.recommendation._asdict()
     return {**glance._asdict(), "recommendation": best}
 
@@ -80,7 +97,7 @@ def make_study(request: Request, body: StudyIn, *, brief: Brief = False) -> Resp
     check_arms(arms, records, for_raters=True)
     pictures.check(records, [about.picture])
     made = service_of(request).studies.new(body.name, arms, about, known=known, **body.settings())
-    return reply(study_row(made, as_brief=brief), 201)
+    return changed(made, 201, as_brief=brief)
 
 
 @router.get("/studies/{name}", response_model=models.Study, **needs(READER))
@@ -106,7 +123,7 @@ def keep_study(request: Request, name: str, body: OpenIn) -> Response:
     if is_there and (settings["known"] or body.force) and not key.may(OPERATOR):
         what = "known results are added" if settings["known"] else "a study is changed"
         raise Refusal(403, f"{what} with an operator's key, and this one is of scope {key.scope}", "leave that out")
-    return reply(study_row(studies.keep(name, body.details, force=body.force, **settings)), 200 if is_there else 201)
+    return changed(studies.keep(name, body.details, force=body.force, **settings), 200 if is_there else 201)
 
 
 @router.patch("/studies/{name}", response_model=models.Study, **needs(OPERATOR))
@@ -114,7 +131,7 @@ def describe_study(request: Request, one: OpenStudy, body: AboutIn, *, brief: Br
     """Change what raters are shown. Once there are ratings, the rewards of the scale stay; words may change."""
     pictures.check(service_of(request).records, [body.picture or None])
     one.describe(check_about(body.over(one.about)))
-    return reply(study_row(one, as_brief=brief))
+    return changed(one, as_brief=brief)
 
 
 @router.delete("/studies/{name}", status_code=204, **needs(OWNER))
@@ -128,14 +145,14 @@ def delete_study(request: Request, name: str) -> Response:
 def pause_study(one: OpenStudy, *, brief: Brief = False) -> Response:
     """Hand out no tickets until the study is resumed; results are taken."""
     one.study.pause()
-    return reply(study_row(one, as_brief=brief))
+    return changed(one, as_brief=brief)
 
 
 @router.post("/studies/{name}/resume", response_model=models.Study, **needs(OPERATOR))
 def resume_study(one: OpenStudy, *, brief: Brief = False) -> Response:
     """Hand out tickets again."""
     one.study.resume()
-    return reply(study_row(one, as_brief=brief))
+    return changed(one, as_brief=brief)
 
 
 @router.post("/studies/{name}/finish", response_model=models.Study, **needs(OPERATOR))
@@ -145,7 +162,7 @@ def finish_study(one: OpenStudy, *, brief: Brief = False) -> Response:
     Results and ratings that still arrive, failures, corrections and exclusions are refused. This cannot be undone.
     """
     one.study.finish()
-    return reply(study_row(one, as_brief=brief))
+    return changed(one, as_brief=brief)
 
 
 @router.post("/studies/{name}/policy", response_model=models.Study, **needs(OPERATOR))
@@ -153,7 +170,7 @@ def use_policy(one: OpenStudy, body: PolicyIn) -> Response:
     """Go on with another policy, which starts from every result that counts."""
     check_policy(body.policy)
     one.study.use(body.policy)
-    return reply(study_row(one))
+    return changed(one)
 
 
 @router.post("/studies/{name}/examples", response_model=models.Examples, **needs(WORKER, LARGE))
