@@ -36,25 +36,14 @@ def is_there(path: str) -> bool:
     return True
 
 
-class translated:  # noqa: N801  # used like a function; as a generator it would take four times as long
-    """Say what an error of SQLite means for a study."""
-
-    __slots__ = ("_path",)
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, sqlite3.Error):
-            raise _meaning(self._path, error) from error
-        if isinstance(error, UnicodeDecodeError | OverflowError):  # of a table's definition, or in a message about it
-            raise UnreadableData(f"{self._path} is damaged: {error}", advice=FROM_BACKUP) from error
+ERRORS: Final = (sqlite3.Error, UnicodeDecodeError, OverflowError)
+"""What a call of SQLite may raise; the last two come from a table's definition, or from a message about it."""
 
 
-def _meaning(path: str, error: sqlite3.Error) -> BoxThirdingError:
+def translated(path: str, error: Exception) -> BoxThirdingError:
+    """Return what one of these errors means for a study."""
+    if not isinstance(error, sqlite3.Error):
+        return UnreadableData(f"{path} is damaged: {error}", advice=FROM_BACKUP)
     code = code_of(error)
     if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
         return UnreadableData(
