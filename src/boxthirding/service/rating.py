@@ -16,7 +16,6 @@ from boxthirding.service.request_models import RatingIn
 from boxthirding.service.studies import Served
 from boxthirding.session import Ticket
 from boxthirding.storage.server_records import Records
-from boxthirding.study import Exchanged
 from boxthirding.types import Label
 
 LEASE: Final = 600.0
@@ -87,12 +86,12 @@ class Rating:
                 room = min(room, _GUESTS - len(held))
             elif about.sitting is not None:
                 room = min(room, about.sitting - self._rated() - len(before))
-            exchanged = Exchanged([], [])
+            problems: list[InvalidInput | None] = []
             if fit or room > 0:
-                exchanged = self.study.exchange(fit, max(0, room), holder=holder, unseen=not about.repeats)
-            mine += map(self._remember, exchanged.tickets)
-            problems = iter(exchanged.problems)
-            outcomes = [self._outcome(rated.ticket, reward, problems) for rated, reward in rows]
+                problems, given = self.study.exchange(fit, max(0, room), holder=holder, unseen=not about.repeats)
+                mine += map(self._remember, given)
+            remaining = iter(problems)
+            outcomes = [self._outcome(rated.ticket, reward, remaining) for rated, reward in rows]
             return outcomes, self._next(mine, count)
 
     def _next(self, mine: list[dict[str, Any]], count: int) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from boxthirding.service.demo import Demo
 from boxthirding.service.http_protocol import TimedProtocol, allow_open_files
 from boxthirding.service.keys import OPERATOR
 from boxthirding.service.limits import HEADERS
-from boxthirding.service.middleware import API, Shield
+from boxthirding.service.middleware import API, LAYERS
 from boxthirding.service.problems import on_error
 from boxthirding.service.response_models import Problem
 from boxthirding.service.routes import arms, keys, pages, plans, rating, reading, studies, study_page, tickets
@@ -62,7 +62,7 @@ def create_app(service: Service) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         lifespan=lifespan,
-        middleware=[*_cors(service.options.origins), Middleware(Shield, service)],
+        middleware=[*_cors(service.options.origins), *(Middleware(layer, service) for layer in LAYERS)],
         exception_handlers=dict.fromkeys(
             (HTTPException, RequestValidationError, BoxThirdingError, Exception), on_error
         ),

@@ -72,13 +72,14 @@ class SqliteConnection:
         self._must_checkpoint = False  # after the current transaction
         self._sidecars = Sidecars(self._real)
         self._locks = [FileLock(f"{self._real}-lock"), FileLock(f"{self._real}-read")]
-        self._unlockable: OSError | None = None  # why there are no locks
+        self.unlockable: OSError | None = None
+        """Why other processes cannot be kept out, so that nothing may be written."""
         try:
             self._acquire_both()
         except OSError as problem:  # it can be read; SQLite says what is wrong with it
             for lock in self._locks:
                 lock.close()
-            self._locks, self._unlockable = [], problem
+            self._locks, self.unlockable = [], problem if problem.errno is not None else None  # Windows has no locks
         try:
             self._refuse_links()
             for peer in self._peers():
@@ -137,7 +138,7 @@ class SqliteConnection:
             raise translated(self.place, error) from error
         last = after + len(texts)
         self._must_checkpoint = after // CHECKPOINT_EVERY != last // CHECKPOINT_EVERY
-        self.remember((study, last, texts[-1]), is_last=True)
+        self._pending, self._is_last = (study, last, texts[-1]), True
 
     def last_event(self) -> "_Event | None":
         """Return the last event, if it is known because no other connection has written since; else None."""
@@ -147,7 +148,7 @@ class SqliteConnection:
         return self._pending if self._is_last else None
 
     def remember(self, event: "_Event", *, is_last: bool) -> None:
-        """Remember an event that was read or inserted: it must still be there when the file is opened again."""
+        """Remember an event that was read: it must still be there when the file is opened again."""
         self._pending, self._is_last = event, is_last
         if self.transaction is None:
             self._latest = self._pending
@@ -203,7 +204,7 @@ class SqliteConnection:
                 if self._locks and not self._locks[number].reacquire(shared=is_shared):
                     self._acquire(number, shared=is_shared)
             except OSError as problem:
-                raise self._without_locks(problem) from problem
+                raise self.without_locks(problem) from problem
             if self._sidecars.are_unchanged() or self._is_in_place():
                 return
             self.release()
@@ -211,7 +212,7 @@ class SqliteConnection:
                 self._acquire_both()
                 self._reopen()
             except OSError as problem:
-                raise self._moved() if not is_there(self._absolute) else self._without_locks(problem) from problem
+                raise self._moved() if not is_there(self._absolute) else self.without_locks(problem) from problem
             self.release()
 
     def _acquire(self, number: int, *, shared: bool = False) -> None:
@@ -299,13 +300,8 @@ class SqliteConnection:
             self._sidecars.settle()
         return True
 
-    def check_lockable(self) -> None:
-        """Refuse to write where other processes cannot be kept out."""
-        problem = self._unlockable
-        if problem is not None and problem.errno is not None and not self._is_immutable:  # Windows has no such locks
-            raise self._without_locks(problem)
-
-    def _without_locks(self, problem: OSError) -> StudyUnavailable:
+    def without_locks(self, problem: OSError) -> StudyUnavailable:
+        """Return the error of a file that cannot be locked."""
         return StudyUnavailable(
             f"{self.place} cannot be locked ({problem.strerror}), so {self._what} can be looked at and not changed",
             advice="move it to a folder on a disk of this machine, where you may write",
@@ -411,7 +407,7 @@ class SqliteConnection:
             )
 
     def _immutable(self) -> sqlite3.Connection:
-        self._is_immutable = True
+        self._is_immutable, self.unlockable = True, None
         connection = open_raw(f"file:{quote(self._absolute)}?immutable=1", self._timeout, uri=True)
         self._check_size(connection)
         return connection
@@ -493,7 +489,8 @@ class WriteTransaction:
             connection.lock(_WRITE)
             connection.transaction = self
             connection.connection.execute("BEGIN IMMEDIATE")
-            connection.check_lockable()
+            if connection.unlockable is not None:
+                raise connection.without_locks(connection.unlockable)  # noqa: TRY301  # it ends the transaction
         except BaseException as error:
             if connection.transaction is self:
                 connection.roll_back()

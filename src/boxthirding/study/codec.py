@@ -56,8 +56,8 @@ def encode(event: Event, before: str) -> Written:
         # the most frequent ones have a short way, at a tenth of the cost
         head = f'{{"event":"told","at":{event.at!r},"ticket":{event.ticket},"reward":{event.reward!r}'
     elif type(event) is Asked and event == Asked(event.at, event.holder, event.tickets):
-        rows = [f"[{id_},{_quoted(arm) if type(arm) is str else arm},{pull}]" for id_, arm, pull in event.tickets]
-        head = f'{{"event":"asked","at":{event.at!r},"holder":{_quoted(event.holder)},"tickets":[{",".join(rows)}]'
+        tickets = _write(event.tickets)
+        head = f'{{"event":"asked","at":{event.at!r},"holder":{_quoted(event.holder)},"tickets":{tickets}'
     else:
         head = _write(as_object(event))[:-1]
     check = _check(head, before)

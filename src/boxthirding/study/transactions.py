@@ -17,11 +17,10 @@ from typing import Any, Concatenate, Final, Never, ParamSpec, TypeVar
 
 from boxthirding.errors import BoxThirdingError, JournalBroken, StudyUnavailable, UnknownStudy
 from boxthirding.study.codec import check_of, decode, encode
-from boxthirding.study.decisions import Decided
 from boxthirding.study.events import Event
 from boxthirding.study.journal import CONTINUE, PAGE, Journal
 from boxthirding.study.snapshot import pack
-from boxthirding.study.state import RuleDisagrees, StudyState
+from boxthirding.study.state import Decided, RuleDisagrees, StudyState
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -71,14 +70,6 @@ class _Request:
         if self.gate is not None and self.gate.locked():
             self.gate.release()
 
-    def outcome(self) -> Any:
-        """Return its result, or raise its error."""
-        if self.attempt.failure is not None:
-            raise self.attempt.failure.again()
-        if self.error is not None:
-            raise self.error
-        return self.result
-
 
 class Transactions:
     """A journal and its state, kept in step; used by any number of threads."""
@@ -111,20 +102,35 @@ class Transactions:
         A thread that is interrupted leaves its request behind: another thread may carry it out.
         """
         request = _Request(decide, args, kwargs)
-        self._wait_for(request)
-        result: T = request.outcome()
+        was_served = False
+        if self._is_served:
+            request.gate = threading.Lock()
+            request.gate.acquire()
+        self._waiting.append(request)
+        if request.gate is not None and self._is_served:  # still: who serves looks at those who wait before it ends
+            request.gate.acquire(timeout=_PATIENCE)
+            was_served = request.attempt.is_over
+        if not was_served:
+            with self.lock:
+                if not request.attempt.is_over:
+                    self._serve(request)
+        if request.attempt.failure is not None:
+            raise request.attempt.failure.again()
+        if request.error is not None:
+            raise request.error
+        result: T = request.result
         return result
 
     @contextmanager
-    def reading(self) -> Iterator[StudyState]:
-        """Hold the state as it is now, with everything that others have written."""
+    def reading(self, *, fresh: bool = True) -> Iterator[StudyState]:
+        """Hold the state as it is now, or unless `fresh` as it was when the last call here returned."""
         with self.lock:
-            yield self._caught_up()
+            yield self._caught_up() if fresh or self._state is None else self._state
 
     def look(self, read: Callable[[StudyState], T], *, fresh: bool = True) -> T:
-        """Read the state: as it is now, or unless `fresh` as it was when the last call here returned."""
-        with self.lock:
-            return read(self._caught_up() if fresh or self._state is None else self._state)
+        """Return what a function reads from the state."""
+        with self.reading(fresh=fresh) as state:
+            return read(state)
 
     @property
     def latest(self) -> StudyState | None:
@@ -141,34 +147,23 @@ class Transactions:
         with self.lock:
             self.journal.close()
 
-    def _wait_for(self, request: _Request) -> None:
-        """Return when a request of this thread has been carried out, here or by another thread."""
-        if self._is_served:
-            request.gate = threading.Lock()
-            request.gate.acquire()
-        self._waiting.append(request)
-        if request.gate is not None and self._is_served:  # still: who serves looks at those who wait before it ends
-            request.gate.acquire(timeout=_PATIENCE)
-            if request.attempt.is_over:
-                return
-        with self.lock:
-            if not request.attempt.is_over:
-                self._serve(request)
-
     def _serve(self, own: _Request) -> None:
         """Carry out everything that waits, until the thread's own request is done.
 
         If this thread is interrupted, the other threads get the lock next and serve their requests themselves.
         """
         self._is_served = True
-        batch = {own: None}
+        others: list[_Request] = []
         while self._waiting:
-            batch[self._waiting.popleft()] = None
+            request = self._waiting.popleft()
+            if request is not own:
+                others.append(request)
         try:
-            while left := [request for request in batch if not request.attempt.is_over]:
-                self._try(left)
+            left = [own, *others]
+            while left:
+                left = self._try(left)
         finally:
-            for request in batch:
+            for request in others:
                 request.wake()
             self._is_served = False  # before the look: one who comes after it serves itself
             if self._waiting:
@@ -176,8 +171,11 @@ class Transactions:
                 self._waiting[0].wake()  # it serves the next ones
         self._take_snapshot()
 
-    def _try(self, batch: list[_Request]) -> None:
-        """Carry out and commit a batch as one transaction; a request that breaks it ends alone."""
+    def _try(self, batch: list[_Request]) -> list[_Request]:
+        """Carry out and commit a batch as one transaction; a request that breaks it ends alone.
+
+        Return the requests that are still to be carried out.
+        """
         attempt, is_committing = _Attempt(), False
         before, texts, events = 0, list[str](), list[Event]()
         for request in batch:
@@ -200,6 +198,7 @@ class Transactions:
                 self._publish(before, events)
         except _Broken:
             self._state = None  # what memory holds may be half done: what is in the journal counts, and is read again
+            return [request for request in batch if not request.attempt.is_over]
         except BoxThirdingError as error:
             self._state = None
             is_written = bool(texts) and self._is_written(before, texts)
@@ -215,6 +214,7 @@ class Transactions:
                 attempt.failure = StudyUnavailable(_PERHAPS, advice=_LOOK, transient=True, unsure=True)
                 attempt.is_over = True
             raise
+        return []
 
     def _is_written(self, after: int, texts: Sequence[str]) -> bool | None:
         """Tell whether a commit that failed has written these texts after a number; None if that cannot be known.
