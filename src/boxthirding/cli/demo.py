@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from boxthirding.session import Recommendation, Rung, Screening
     from boxthirding.types import Floats
 
-NOISE: Final = 0.25
-"""The standard deviation of one rating, against a range of 0.53 of the true means."""
+NOISE: Final = 0.25  # the standard deviation of one rating, against a range of 0.53 of the true means
 
 _DEFAULT_OUT = Path("boxthirding-demo.png")
 _FRAMES = 150  # on a logarithmic scale: every one of the first pulls is seen

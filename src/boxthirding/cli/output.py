@@ -31,11 +31,9 @@ if TYPE_CHECKING:
 
     from boxthirding.types import Label
 
-FILE: Final = click.Path(path_type=Path)
-"""The type of an option that names a file or a folder."""
+FILE: Final = click.Path(path_type=Path)  # the type of an option that names a file or a folder
 
-INTERRUPTED: Final = 130
-"""The exit code of a program that SIGINT ended."""
+INTERRUPTED: Final = 130  # the exit code of a program that SIGINT ended
 
 _ADVICE: Final[dict[type[BoxThirdingError], str]] = {
     AlreadyTold: "`boxthirding study correct` changes it",

@@ -45,8 +45,7 @@ if TYPE_CHECKING:
     from boxthirding.session import ArmSummary, Lineage, View
     from boxthirding.study import Damaged, Entry, Event
 
-COLUMNS: Final = ("arm", "mean", "pulls", "level", "withdrawn")
-"""The columns of results; those of the arms follow."""
+COLUMNS: Final = ("arm", "mean", "pulls", "level", "withdrawn")  # the columns of results; those of the arms follow
 
 EVENT_COLUMNS: Final = ("seq", "at", "event", "ticket", "arm", "pull", "holder", "reward", "details")
 """The columns of an export."""

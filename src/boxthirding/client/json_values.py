@@ -15,8 +15,7 @@ from boxthirding.types import Label
 
 T = TypeVar("T")
 
-DIGEST: Final = "boxthirding-digest"
-"""The one key of what stands for an arm that JSON cannot hold."""
+DIGEST: Final = "boxthirding-digest"  # the one key of what stands for an arm that JSON cannot hold
 
 
 def made(kind: type[T], row: Mapping[str, Any]) -> T:

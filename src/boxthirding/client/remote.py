@@ -30,8 +30,7 @@ from boxthirding.study.journal import unique_name
 from boxthirding.study.settings import ABOUT
 from boxthirding.types import Label, Policy
 
-TIMEOUT: Final = 60.0
-"""Seconds for which a call is tried again while the server cannot be reached."""
+TIMEOUT: Final = 60.0  # seconds for which a call is tried again while the server cannot be reached
 
 _PAGE: Final = 1000  # arms in one reply
 _MOST: Final = 10_000  # tickets in one reply

@@ -22,8 +22,7 @@ COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E
 DASHES: Final[tuple[Any, ...]] = ("-", (0, (5, 1.5)), (0, (5, 1.5, 1, 1.5)), (0, (1, 1)))
 """Seven colours and four kinds of line: 28 policies before both are the same again."""
 
-MARKERS: Final = ("o", "s", "^", "D", "v")
-"""Five marks, so that lines can also be told apart where they cross."""
+MARKERS: Final = ("o", "s", "^", "D", "v")  # five marks, so that lines can also be told apart where they cross
 
 GREY: Final = "#555555"
 
@@ -58,11 +57,9 @@ def mixed(colour: str, other: str, share: float) -> str:
 class Look:
     """How a policy is drawn."""
 
-    words: str
-    """The policy's name in words."""
+    words: str  # the policy's name in words
     colour: str
-    marker: str | tuple[int, int, int]
-    """As Matplotlib names it; (8, 1, 0) is a star with eight points."""
+    marker: str | tuple[int, int, int]  # as Matplotlib names it; (8, 1, 0) is a star with eight points
     dashes: Any = "-"
 
     @property

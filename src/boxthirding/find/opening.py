@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from boxthirding.study import Study
 
 Arms = int | Iterable[Any] | Mapping[Label, Any]
-Place = str | Path | tuple[str | Path, str]
-"""A path or URL, or that and the name of a study in it."""
+Place = str | Path | tuple[str | Path, str]  # a path or URL, or that and the name of a study in it
 
 _PAIR = 2
 
@@ -36,8 +35,7 @@ class RunSettings:
     policy: Policy | None = None
     seed: int | None = None
     direction: str | None = None
-    known: Known | None = None
-    """With examples, by the index of the example."""
+    known: Known | None = None  # with examples, by the index of the example
     examples: Examples | None = None
     details: Details | None = None
     force: bool = False
@@ -97,12 +95,9 @@ class Opened(NamedTuple):
     """The study that a run asks and tells."""
 
     study: AskTell
-    examples: Examples | None
-    """In the order that the study has."""
-    is_shared: bool = True
-    """Whether other processes may work on it, or did."""
-    is_ours: bool = False
-    """Whether it was opened for this run, which closes it."""
+    examples: Examples | None  # in the order that the study has
+    is_shared: bool = True  # whether other processes may work on it, or did
+    is_ours: bool = False  # whether it was opened for this run, which closes it
 
 
 def open_for_run(  # the study, and what find_best was given beside it

@@ -21,8 +21,7 @@ from boxthirding.study.pace import Pace
 from boxthirding.study.settings import ABOUT, scale_of
 from boxthirding.types import Label
 
-Picture = Callable[[str], tuple[str, bytes] | None]
-"""What returns the kind and the bytes of a picture by its id."""
+Picture = Callable[[str], tuple[str, bytes] | None]  # what returns the kind and the bytes of a picture by its id
 
 _LONGEST: Final = 300  # letters of an arm in the list
 _NAME: Final = 60  # letters of an arm in a sentence

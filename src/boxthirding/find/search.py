@@ -58,11 +58,9 @@ REASONS: Final = {
 }
 """Why a run has stopped, in words; `WAITING` depends on who has the rest."""
 
-HOPELESS: Final = 100
-"""Failures without a single result, after which the run ends."""
+HOPELESS: Final = 100  # failures without a single result, after which the run ends
 
-POLL: Final = 0.1
-"""Seconds between two questions for tickets while only other processes have any."""
+POLL: Final = 0.1  # seconds between two questions for tickets while only other processes have any
 
 UNREACHABLE: Final = 60.0
 """Seconds for which calls of an unreachable study are repeated, if it was reached before or the error may pass."""
@@ -246,13 +244,10 @@ class Search:
         reporter: RunReporter | None = None,
     ) -> None:
         self.tracker = tracker
-        self.stopped: str | None = None
-        """Why nothing more is started; None while it may be."""
-        self.error: BaseException | None = None
-        """What is raised in the end."""
+        self.stopped: str | None = None  # why nothing more is started; None while it may be
+        self.error: BaseException | None = None  # what is raised in the end
         self.last_failure = ""
-        self.handed: dict[Label, int] = {}
-        """How many pulls of each arm were handed out."""
+        self.handed: dict[Label, int] = {}  # how many pulls of each arm were handed out
         self._source, self._workers, self._told = source, workers, told
         self._on_error, self._catch = on_error, catch
         self._reporter = RunReporter(progress=False) if reporter is None else reporter

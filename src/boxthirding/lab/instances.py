@@ -22,8 +22,7 @@ from boxthirding.errors import InvalidInput, UnreadableData
 from boxthirding.lab.memory_check import refuse_too_large
 from boxthirding.types import Floats, Ints
 
-ARMS: Final = 5513
-"""The captions of contest 893, and the size of the paper's other instances."""
+ARMS: Final = 5513  # the captions of contest 893, and the size of the paper's other instances
 
 TOO_LARGE: Final = 1e150
 """Means, rewards and their noise must be smaller in size, as in a live session, so that their squares stay finite."""
@@ -53,8 +52,7 @@ class Instance:
     means: Floats  # [N]
     counts: Ints | None = None  # [N, 3] votes "not funny", "somewhat funny", "funny"
     labels: tuple[str, ...] | None = None  # [N]
-    source: str = "given"
-    """Where the figures come from: a file, "embedded", or a formula."""
+    source: str = "given"  # where the figures come from: a file, "embedded", or a formula
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "means", _frozen(_checked_means(self.means)))

@@ -24,8 +24,7 @@ class Shape(NamedTuple):
     skew: float
     crowd: float = math.inf
     """Where the upper tail begins to be a crowd, in standard deviations above the average; infinite: nowhere."""
-    power: float = 0.0
-    """By which means approach an end, the share of better arms to this power; 0: there is none."""
+    power: float = 0.0  # by which means approach an end, the share of better arms to this power; 0: there is none
 
 
 PLAUSIBLE: Final = {
@@ -41,8 +40,7 @@ PLAUSIBLE: Final = {
 }
 """Each shape that is thought possible, and how plausible it is before anything is known."""
 
-ONE_IN_TEN: Final = 1.2815515594457831
-"""The z that a normal number exceeds once in ten, as a tenth of all arms do."""
+ONE_IN_TEN: Final = 1.2815515594457831  # the z that a normal number exceeds once in ten, as a tenth of all arms do
 
 _ROOM: Final = 1.5  # how far a crowd reaches, in units of how far above the average it begins
 _REACH: Final = 4.5  # |z| of the outermost node

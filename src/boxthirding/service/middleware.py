@@ -18,16 +18,14 @@ from boxthirding.service.links import Link, Rater
 from boxthirding.service.problems import Refusal, refused
 from boxthirding.service.service import Service
 
-SESSION: Final = "boxthirding"
-"""The cookie of an operator's session."""
+SESSION: Final = "boxthirding"  # the cookie of an operator's session
 
 RATER: Final = "boxthirding-rater"
 """The header that names the rater of a page, where another one may have come in the same browser since."""
 
 API: Final = "/api/v1"
 RATING_PAGE: Final = "/rate/"
-RATING: Final = (f"{API}/rating/", RATING_PAGE)
-"""What the secret of a rating link follows."""
+RATING: Final = (f"{API}/rating/", RATING_PAGE)  # what the secret of a rating link follows
 
 _OPEN: Final = frozenset({"/", "/health", "/openapi.json"})
 _STATIC: Final = "/static/"

@@ -18,8 +18,7 @@ from boxthirding.session import Ticket
 from boxthirding.storage.server_records import Records
 from boxthirding.types import Label
 
-LEASE: Final = 600.0
-"""Seconds after which a rater's ticket goes to another."""
+LEASE: Final = 600.0  # seconds after which a rater's ticket goes to another
 
 AHEAD: Final = 3
 """Tickets of a rater at a time: the arm whose rating can still be undone, the one that is shown, and the next."""
@@ -30,8 +29,7 @@ _PICTURE: Final = re.compile(pictures.ID)
 
 _REMEMBERED: Final = 20_000  # arms of open tickets, which are few
 
-FLAGGED: Final = 5
-"""Raters who skipped an arm, after which it is flagged."""
+FLAGGED: Final = 5  # raters who skipped an arm, after which it is flagged
 
 
 class Rating:

@@ -22,8 +22,7 @@ _PAGE: Final = 10_000  # events at a time
 
 DURABILITIES: Final = ("normal", "full")
 
-NAME: Final = "main"
-"""The study of a place when no name is given."""
+NAME: Final = "main"  # the study of a place when no name is given
 
 
 class Shelf(Protocol):

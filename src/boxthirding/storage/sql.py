@@ -65,8 +65,7 @@ def migrate(place: str, version: int, migrations: Sequence[str], run: Callable[[
 class SqlConnection(Protocol):
     """A connection to a database. Statements mark their values with question marks."""
 
-    place: str
-    """The database as messages name it."""
+    place: str  # the database as messages name it
 
     def version(self) -> int:
         """Return the version of the tables, 0 where there are none."""

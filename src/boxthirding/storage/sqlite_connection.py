@@ -26,11 +26,9 @@ from boxthirding.storage.sqlite_locks import FileLock, Sidecars, without_checkpo
 SYNCHRONOUS: Final = {"normal": "NORMAL", "full": "FULL"}
 """What survives in write-ahead logging: NORMAL a killed process, FULL a power cut, at one sync a commit."""
 
-PATIENCE: Final = 60.0
-"""Seconds to wait for a file that others have locked."""
+PATIENCE: Final = 60.0  # seconds to wait for a file that others have locked
 
-CHECKPOINT_EVERY: Final = 1000
-"""Events of a study, from all processes, after which the log is checkpointed: some 4 MB."""
+CHECKPOINT_EVERY: Final = 1000  # events of a study, from all processes, after which the log is checkpointed: some 4 MB
 
 _MODE: Final = 0o644  # of a file that SQLite makes
 _WRITE, _READ = 0, 1  # the two locks
@@ -72,8 +70,7 @@ class SqliteConnection:
         self._must_checkpoint = False  # after the current transaction
         self._sidecars = Sidecars(self._real)
         self._locks = [FileLock(f"{self._real}-lock"), FileLock(f"{self._real}-read")]
-        self.unlockable: OSError | None = None
-        """Why other processes cannot be kept out, so that nothing may be written."""
+        self.unlockable: OSError | None = None  # why other processes cannot be kept out, so that nothing may be written
         try:
             self._acquire_both()
         except OSError as problem:  # it can be read; SQLite says what is wrong with it

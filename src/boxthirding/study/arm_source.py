@@ -154,12 +154,9 @@ class Feed:
 
     def __init__(self, source: ArmSource, stored: Mapping[Label, dict[str, Any]]) -> None:
         self.source = source
-        self.stored = stored
-        """What was given as arms, as the journal stores it, where that is not the label."""
-        self.is_live = False
-        """Whether to draw from the source when the journal has no more."""
-        self.drawn: list[Label] = []
-        """What has been drawn, by any process."""
+        self.stored = stored  # what was given as arms, as the journal stores it, where that is not the label
+        self.is_live = False  # whether to draw from the source when the journal has no more
+        self.drawn: list[Label] = []  # what has been drawn, by any process
         self._written: deque[Label] = deque()
         self._ended = False
 

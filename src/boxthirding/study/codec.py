@@ -17,14 +17,11 @@ from typing import Any, Final, NamedTuple
 from boxthirding.errors import JournalBroken, UnreadableData
 from boxthirding.study.events import KINDS, Asked, Created, Damaged, Entry, Event, Told
 
-FORMAT: Final = 1
-"""The version of what is written here."""
+FORMAT: Final = 1  # the version of what is written here
 
-DAMAGED: Final = "damaged"
-"""What an export calls an event that cannot be read."""
+DAMAGED: Final = "damaged"  # what an export calls an event that cannot be read
 
-START: Final = ""
-"""The check before the first event."""
+START: Final = ""  # the check before the first event
 
 _DIGITS: Final = 16
 _TAIL: Final = len(',"check":""}') + _DIGITS

@@ -40,14 +40,10 @@ class Chosen(NamedTuple):
     """The policy that a journal names, as it is installed."""
 
     spec: str
-    version: int
-    """The version of its rule that wrote the journal."""
-    policy: Policy | None
-    """None, if it cannot decide here."""
-    problem: str = ""
-    """Why it cannot; empty if it can."""
-    way: str = ""
-    """What to do about it, where the problem does not say."""
+    version: int  # the version of its rule that wrote the journal
+    policy: Policy | None  # None, if it cannot decide here
+    problem: str = ""  # why it cannot; empty if it can
+    way: str = ""  # what to do about it, where the problem does not say
 
     @property
     def is_here(self) -> bool:
@@ -88,8 +84,7 @@ def package() -> str:
 class RuleDisagrees(JournalBroken):
     """The installed rule decides otherwise than the one that wrote the journal under the same version."""
 
-    era: int = 0
-    """How many policies there were before the one that disagrees."""
+    era: int = 0  # how many policies there were before the one that disagrees
     policy: Policy | None = None
 
 
@@ -104,12 +99,9 @@ class Handed(NamedTuple):
     """What a holder gets: tickets, and what is wrong with each of the results that it told."""
 
     tickets: list[Ticket]
-    to_draw: int = 0
-    """How many arms must be drawn before the other tickets can be issued."""
-    trouble: BoxThirdingError | None = None
-    """What kept the next ticket from being issued."""
-    problems: Sequence[InvalidInput | None] = ()
-    """By result; None where it was taken."""
+    to_draw: int = 0  # how many arms must be drawn before the other tickets can be issued
+    trouble: BoxThirdingError | None = None  # what kept the next ticket from being issued
+    problems: Sequence[InvalidInput | None] = ()  # by result; None where it was taken
 
 
 class StudyState:
@@ -124,17 +116,14 @@ class StudyState:
         self.name = name
         self._distrusted = distrusted
         self.seq = 1
-        self.check = ""
-        """The check of the last event."""
+        self.check = ""  # the check of the last event
         self.created = created
         self.details = created.details
         self.status = OPEN
-        self.told_at: list[float] = []
-        """When the latest results were told."""
+        self.told_at: list[float] = []  # when the latest results were told
         self.chosen: Chosen = chosen(created.policy, created.policy_version)
         """The policy that decides, or would if its rule were installed."""
-        self.era = 0
-        """How many policies there were before it."""
+        self.era = 0  # how many policies there were before it
         self._prepared: tuple[int, Policy | None, Any] = (0, None, None)  # a policy's start after an event
         self.must_switch = False
         """Whether the policy started from the ledger just now, so that the next write must record it."""

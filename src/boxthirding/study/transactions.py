@@ -25,8 +25,7 @@ from boxthirding.study.state import Decided, RuleDisagrees, StudyState
 T = TypeVar("T")
 P = ParamSpec("P")
 
-LEAST: Final = 5_000
-"""Events between snapshots, at least."""
+LEAST: Final = 5_000  # events between snapshots, at least
 
 SHARE: Final = 20
 """A snapshot is due when more than one event in 20 is younger than the last one: so reading the tail stays short."""
@@ -47,8 +46,7 @@ class _Attempt:
 
     is_over: bool = False
     """Whether its requests were committed or have failed; otherwise each is still to be carried out."""
-    failure: BoxThirdingError | None = None
-    """Why it could not be committed."""
+    failure: BoxThirdingError | None = None  # why it could not be committed
 
 
 @dataclass(slots=True, eq=False)
@@ -59,8 +57,7 @@ class _Request:
     """Applies events to the state and returns them; or raises an error of this package, and changes nothing."""
     args: Iterable[Any]
     kwargs: Mapping[str, Any] = field(default_factory=dict)
-    gate: "threading.Lock | None" = None
-    """Where its thread waits to be woken, if it does."""
+    gate: "threading.Lock | None" = None  # where its thread waits to be woken, if it does
     attempt: _Attempt = field(default_factory=_Attempt)
     result: Any = None
     error: BaseException | None = None
@@ -80,8 +77,7 @@ class Transactions:
         self.listeners: list[Callable[[int, Event], None]] = []
         """Called with every event that happens or is read here, and its number, once it is committed."""
         self._rebuild = rebuild
-        self.is_gone = False
-        """Whether the study was found deleted, or replaced by another of its name."""
+        self.is_gone = False  # whether the study was found deleted, or replaced by another of its name
         self._distrusted = -1  # the last era whose rule decides otherwise here
         self._last_snapshot = 0
         self.start()

@@ -38,10 +38,8 @@ class Result(NamedTuple):
 
     label: Label
     reward: float
-    holder: str
-    """Who told it; empty for a known result."""
-    ticket: int | None
-    """What `correct` may name."""
+    holder: str  # who told it; empty for a known result
+    ticket: int | None  # what `correct` may name
 
 
 Maker = Callable[..., tuple[AskTell, Callable[[], bytes]]]

@@ -51,12 +51,10 @@ class Entrant:
     """A policy by its SPEC, and what it is told."""
 
     spec: str
-    told: tuple[str, ...]
-    """Of `MARKS`, those that the policy gets a number for."""
+    told: tuple[str, ...]  # of `MARKS`, those that the policy gets a number for
     pulls_every_arm: bool = False
     """Whether it pulls no arm twice before all: with fewer pulls than arms it is `us` under another name."""
-    within: tuple[float, float] = (-math.inf, math.inf)
-    """Where means must lie for it to tell them apart."""
+    within: tuple[float, float] = (-math.inf, math.inf)  # where means must lie for it to tell them apart
 
     @classmethod
     def of(cls, spec: str) -> "Entrant":

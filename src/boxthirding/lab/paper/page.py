@@ -83,11 +83,9 @@ class Page:
     scale: str
     findings: Sequence[tuple[Claim, Finding]]
     sections: Mapping[str, Sequence[PaperFigure]]
-    drawn: Mapping[str, bytes]
-    """Each figure as SVG, by its key."""
+    drawn: Mapping[str, bytes]  # each figure as SVG, by its key
     command: str
-    made: Mapping[str, str]
-    """Versions and numbers that decide the results."""
+    made: Mapping[str, str]  # versions and numbers that decide the results
 
     def html(self) -> str:
         """Return the page as text."""
