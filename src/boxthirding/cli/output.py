@@ -23,6 +23,7 @@ FILE: Final = click.Path(path_type=Path)  # the type of an option that names a f
 
 INTERRUPTED: Final = 130  # the exit code of a program that SIGINT ended
 
+# By class of error: what to type, instead of the advice of the library, which is for Python.
 _ADVICE: Final[dict[type[errors.BoxThirdingError], str]] = {
     errors.AlreadyTold: "`boxthirding study correct` changes it",
     errors.CannotAmend: "`boxthirding study use STUDY chase` lets a policy decide that can",
@@ -37,7 +38,6 @@ _ADVICE: Final[dict[type[errors.BoxThirdingError], str]] = {
     errors.UnknownStudy: "`boxthirding study ask STUDY --arms FILE` makes one",
     errors.UnknownTicket: "`boxthirding study export STUDY` prints all tickets with their arms and rewards",
 }
-"""By class of error: what to type, instead of the advice of the library, which is for Python."""
 
 _DATABASE = re.compile(r"(-wal|-shm|-journal|-lock|-read|-saved-.*|-worker-.*)?", re.DOTALL)
 """How the names of the files of an SQLite database end."""

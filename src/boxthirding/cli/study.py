@@ -125,9 +125,8 @@ def finish(*, study: study_options.AnyStudy, yes: bool) -> None:
     question = f"Finish study {view.name} for good? No more tickets; {refused}."
     study_options.confirm(question, f"study {view.name!r} was not finished", yes=yes)
     study.finish()
-    output.say(
-        f"Finished for good: no more tickets, and nothing changes the answer.\n{study_options.format_summary(study.view())}"
-    )
+    summary = study_options.format_summary(study.view())
+    output.say(f"Finished for good: no more tickets, and nothing changes the answer.\n{summary}")
 
 
 @study.command(epilog="For example: boxthirding study report contest.db --out report.html")

@@ -68,6 +68,7 @@ class Look:
         return {"color": self.colour, "linestyle": self.dashes, "marker": self.marker}
 
 
+# Every policy of this package: colours of Okabe and Ito, then of Tol, which colour-blind readers can tell apart.
 LOOKS: Final = {
     "chase": Look("Chase", "#D55E00", "o"),
     "b3": Look("Box Thirding", "#0072B2", "s"),
@@ -85,7 +86,6 @@ LOOKS: Final = {
     "ebtc": Look("EB-TC", "#22DDBB", "8"),
     "ash": Look("Anytime Halving", "#66BB00", "p"),
 }
-"""Every policy of this package: colours of Okabe and Ito, then of Tol, which colour-blind readers can tell apart."""
 
 _TONES: Final = (("#000000", 0.0), ("#000000", 0.45), ("#FFFFFF", 0.35), ("#FFFFFF", 0.6))
 """What the colour of each further variant of a policy is mixed with, and its share: darker, paler, palest."""

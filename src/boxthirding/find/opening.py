@@ -43,16 +43,7 @@ class RunSettings:
 
     def for_study(self, known: Known | None) -> dict[str, Any]:
         """Return the arguments of `open_study`; `known` is by pull."""
-        return {
-            "arms": self.arms,
-            "policy": self.policy,
-            "seed": self.seed,
-            "direction": self.direction,
-            "examples": None if self.examples is None else self.examples.most,
-            "known": known,
-            "details": self.details,
-            "force": self.force,
-        }
+        return {**vars(self), "examples": None if self.examples is None else self.examples.most, "known": known}
 
     def known_by_pull(self, study: AskTell | None) -> Known | None:
         """Return the known results with the pulls that see their examples; `study` is None if it is still to be made.

@@ -33,6 +33,7 @@ WAITING: Final = "waiting"
 CALLBACK: Final = "callback"
 ERROR: Final = "error"
 NO_ARMS: Final = "no arms left"
+# Why a run has stopped, in words; `WAITING` depends on who has the rest.
 REASONS: Final = {
     BUDGET: "the budget is spent",
     DEADLINE: "the time is up",
@@ -44,7 +45,6 @@ REASONS: Final = {
     CALLBACK: "a callback ended it",
     ERROR: "an error ended it",
 }
-"""Why a run has stopped, in words; `WAITING` depends on who has the rest."""
 
 HOPELESS: Final = 100  # failures without a single result, after which the run ends
 

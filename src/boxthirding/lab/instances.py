@@ -32,12 +32,12 @@ _BYTES = 32  # per arm: its mean, and what it is computed from
 _CONTEST: Final = ("votes", "somewhat_funny", "funny")
 _LABELS: Final = ("label", "caption")
 
+# The SHA-256 of the published summary of each New Yorker caption contest that reports use.
 CONTESTS: Final = {
     "893": "94835f5dc3d4ac9dbb6901383fc3457208125743daef4f48a43c0ef9db6918b0",
     "872": "dd807fc79295647879351297a20aac6505a883185d22272f7b4b086a1e2a6eaa",
     "830": "2ebe25850c8c0af03c91912ad29367a69b9761de9c79f9330e102d68b41be95c",
 }
-"""The SHA-256 of the published summary of each New Yorker caption contest that reports use."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,6 +27,7 @@ class Shape(NamedTuple):
     power: float = 0.0  # by which means approach an end, the share of better arms to this power; 0: there is none
 
 
+# Each shape that is thought possible, and how plausible it is before anything is known.
 PLAUSIBLE: Final = {
     Shape(-1.0): 2,
     Shape(-0.5): 3,
@@ -38,7 +39,6 @@ PLAUSIBLE: Final = {
     Shape(0.0, power=1.0): 2,
     Shape(-0.64, power=2.0): 1,
 }
-"""Each shape that is thought possible, and how plausible it is before anything is known."""
 
 ONE_IN_TEN: Final = 1.2815515594457831  # the z that a normal number exceeds once in ten, as a tenth of all arms do
 

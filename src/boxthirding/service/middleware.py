@@ -306,11 +306,11 @@ class Admission(Gate):
             raise refusal
 
 
+# What a request passes on its way to the routes, from the outside in.
 LAYERS: Final = (
     *(Measured, SecurityHeaders, HeadRequests, Shutdown),
     *(HostCheck, AddressLimit, Identification, CallerLimit, OriginCheck, Admission),
 )
-"""What a request passes on its way to the routes, from the outside in."""
 
 
 def _link_secret(scope: Scope) -> str | None:

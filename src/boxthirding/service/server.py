@@ -28,11 +28,11 @@ from boxthirding.service.response_models import Problem
 from boxthirding.service.routes import arms, keys, pages, plans, rating, reading, studies, study_page, tickets
 from boxthirding.service.service import Options, Service
 
+# All endpoints: what their paths begin with, and the rest; what is called most first, as they are tried in order.
 ROUTERS: Final = (
     *[(API, part.router) for part in (rating, tickets, studies, study_page, arms, reading, keys, plans)],
     ("", pages.router),
 )
-"""All endpoints: what their paths begin with, and the rest; what is called most first, as they are tried in order."""
 
 _ABOUT: Final = (
     "Find the best of many noisy options: workers come with a key, raters with a link. Errors are RFC 9457 problems. "

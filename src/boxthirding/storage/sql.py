@@ -7,6 +7,7 @@ from typing import Any, Final, Protocol
 from boxthirding.errors import JournalBroken, UnreadableData
 from boxthirding.study.codec import RESTORE
 
+# Migrations: statement k makes version k + 1 of the tables from version k; version 0 is a database without them.
 SQLITE: Final[Sequence[str]] = (
     """
     CREATE TABLE boxthirding_studies (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
@@ -18,7 +19,6 @@ SQLITE: Final[Sequence[str]] = (
     );
     """,
 )
-"""Migrations: statement k makes version k + 1 of the tables from version k; version 0 is a database without them."""
 
 POSTGRES: Final[Sequence[str]] = (
     """

@@ -65,25 +65,25 @@ def translated(path: str, error: Exception) -> BoxThirdingError:
     return StudyUnavailable(f"{path}: {error}")
 
 
+# What can be read where the tables are as they were made.
 _TABLES: Final = (
     "SELECT version FROM boxthirding_schema LIMIT 0",
     "SELECT id, name FROM boxthirding_studies LIMIT 0",
     "SELECT study, seq, event FROM boxthirding_events LIMIT 0",
     "SELECT study, seq, data FROM boxthirding_snapshots LIMIT 0",
 )
-"""What can be read where the tables are as they were made."""
 
 LOCKED: Final = "the file is locked by another process, which did not release it in time"
 
 _MAKE_ROOM: Final = "nothing is lost: make room, and try again"
 
+# What may be over when the same call is made again, and what to do about it.
 _PASSING: Final = {
     sqlite3.SQLITE_BUSY: (LOCKED, TRY_AGAIN),
     sqlite3.SQLITE_FULL: ("the disk is full", _MAKE_ROOM),
     sqlite3.SQLITE_IOERR: ("the file cannot be written or read, perhaps because the disk is full", _MAKE_ROOM),
     sqlite3.SQLITE_CONSTRAINT: ("another process wrote the same number", TRY_AGAIN),
 }
-"""What may be over when the same call is made again, and what to do about it."""
 
 
 def _is_damage(path: str, error: sqlite3.Error) -> bool:

@@ -17,6 +17,7 @@ ANYTIME: Final = ("b3", "us", "bucb:delta=0.1", "bsh")  # the four policies of e
 
 COMPARED: Final = ("b3", "us", "bsh")  # the policies whose candidate sets and bounds the paper compares
 
+# Names of policies in figures and tables.
 NAMES: Final = {
     "us": "US",
     "bucb:delta=0.1": "BUCB",
@@ -30,7 +31,6 @@ NAMES: Final = {
     "asha": "ASHA",
     "b3:reuse=pool": "B3, pooled",
 }
-"""Names of policies in figures and tables."""
 
 
 @dataclass(frozen=True)
