@@ -384,8 +384,7 @@ class Search:
         except TROUBLE:
             raise
         except errors.BoxThirdingError as error:
-            self.error = unavailable(error)
-            self.error.__cause__ = error
+            self.end_with(unavailable(error), error)
         return []
 
     def _deliver(self) -> None:

@@ -150,13 +150,11 @@ def aside_in_words(view: View) -> str:
     """Return which results are excluded as outliers, the latest last."""
     rows = view.outliers[-_HOLDERS:]
     name = names(row.label for row in rows)
-    shown = [f"{name[row.label]} {row.reward:.6g}{_by_ticket(row.ticket)}" for row in rows]
+    shown = [
+        f"{name[row.label]} {row.reward:.6g}{'' if row.ticket is None else f' (ticket {row.ticket})'}" for row in rows
+    ]
     dots = "…, " if view.n_outliers > len(shown) else ""
     return f"{counted(view.n_outliers, 'outlier')} excluded: {dots}{', '.join(shown)}"
-
-
-def _by_ticket(ticket: int | None) -> str:
-    return "" if ticket is None else f" (ticket {ticket})"
 
 
 class Summary(NamedTuple):

@@ -43,10 +43,7 @@ _HEADERS: Final = {
     "Cache-Control": "no-store",
 }
 _STOPPING: Final = StudyUnavailable(
-    "the server is stopping, and the request had not ended",
-    advice="try again in a moment",
-    transient=True,
-    unsure=True,
+    "the server is stopping, and the request had not ended", advice="try again in a moment", transient=True, unsure=True
 )
 _NO_KEY: Final = "send Authorization: Bearer KEY, or open the link that `boxthirding serve` printed"
 
@@ -159,7 +156,6 @@ class HostCheck(Gate):
             self._names.add(str(urlsplit(service.options.public_url).hostname))
 
     async def _check(self, scope: Scope, headers: Headers) -> None:  # noqa: ARG002
-        _check_size(headers)
         host = headers.get("host", "")
         try:
             name = urlsplit(f"//{host}").hostname or ""
@@ -171,25 +167,24 @@ class HostCheck(Gate):
             )
 
 
-class AddressLimit(Gate):
-    """Limits the requests of an address."""
+class RequestLimit(Gate):
+    """Limits the size of headers, and the requests of an address."""
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
         super().__init__(app, service)
         self._addresses = Buckets(service.options.limits.address, "an address")
 
     async def _check(self, scope: Scope, headers: Headers) -> None:
-        scope["boxthirding.address"] = address = self._address(scope, headers)
+        size = sum(len(name) + len(value) for name, value in headers.raw)
+        if size > HEADERS:  # the server reads larger ones in part only, as they come
+            raise Refusal(431, f"the headers have {size:,} bytes, but may have {HEADERS:,}", "send shorter ones")
+        told = headers.getlist("x-forwarded-for") if self._service.options.proxy else []
+        if told:  # what a proxy of ours added last
+            address = told[-1].rsplit(",", 1)[-1].strip()[:100]
+        else:
+            address = str(scope["client"][0]) if scope.get("client") else "unknown"
+        scope["boxthirding.address"] = address
         self._addresses.admit(address)
-
-    def _address(self, scope: Scope, headers: Headers) -> str:
-        """Return from where a request comes; what a proxy of ours added last, if there is one."""
-        if self._service.options.proxy:
-            told = headers.getlist("x-forwarded-for")
-            if told:
-                return told[-1].rsplit(",", 1)[-1].strip()[:100]
-        client = scope.get("client")
-        return str(client[0]) if client else "unknown"
 
 
 class Identification(Gate):
@@ -309,7 +304,7 @@ class Admission(Gate):
 # What a request passes on its way to the routes, from the outside in.
 LAYERS: Final = (
     *(Measured, SecurityHeaders, HeadRequests, Shutdown),
-    *(HostCheck, AddressLimit, Identification, CallerLimit, OriginCheck, Admission),
+    *(HostCheck, RequestLimit, Identification, CallerLimit, OriginCheck, Admission),
 )
 
 
@@ -329,13 +324,6 @@ def _route(scope: Scope) -> str:
     if path is None:
         return "other"
     return f"{API}{path}" if scope["path"].startswith(f"{API}/") and not path.startswith(API) else str(path)
-
-
-def _check_size(headers: Headers) -> None:
-    """Refuse headers that are too large, which the server reads in part only as they come."""
-    size = sum(len(name) + len(value) for name, value in headers.raw)
-    if size > HEADERS:
-        raise Refusal(431, f"the headers have {size:,} bytes, but may have {HEADERS:,}", "send shorter ones")
 
 
 def cookie_of(headers: Headers, name: str) -> str:

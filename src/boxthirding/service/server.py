@@ -27,6 +27,7 @@ from boxthirding.service.problems import on_error
 from boxthirding.service.response_models import Problem
 from boxthirding.service.routes import arms, keys, pages, plans, rating, reading, studies, study_page, tickets
 from boxthirding.service.service import Options, Service
+from boxthirding.storage.opening import without_password
 
 # All endpoints: what their paths begin with, and the rest; what is called most first, as they are tried in order.
 ROUTERS: Final = (
@@ -149,9 +150,10 @@ def serve(place: str, host: str, port: int, options: Options, say: Callable[[str
 def _welcome(service: Service, address: str, say: Callable[[str], None]) -> None:
     """Print how to get in; a key is shown when it is made, and never again."""
     secret = service.first_key()
-    say(f"Serving {service.public_place} at {address}")
+    place = without_password(service.place)
+    say(f"Serving {place} at {address}")
     if secret is None:
-        again = f"boxthirding serve {shlex.quote(service.public_place)} --new-key"
+        again = f"boxthirding serve {shlex.quote(place)} --new-key"
         say(f"The operator's key was printed at the first start; `{again}` makes another.")
     else:
         say(f"The operator's key, shown this once: {secret}")

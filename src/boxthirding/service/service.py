@@ -14,7 +14,7 @@ from boxthirding.service.links import Links
 from boxthirding.service.metrics import Metrics
 from boxthirding.service.plans import Planner
 from boxthirding.service.studies import Studies
-from boxthirding.storage.opening import shelf, without_password
+from boxthirding.storage.opening import shelf
 
 
 @dataclass(frozen=True)
@@ -73,11 +73,6 @@ class Service:
         self.streams: Counter[str] = Counter()  # open event streams by key
         self.is_stopping: Callable[[], bool] = lambda: False
         """Whether the server is about to end, so that streams end too."""
-
-    @property
-    def public_place(self) -> str:
-        """The place without a password."""
-        return without_password(self.place)
 
     def first_key(self) -> str | None:
         """Make the operator's key, if there is none of all studies; return its secret, or None."""

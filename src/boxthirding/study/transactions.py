@@ -88,7 +88,7 @@ class Transactions:
         self.lock = threading.RLock()
         self._waiting: deque[_Request] = deque()
         self._is_served = False  # whether a thread serves those who wait, or is about to
-        self._state: StudyState | None = None
+        self.latest: StudyState | None = None  # when the last call here returned; None if unknown
 
     def do(
         self, decide: Callable[Concatenate[StudyState, float, P], Decided[T]], *args: P.args, **kwargs: P.kwargs
@@ -121,17 +121,12 @@ class Transactions:
     def reading(self, *, fresh: bool = True) -> Iterator[StudyState]:
         """Hold the state as it is now, or unless `fresh` as it was when the last call here returned."""
         with self.lock:
-            yield self._caught_up() if fresh or self._state is None else self._state
+            yield self._caught_up() if fresh or self.latest is None else self.latest
 
     def look(self, read: Callable[[StudyState], T], *, fresh: bool = True) -> T:
         """Return what a function reads from the state."""
         with self.reading(fresh=fresh) as state:
             return read(state)
-
-    @property
-    def latest(self) -> StudyState | None:
-        """The state when the last call here returned, without waiting for one that is under way; None if unknown."""
-        return self._state
 
     def read(self, after: int, limit: int = PAGE) -> list[str]:
         """Return a page of the journal."""
@@ -193,19 +188,19 @@ class Transactions:
             if self.listeners:
                 self._publish(before, events)
         except _Broken:
-            self._state = None  # what memory holds may be half done: what is in the journal counts, and is read again
+            self.latest = None  # what memory holds may be half done: what is in the journal counts, and is read again
             return [request for request in batch if not request.attempt.is_over]
         except BoxThirdingError as error:
-            self._state = None
+            self.latest = None
             is_written = bool(texts) and self._is_written(before, texts)
             if not is_written:
                 attempt.failure, attempt.is_over = _unsure(error) if is_written is None else error, True
                 raise attempt.failure from error.__cause__
-            self._state, state.check = state, check
+            self.latest, state.check = state, check
             attempt.is_over = True
             self._publish(before, events)
         except BaseException:
-            self._state = None
+            self.latest = None
             if is_committing and not attempt.is_over:
                 attempt.failure = StudyUnavailable(_PERHAPS, advice=_LOOK, transient=True, unsure=True)
                 attempt.is_over = True
@@ -252,10 +247,10 @@ class Transactions:
         Where the installed rule decides otherwise than the journal says, it starts from the results instead.
         """
         try:
-            if self._state is None:
-                self._state = self._rebuild(self._distrusted)
-                self._last_snapshot = self._state.seq
-            state = self._state
+            if self.latest is None:
+                self.latest = self._rebuild(self._distrusted)
+                self._last_snapshot = self.latest.seq
+            state = self.latest
             texts = self.journal.read(state.seq - 1, PAGE)
             if not texts or check_of(texts[0]) != state.check:
                 self._refuse_changed()
@@ -270,13 +265,13 @@ class Transactions:
                 texts = self.journal.read(state.seq, PAGE)
             state.settle()
         except RuleDisagrees as disagreement:
-            self._state = None
+            self.latest = None
             if disagreement.policy is None or disagreement.policy.rule.amend is None:
                 raise
             self._distrusted = disagreement.era
             return self._caught_up()
         except BaseException as error:
-            self._state = None
+            self.latest = None
             self.is_gone = isinstance(error, UnknownStudy)
             raise
         return state
@@ -288,7 +283,7 @@ class Transactions:
 
     def _take_snapshot(self) -> None:
         """Store a snapshot if one is due; if it cannot be written, the journal has everything."""
-        state = self._state
+        state = self.latest
         if state is None or state.must_switch:
             return
         pause = max(LEAST, state.seq // SHARE)
