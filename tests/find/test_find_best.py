@@ -106,8 +106,24 @@ def test_a_parameter_that_other_tools_have_is_answered_by_ours(name, value, advi
         find_best(list(MEANS), noisy(MEANS), budget=60, **{name: value})
     with pytest.raises(TypeError, match=rf"find_best_async\(\) has no parameter '{name}': write {advice}"):
         find_best_async(list(MEANS), noisy(MEANS), budget=60, **{name: value})
-    with pytest.raises(TypeError, match="unexpected keyword argument 'other'"):
-        find_best(list(MEANS), noisy(MEANS), budget=60, other=1)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda find: find([1], float, budjet=60), r"has no parameter 'budjet': did you mean 'budget'\?"),
+        (
+            lambda find: find([1], float, budget=60, q=1),
+            "has no parameter 'q': it has arms, evaluate, budget, seconds,",
+        ),
+        (lambda find: find([1], budget=60), "missing a required argument: 'evaluate'"),
+        (lambda find: find([1], float, 60), "too many positional arguments"),
+    ],
+)
+@pytest.mark.parametrize("find", [find_best, find_best_async])
+def test_a_call_that_does_not_fit_is_said_to_be_one_of_the_function_that_was_called(find, call, said):
+    with pytest.raises(TypeError, match=rf"^{find.__name__}\(\) {said}"):
+        call(find)
 
 
 def test_small_numbers_can_be_good():

@@ -95,7 +95,7 @@ def test_readers_beside_writers_hear_no_false_alarm(url, capsys):
 
     readers = {
         "the same study": lambda: [entry.seq for entry in study.events()],
-        "journal.jsonl": lambda: [seq_of(line) for line in exports.journal(study)],
+        "journal.jsonl": lambda: [*map(seq_of, b"".join(exports.journal(study)).splitlines())],
         "results": read_results,
         "another study": lambda: [entry.seq for entry in other.events()],
         "the latest": lambda: [entry.seq for entry in other.events(other.seq - 1)],

@@ -1,16 +1,16 @@
 """The one-liner: your arms, your function, a budget."""
 
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial, wraps
-from inspect import signature
+from inspect import Signature, signature
 from typing import Any, Final, NamedTuple, ParamSpec, TypeVar
 
 from boxthirding._checks import is_number
-from boxthirding._text import counted, written
+from boxthirding._text import counted, did_you_mean, written
 from boxthirding.errors import InvalidInput
 from boxthirding.find.budget import Budget, BudgetTracker
 from boxthirding.find.evaluation import Errors, Evaluation, Examples, Retry
@@ -88,19 +88,30 @@ def _with_parameters_of(
     """Give a function the parameters of another one, which checks them when the function asks for its arguments."""
 
     def decorate(function: Callable[[Callable[[], _Arguments]], T]) -> Callable[P, T]:
+        taken = signature(check)
+
         @wraps(function)
         def called(*args: P.args, **options: P.kwargs) -> T:
-            for name in _OTHER_NAMES.keys() & options.keys():
-                raise TypeError(
-                    f"{function.__name__}() has no parameter {name!r}: write {_OTHER_NAMES[name](options[name])}"
-                )
+            try:
+                taken.bind(*args, **options)
+            except TypeError as problem:
+                raise TypeError(f"{function.__name__}() {_wrong_call(problem, options, taken)}") from None
             return function(partial(check, *args, **options))
 
         called.__annotations__ = {**check.__annotations__, "return": Found}
-        called.__signature__ = signature(check).replace(return_annotation=Found)  # type: ignore[attr-defined]
+        called.__signature__ = taken.replace(return_annotation=Found)  # type: ignore[attr-defined]
         return called
 
     return decorate
+
+
+def _wrong_call(problem: TypeError, options: Mapping[str, Any], taken: Signature) -> str:
+    """Return what is wrong with a call, and what to write instead."""
+    name = next((name for name in options if name not in taken.parameters), None)
+    if name is None:
+        return str(problem)
+    way = f"write {_OTHER_NAMES[name](options[name])}" if name in _OTHER_NAMES else did_you_mean(name, taken.parameters)
+    return f"has no parameter {name!r}: {way or 'it has ' + ', '.join(taken.parameters)}"
 
 
 @_with_parameters_of(_arguments)
