@@ -11,14 +11,11 @@ import numpy as np
 
 from boxthirding.errors import InvalidInput
 
-MOST: Final = 2**53
-"""The largest whole number that is exact as a float too."""
+MOST: Final = 2**53  # the largest whole number that is exact as a float too
 
-LARGEST_REWARD: Final = 1e150
-"""So that squares of rewards stay finite."""
+LARGEST_REWARD: Final = 1e150  # so that squares of rewards stay finite
 
-LARGEST_FLOAT: Final = sys.float_info.max
-"""What is larger is infinite as a float."""
+LARGEST_FLOAT: Final = sys.float_info.max  # what is larger is infinite as a float
 
 
 def whole(name: str, value: object, least: int) -> int:

@@ -24,8 +24,7 @@ from boxthirding._checks import LARGEST_REWARD, MOST, is_numeric, parse_number
 from boxthirding.errors import NoHeader, UnreadableData
 
 JSON_LINES: Final = frozenset({".jsonl", ".ndjson", ".json"})
-TABLES: Final = frozenset({".csv", ".tsv", ".tab", *JSON_LINES})
-"""What the names of files with a table end in."""
+TABLES: Final = frozenset({".csv", ".tsv", ".tab", *JSON_LINES})  # what the names of files with a table end in
 
 _SEPARATORS: Final = {",": "commas", ";": "semicolons", "\t": "tabs"}
 _NOT_TEXT: Final = {
@@ -49,12 +48,9 @@ class Sheet:
     path: str
     columns: list[str]
     rows: list[list[str]]
-    lines: list[int]
-    """[rows] the line of the file on which each row ends."""
-    has_header: bool = True
-    """Whether the file names its columns."""
-    separator: str = ""
-    """The character between two cells; empty for JSON lines."""
+    lines: list[int]  # [rows] the line of the file on which each row ends
+    has_header: bool = True  # whether the file names its columns
+    separator: str = ""  # the character between two cells; empty for JSON lines
 
     def __post_init__(self) -> None:
         """Refuse a table without rows, with two columns of one name, or with rows of several lengths."""

@@ -14,8 +14,7 @@ from boxthirding.types import Progress
 if TYPE_CHECKING:
     from tqdm import tqdm
 
-EVERY: Final = 30.0
-"""Seconds between two lines where there is no terminal; the first comes after as many."""
+EVERY: Final = 30.0  # seconds between two lines where there is no terminal; the first comes after as many
 
 COMPILING: Final = "compiling (first run only)"
 """How a note ends while code is compiled: it takes an unknown time, so no share and no time left are shown."""
@@ -55,8 +54,7 @@ class Bar:
         self._prints = prints
         self._tqdm: tqdm[Any] | None = None  # imported and made when it is first drawn
         self._streams: dict[str, Any] = {}  # those of `sys` that were replaced
-        self.next = 0.0 if self._is_terminal else time.monotonic() + EVERY
-        """When it may be drawn again."""
+        self.next = 0.0 if self._is_terminal else time.monotonic() + EVERY  # when it may be drawn again
 
     def __call__(self, progress: Progress) -> None:
         """Draw the bar or write a line, if it is time; at the end a bar is removed."""

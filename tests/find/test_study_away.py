@@ -38,17 +38,19 @@ class Outage:
         self.calls = 0
         self.left = 0
         self.during = lambda _: None
-        check = SqliteConnection._check_usable
+        for method in (SqliteConnection.fetch, SqliteConnection.writing):
+            monkeypatch.setattr(SqliteConnection, method.__name__, self.instead_of(method))
 
-        def away(connection):
+    def instead_of(self, method):
+        def away(connection, *args):
             if self.left > 0:
                 self.left -= 1
                 self.calls += 1
                 self.during(self.calls)
                 raise StudyUnavailable("run.db: it is away", advice="nothing is lost, try again", transient=True)
-            check(connection)
+            return method(connection, *args)
 
-        monkeypatch.setattr(SqliteConnection, "_check_usable", away)
+        return away
 
 
 @pytest.fixture

@@ -297,8 +297,11 @@ class TestFile:
     def test_only_tables_that_are_not_as_they_were_are_called_damaged(self, tmp_path):
         with open_study(tmp_path / "a.db", "s", arms=500) as study:
             connection = study._transactions.journal._connection.connection
-            with pytest.raises(StudyUnavailable, match="no transaction is active"), translated("a.db"):
+            with pytest.raises(sqlite3.OperationalError) as error:
                 connection.execute("COMMIT")
+            meaning = translated("a.db", error.value)
+            assert type(meaning) is StudyUnavailable
+            assert "no transaction is active" in meaning.problem
             connection.execute("DROP TABLE boxthirding_events")
             with pytest.raises(UnreadableData, match="no such table"):
                 study.ask()

@@ -58,27 +58,27 @@ class TestStudy:
 
     def test_an_error_after_the_commit_of_sqlite(self, tmp_path, monkeypatch):
         with open_study(tmp_path / "s.db", "s", arms=["a", "b", "c"]) as study:
-            committed = SqliteConnection._committed
+            commit = SqliteConnection.commit
 
             def fails(self):
-                committed(self)
+                commit(self)
                 monkeypatch.undo()
                 raise StudyUnavailable("the lock is gone", advice="nothing is lost, try again", transient=True)
 
-            monkeypatch.setattr(SqliteConnection, "_committed", fails)
+            monkeypatch.setattr(SqliteConnection, "commit", fails)
             study.observe("a", 0.5)
             assert study.pulls == 1
 
     def test_a_file_that_was_moved_after_the_commit(self, tmp_path, monkeypatch):
         place, away = tmp_path / "s.db", tmp_path / "away.db"
         with open_study(place, "s", arms=["a", "b", "c"]) as study:
-            committed = SqliteConnection._committed
+            commit = SqliteConnection.commit
 
             def moved(self):
-                committed(self)
+                commit(self)
                 place.rename(away)
 
-            monkeypatch.setattr(SqliteConnection, "_committed", moved)
+            monkeypatch.setattr(SqliteConnection, "commit", moved)
             with pytest.raises(
                 StudyUnavailable, match=r"moved or deleted .*may have succeeded; put it back"
             ) as refused:

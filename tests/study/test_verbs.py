@@ -576,7 +576,7 @@ class TestTellAndAsk:
     def test_it_is_one_commit(self):
         journals = Counted(), Counted()
         one, two = (Study("s", journal, Settings(9), holder="m", clock=lambda: 0.0) for journal in journals)
-        (first,) = one.exchange((), 1, holder="ann").tickets
+        _, (first,) = one.exchange((), 1, holder="ann")
         before = journals[0].commits
         problems, tickets = one.exchange([(99, 0.5, None), (first, 0.5, None)], 2, holder="ann", unseen=True)
         assert journals[0].commits - before == 1

@@ -7,17 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from boxthirding._text import counted
+from boxthirding.cli import study_options
 from boxthirding.cli.output import FILE, say
-from boxthirding.cli.study_options import (
-    AnyStudy,
-    find_label,
-    format_summary,
-    json_option,
-    no_header_option,
-    print_change,
-    with_database_study,
-    with_study,
-)
 from boxthirding.errors import InvalidInput
 from boxthirding.session.values import KnownResult
 
@@ -26,11 +17,11 @@ if TYPE_CHECKING:
 
 
 @click.command(epilog="For example: boxthirding study observe screen.db last-year.csv")
-@with_study
+@study_options.with_study
 @click.argument("file", type=FILE)
-@no_header_option
-@json_option
-def observe(*, study: AnyStudy, file: Path, no_header: bool, as_json: bool) -> None:
+@study_options.no_header_option
+@study_options.json_option
+def observe(*, study: study_options.AnyStudy, file: Path, no_header: bool, as_json: bool) -> None:
     """Give STUDY the known results in FILE, a table with the columns arm and reward.
 
     They count like any other result, and are not paid for. Several rows of an arm are several results. Where the study
@@ -39,21 +30,21 @@ def observe(*, study: AnyStudy, file: Path, no_header: bool, as_json: bool) -> N
     from boxthirding.find.input_files import read_known
 
     rows = read_known(file, with_pulls=study.examples is not None, header=not no_header)
-    labels = {text: find_label(study, text) for text in dict.fromkeys(row.arm for row in rows)}
+    labels = {text: study_options.find_label(study, text) for text in dict.fromkeys(row.arm for row in rows)}
     before = study.view()
     study.observe_all([KnownResult(labels[row.arm], row.reward, row.pull) for row in rows])
     what = f"{file}: {counted(len(rows), 'known result')} of {counted(len(labels), 'arm')} taken."
-    print_change(what, before, study.view(), as_json=as_json, observed=len(rows), arms=len(labels))
+    study_options.print_change(what, before, study.view(), as_json=as_json, observed=len(rows), arms=len(labels))
 
 
 @click.command(
     context_settings={"ignore_unknown_options": True},  # a reward may be below 0
     epilog="For example: boxthirding study correct screen.db 17 0.25",
 )
-@with_database_study
+@study_options.with_database_study
 @click.argument("ticket", type=int)
 @click.argument("reward")
-@json_option
+@study_options.json_option
 def correct(*, study: "Study", ticket: int, reward: str, as_json: bool) -> None:
     """Replace the reward of TICKET, which was told to STUDY, by REWARD.
 
@@ -73,14 +64,16 @@ def correct(*, study: "Study", ticket: int, reward: str, as_json: bool) -> None:
     asked = (event.tickets for _, event, *_ in study.events() if isinstance(event, Asked))
     arm = next(label for tickets in asked for number, label, _ in tickets if number == ticket)
     what = f"Ticket {ticket}, a pull of {arm}: {told:g} → {value:g}."
-    print_change(what, before, study.view(), as_json=as_json, ticket=ticket, arm=arm, told=told, reward=value)
+    study_options.print_change(
+        what, before, study.view(), as_json=as_json, ticket=ticket, arm=arm, told=told, reward=value
+    )
 
 
 @click.command(epilog="For example: boxthirding study exclude captions.db ann")
-@with_study
+@study_options.with_study
 @click.argument("holder")
-@json_option
-def exclude(*, study: AnyStudy, holder: str, as_json: bool) -> None:
+@study_options.json_option
+def exclude(*, study: study_options.AnyStudy, holder: str, as_json: bool) -> None:
     """Let the results of HOLDER not count, those told and those still to come.
 
     HOLDER is a rater, a worker, or a plate by its path. `study include` lets them count again.
@@ -88,26 +81,26 @@ def exclude(*, study: AnyStudy, holder: str, as_json: bool) -> None:
     before = study.view()
     holder, results = _change_holder(study.exclude, holder)
     what = f"{holder} is excluded: {counted(results, 'result')} do{'es' if results == 1 else ''} not count."
-    print_change(what, before, study.view(), as_json=as_json, excluded=holder, results=results)
+    study_options.print_change(what, before, study.view(), as_json=as_json, excluded=holder, results=results)
 
 
 @click.command()
-@with_study
+@study_options.with_study
 @click.argument("holder")
-@json_option
-def include(*, study: AnyStudy, holder: str, as_json: bool) -> None:
+@study_options.json_option
+def include(*, study: study_options.AnyStudy, holder: str, as_json: bool) -> None:
     """Let the results of HOLDER, who was excluded, count again."""
     before = study.view()
     holder, results = _change_holder(study.include, holder)
     what = f"{holder} is included: {counted(results, 'result')} count{'s' if results == 1 else ''} again."
-    print_change(what, before, study.view(), as_json=as_json, included=holder, results=results)
+    study_options.print_change(what, before, study.view(), as_json=as_json, included=holder, results=results)
 
 
 @click.command()
-@with_study
+@study_options.with_study
 @click.argument("file", type=FILE)
-@no_header_option
-def add(*, study: AnyStudy, file: Path, no_header: bool) -> None:
+@study_options.no_header_option
+def add(*, study: study_options.AnyStudy, file: Path, no_header: bool) -> None:
     """Add the arms in FILE to STUDY, all or none of them.
 
     FILE is a table, CSV with a header or JSON lines (its column arm, else the first, is the label), or a text file with
@@ -117,25 +110,25 @@ def add(*, study: AnyStudy, file: Path, no_header: bool) -> None:
 
     arms = labelled(read_arms(file, header=not no_header))
     study.add(arms)
-    say(f"{counted(len(arms), 'arm')} added.\n{format_summary(study.view())}")
+    say(f"{counted(len(arms), 'arm')} added.\n{study_options.format_summary(study.view())}")
 
 
 @click.command()
-@with_study
+@study_options.with_study
 @click.argument("label", metavar="LABEL")
-@json_option
-def withdraw(*, study: AnyStudy, label: str, as_json: bool) -> None:
+@study_options.json_option
+def withdraw(*, study: study_options.AnyStudy, label: str, as_json: bool) -> None:
     """Take the arm LABEL out of STUDY for good; its open tickets will be refused."""
     before = study.view()
-    study.withdraw(find_label(study, label))
-    print_change(f"{label} is withdrawn.", before, study.view(), as_json=as_json, withdrawn=label)
+    study.withdraw(study_options.find_label(study, label))
+    study_options.print_change(f"{label} is withdrawn.", before, study.view(), as_json=as_json, withdrawn=label)
 
 
 @click.command(epilog="For example: boxthirding study use screen.db chase")
-@with_study
+@study_options.with_study
 @click.argument("spec", metavar="SPEC")
-@json_option
-def use(*, study: AnyStudy, spec: str, as_json: bool) -> None:
+@study_options.json_option
+def use(*, study: study_options.AnyStudy, spec: str, as_json: bool) -> None:
     """Let another policy decide from now on, which starts from all results that are there.
 
     SPEC is a name such as chase or b3:reuse=topup, or module:Class for a policy of your own. Open tickets stay valid.
@@ -144,7 +137,7 @@ def use(*, study: AnyStudy, spec: str, as_json: bool) -> None:
     study.use(spec)
     after = study.view()
     what = f"Policy {before.policy} → {after.policy}."
-    print_change(what, before, after, as_json=as_json, policy_before=before.policy, policy=after.policy)
+    study_options.print_change(what, before, after, as_json=as_json, policy_before=before.policy, policy=after.policy)
 
 
 def _change_holder(change: Callable[[str], int], name: str) -> tuple[str, int]:

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from boxthirding.session import Recommendation, Rung, Screening
     from boxthirding.types import Floats
 
-NOISE: Final = 0.25
-"""The standard deviation of one rating, against a range of 0.53 of the true means."""
+NOISE: Final = 0.25  # the standard deviation of one rating, against a range of 0.53 of the true means
 
 _DEFAULT_OUT = Path("boxthirding-demo.png")
 _FRAMES = 150  # on a logarithmic scale: every one of the first pulls is seen
@@ -87,10 +86,7 @@ class _Scene:
 
 @click.command()
 @click.option(
-    "--out",
-    type=FILE,
-    metavar="FILE",
-    help=f"Where the picture goes: .png, .svg or .pdf.  [default: {_DEFAULT_OUT}]",
+    "--out", type=FILE, metavar="FILE", help=f"Where the picture goes: .png, .svg or .pdf.  [default: {_DEFAULT_OUT}]"
 )
 @click.option("--seed", type=int, default=1, show_default=True, metavar="S", help="The same seed gives the same demo.")
 @click.option("--fast", is_flag=True, help="Fewer pulls and replicates: a few seconds.")
@@ -132,12 +128,9 @@ def demo(ctx: click.Context, *, out: Path | None, seed: int, fast: bool, no_anim
         console.print(f"\nThe picture, regret against pulls: {plot}", soft_wrap=True)
     console.print()
     python = _called("python", Path(sys.executable))
+    program = _called("boxthirding", Path(sys.executable).with_name("boxthirding"))
     board = shlex.quote(str((plot or _DEFAULT_OUT).with_name("leaderboard")))  # beside the picture
-    console.print(_NEXT.format(python=python, boxthirding=_program(), board=board), soft_wrap=True, end="")
-
-
-def _program() -> str:
-    return _called("boxthirding", Path(sys.executable).with_name("boxthirding"))
+    console.print(_NEXT.format(python=python, boxthirding=program, board=board), soft_wrap=True, end="")
 
 
 def _called(name: str, path: Path) -> str:
@@ -227,8 +220,7 @@ def _picture(console: "Console", scene: _Scene, means: "Floats") -> "Group":
     head.add_column()
     head.add_column(justify="right")
     head.add_row(
-        Text("Live: which caption is funniest?", "bold"),
-        Text(f"pull {scene.pulls:,} of {scene.budget:,}", "bold"),
+        Text("Live: which caption is funniest?", "bold"), Text(f"pull {scene.pulls:,} of {scene.budget:,}", "bold")
     )
     return Group(
         head,

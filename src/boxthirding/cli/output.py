@@ -10,20 +10,8 @@ from typing import IO, TYPE_CHECKING, Final
 
 import click
 
+from boxthirding import errors
 from boxthirding._text import apart, in_one_line, visible
-from boxthirding.errors import (
-    AlreadyTold,
-    BoxThirdingError,
-    CannotAmend,
-    EvaluationFailed,
-    InvalidInput,
-    NoHeader,
-    PolicyMissing,
-    StudyChanged,
-    StudyDiffers,
-    UnknownStudy,
-    UnknownTicket,
-)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,25 +19,25 @@ if TYPE_CHECKING:
 
     from boxthirding.types import Label
 
-FILE: Final = click.Path(path_type=Path)
-"""The type of an option that names a file or a folder."""
+FILE: Final = click.Path(path_type=Path)  # the type of an option that names a file or a folder
 
-INTERRUPTED: Final = 130
-"""The exit code of a program that SIGINT ended."""
+INTERRUPTED: Final = 130  # the exit code of a program that SIGINT ended
 
-_ADVICE: Final[dict[type[BoxThirdingError], str]] = {
-    AlreadyTold: "`boxthirding study correct` changes it",
-    CannotAmend: "`boxthirding study use STUDY chase` lets a policy decide that can",
-    EvaluationFailed: "--on-error withdraw continues without arms that fail",
-    NoHeader: "add them as its first line, or give --no-header",
-    PolicyMissing: "`boxthirding study use STUDY chase` continues with another policy, which starts from the results",
-    StudyChanged: "give what it was made with, choose another --name, or give --force to continue with the new one",
-    StudyDiffers: "leave out what the study knows itself, add new arms with `boxthirding study add`, or choose another "
-    "--name",
-    UnknownStudy: "`boxthirding study ask STUDY --arms FILE` makes one",
-    UnknownTicket: "`boxthirding study export STUDY` prints all tickets with their arms and rewards",
+# By class of error: what to type, instead of the advice of the library, which is for Python.
+_ADVICE: Final[dict[type[errors.BoxThirdingError], str]] = {
+    errors.AlreadyTold: "`boxthirding study correct` changes it",
+    errors.CannotAmend: "`boxthirding study use STUDY chase` lets a policy decide that can",
+    errors.EvaluationFailed: "--on-error withdraw continues without arms that fail",
+    errors.NoHeader: "add them as its first line, or give --no-header",
+    errors.PolicyMissing: "`boxthirding study use STUDY chase` continues with another policy, which starts from the "
+    "results",
+    errors.StudyChanged: "give what it was made with, choose another --name, or give --force to continue with the new "
+    "one",
+    errors.StudyDiffers: "leave out what the study knows itself, add new arms with `boxthirding study add`, or choose "
+    "another --name",
+    errors.UnknownStudy: "`boxthirding study ask STUDY --arms FILE` makes one",
+    errors.UnknownTicket: "`boxthirding study export STUDY` prints all tickets with their arms and rewards",
 }
-"""By class of error: what to type, instead of the advice of the library, which is for Python."""
 
 _DATABASE = re.compile(r"(-wal|-shm|-journal|-lock|-read|-saved-.*|-worker-.*)?", re.DOTALL)
 """How the names of the files of an SQLite database end."""
@@ -58,7 +46,7 @@ _DATABASE = re.compile(r"(-wal|-shm|-journal|-lock|-read|-saved-.*|-worker-.*)?"
 # Messages
 
 
-def format_error(error: BoxThirdingError) -> str:
+def format_error(error: errors.BoxThirdingError) -> str:
     """Return the problem, and what to type."""
     advice = error.advice_from(_ADVICE)
     return f"{error.problem}; {advice}" if advice else error.problem
@@ -186,13 +174,13 @@ def check_out(out: Path, url: str, *, force: bool = False, advice: str = "") -> 
 
     is_there = _exists(out)
     if is_there and not out.is_file():
-        raise InvalidInput(f"--out is {out}, which is no ordinary file: name one, or leave --out out to print")
+        raise errors.InvalidInput(f"--out is {out}, which is no ordinary file: name one, or leave --out out to print")
     database = None if is_remote(url) else file_of(url)
     if database is not None and _belongs(out, Path(database)):
-        raise InvalidInput(f"--out is {out}, which is the study itself: name another file")
+        raise errors.InvalidInput(f"--out is {out}, which is the study itself: name another file")
     if is_there and not force:
         advice = advice or "give --force to replace it, or another name"
-        raise InvalidInput(f"--out is {out}, which is there already: {advice}")
+        raise errors.InvalidInput(f"--out is {out}, which is there already: {advice}")
 
 
 @contextmanager
@@ -227,9 +215,11 @@ def _exists(path: Path) -> bool:
         _part_of(path).exists()  # its name is longer
     except (OSError, ValueError) as problem:
         reason = (isinstance(problem, OSError) and problem.strerror) or str(problem)
-        raise InvalidInput(f"--out is {path}, which cannot be written ({reason}): name another file") from None
+        raise errors.InvalidInput(f"--out is {path}, which cannot be written ({reason}): name another file") from None
     if not folder:
-        raise InvalidInput(f"--out is {path}, but there is no folder {path.parent}: make it, or name another file")
+        raise errors.InvalidInput(
+            f"--out is {path}, but there is no folder {path.parent}: make it, or name another file"
+        )
     return exists
 
 

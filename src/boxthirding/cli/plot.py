@@ -14,11 +14,9 @@ if TYPE_CHECKING:
 
     Runs = list[tuple[Description, Run]]
 
-_PROBLEM: Final = ("instance", "arms", "rewards", "budget")
-"""What is the same for all curves of a picture."""
+_PROBLEM: Final = ("instance", "arms", "rewards", "budget")  # what is the same for all curves of a picture
 
-_MOST_CURVES: Final = 10
-"""More cannot be told apart."""
+_MOST_CURVES: Final = 10  # more cannot be told apart
 
 
 @click.command()

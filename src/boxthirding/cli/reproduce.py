@@ -26,10 +26,7 @@ _DEFAULT_OUT: Final = Path("reproduction")
     help="A folder with 893.csv, the real contest; without it the embedded captions are used.",
 )
 @click.option(
-    "--replicates",
-    type=int,
-    metavar="R",
-    help="Replicates of every figure and table, instead of 1,000 and 4,000.",
+    "--replicates", type=int, metavar="R", help="Replicates of every figure and table, instead of 1,000 and 4,000."
 )
 @click.pass_context
 def reproduce(ctx: click.Context, *, out: Path, quick: bool, data: Path | None, replicates: int | None) -> None:

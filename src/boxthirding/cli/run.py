@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from boxthirding.find.programs import Program
     from boxthirding.study import Study
 
-TERMINATED: Final = 143
-"""The exit code of a program that SIGTERM ended."""
+TERMINATED: Final = 143  # the exit code of a program that SIGTERM ended
 
 _PATIENCE: Final = 10.0  # seconds to wait for a locked database, or for a server that does not answer
 

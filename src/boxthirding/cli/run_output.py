@@ -26,8 +26,7 @@ class RunOutput:
 
     found: "Found"
     top: int
-    paired: bool
-    """Whether there are examples, which all arms share."""
+    paired: bool  # whether there are examples, which all arms share
     problem: str | None = None
     confirmed: "Confirmation | None" = None
     interrupted: bool = False

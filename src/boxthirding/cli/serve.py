@@ -1,7 +1,7 @@
 """`boxthirding serve`: studies over HTTP, for raters with a link and workers with a key."""
 
 import importlib.util
-import sys
+from typing import Any
 
 import click
 
@@ -19,17 +19,7 @@ PLACE = "boxthirding.db"
 @click.option("--demo", is_flag=True, help="Run a caption contest with simulated raters.")
 @click.option("--proxy", is_flag=True, help="A proxy is in front, and says who is asking by X-Forwarded-For.")
 @click.option("--allow-origin", metavar="ORIGIN", multiple=True, help="Let pages of this origin call the API.")
-def serve(
-    *,
-    place: str | None,
-    host: str,
-    port: int,
-    public_url: str | None,
-    new_key: bool,
-    demo: bool,
-    proxy: bool,
-    allow_origin: tuple[str, ...],
-) -> None:
+def serve(*, place: str | None, host: str, port: int, new_key: bool, demo: bool, **reached: Any) -> None:
     """Serve the studies in PLACE over HTTP: a JSON API, event streams and exports.
 
     PLACE is the file of an SQLite database, by default boxthirding.db, or a URL such as
@@ -48,10 +38,5 @@ def serve(
         click.echo(server.make_key(where))
         return
     hosts = frozenset({host} - {"0.0.0.0", "::"})  # noqa: S104  # said by the user
-    options = Options(public_url, hosts, proxy, frozenset(allow_origin))
-    server.serve(where, host, port, options, _say, demo=demo)
-
-
-def _say(line: str) -> None:
-    click.echo(line)
-    sys.stdout.flush()
+    options = Options(reached["public_url"], hosts, reached["proxy"], frozenset(reached["allow_origin"]))
+    server.serve(where, host, port, options, click.echo, demo=demo)

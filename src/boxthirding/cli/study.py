@@ -9,33 +9,9 @@ from typing import Any
 import click
 
 from boxthirding._text import counted, written
+from boxthirding.cli import output, study_options
 from boxthirding.cli.amendments import add, correct, exclude, include, observe, use, withdraw
-from boxthirding.cli.output import (
-    FILE,
-    check_out,
-    format_error,
-    one_line,
-    plain_console,
-    ruled_table,
-    say,
-    shorten,
-    whole_file,
-)
 from boxthirding.cli.show import show
-from boxthirding.cli.study_options import (
-    AnyStudy,
-    confirm,
-    database_argument,
-    database_url,
-    durable_url,
-    existing_name,
-    force_option,
-    format_summary,
-    json_option,
-    open_database,
-    with_study,
-    yes_option,
-)
 from boxthirding.cli.study_results import export, results, why
 from boxthirding.cli.tickets import ask, fail, held, release, tell
 from boxthirding.errors import BoxThirdingError, InvalidInput
@@ -54,8 +30,8 @@ def study() -> None:
 
 
 @study.command("list")
-@click.argument("url", metavar="DATABASE", callback=durable_url)
-@json_option
+@click.argument("url", metavar="DATABASE", callback=study_options.durable_url)
+@study_options.json_option
 def list_(*, url: str, as_json: bool) -> None:
     """List the studies in DATABASE, a file or a URL, or of a server, https://…."""
     from boxthirding.client.addresses import is_remote
@@ -73,7 +49,7 @@ def list_(*, url: str, as_json: bool) -> None:
     elif rows:
         _print_studies(rows)
     else:
-        say(f"{without_password(url)} has no studies.")
+        output.say(f"{without_password(url)} has no studies.")
 
 
 def _read_row(url: str, name: str) -> dict[str, Any]:
@@ -84,7 +60,7 @@ def _read_row(url: str, name: str) -> dict[str, Any]:
         with open_study(url, name) as opened:
             return opened.view().as_dict()
     except BoxThirdingError as problem:
-        reason = " ".join(format_error(problem).splitlines())
+        reason = " ".join(output.format_error(problem).splitlines())
         return {"name": name, "status": "unreadable", "error": reason}
 
 
@@ -92,8 +68,8 @@ def _print_studies(rows: list[dict[str, Any]]) -> None:
     """Print a row for each study, and below the table what has no room in it."""
     from rich.text import Text
 
-    console = plain_console()
-    table = ruled_table()
+    console = output.plain_console()
+    table = output.ruled_table()
     for heading in ("study", "status", "policy", "best so far"):
         table.add_column(heading, no_wrap=True)
     for heading in ("mean", "pulls", "open", "arms"):
@@ -101,17 +77,17 @@ def _print_studies(rows: list[dict[str, Any]]) -> None:
     below = []
     for row in rows:
         best = row["recommendation"] or {"label": "", "mean": None}
-        label = one_line(best["label"])
+        label = output.one_line(best["label"])
         numbers = [""] * 4
         if row["error"] is None:
             mean = "" if best["mean"] is None else written(best["mean"])
             arms = "endless" if row["arms"] is None else f"{row['arms']:,}"
             numbers = [mean, f"{row['pulls']:,}", f"{row['open']:,}", arms]
         words = (row["name"], row["status"], row["policy"] or "", label)
-        table.add_row(*[Text(shorten(word, _WIDEST, console)) for word in words], *numbers)
+        table.add_row(*[Text(output.shorten(word, _WIDEST, console)) for word in words], *numbers)
         if row["error"] is not None:
             below.append(f"{row['name']} is unreadable: {row['error']}")
-        elif shorten(label, _WIDEST, console) != label:
+        elif output.shorten(label, _WIDEST, console) != label:
             below.append(f"{row['name']}, best so far: {label}")
     console.print(table)
     if below:
@@ -121,25 +97,25 @@ def _print_studies(rows: list[dict[str, Any]]) -> None:
 
 
 @study.command
-@with_study
-def pause(*, study: AnyStudy) -> None:
+@study_options.with_study
+def pause(*, study: study_options.AnyStudy) -> None:
     """Let STUDY hand out no tickets until it is resumed; results are still taken."""
     study.pause()
-    say(f"Paused: no tickets until it is resumed.\n{format_summary(study.view())}")
+    output.say(f"Paused: no tickets until it is resumed.\n{study_options.format_summary(study.view())}")
 
 
 @study.command
-@with_study
-def resume(*, study: AnyStudy) -> None:
+@study_options.with_study
+def resume(*, study: study_options.AnyStudy) -> None:
     """Let STUDY hand out tickets again."""
     study.resume()
-    say(f"Resumed.\n{format_summary(study.view())}")
+    output.say(f"Resumed.\n{study_options.format_summary(study.view())}")
 
 
 @study.command
-@with_study
-@yes_option
-def finish(*, study: AnyStudy, yes: bool) -> None:
+@study_options.with_study
+@study_options.yes_option
+def finish(*, study: study_options.AnyStudy, yes: bool) -> None:
     """End STUDY for good: no more tickets, and nothing changes the answer.
 
     It asks first. Results of open tickets, corrections and exclusions are refused. This cannot be undone.
@@ -147,15 +123,16 @@ def finish(*, study: AnyStudy, yes: bool) -> None:
     view = study.view()
     refused = f"results of {counted(view.open, 'open ticket')}, corrections and exclusions are refused"
     question = f"Finish study {view.name} for good? No more tickets; {refused}."
-    confirm(question, f"study {view.name!r} was not finished", yes=yes)
+    study_options.confirm(question, f"study {view.name!r} was not finished", yes=yes)
     study.finish()
-    say(f"Finished for good: no more tickets, and nothing changes the answer.\n{format_summary(study.view())}")
+    summary = study_options.format_summary(study.view())
+    output.say(f"Finished for good: no more tickets, and nothing changes the answer.\n{summary}")
 
 
 @study.command(epilog="For example: boxthirding study report contest.db --out report.html")
-@database_argument
-@click.option("--out", type=FILE, metavar="FILE", required=True, help="The page: .html.")
-@force_option
+@study_options.database_argument
+@click.option("--out", type=output.FILE, metavar="FILE", required=True, help="The page: .html.")
+@study_options.force_option
 def report(*, url: str, name: str | None, out: Path, force: bool) -> None:
     """Write a page about STUDY that needs no network: its answer, its best arms, its curves, and what may be believed.
 
@@ -166,17 +143,17 @@ def report(*, url: str, name: str | None, out: Path, force: bool) -> None:
 
     if out.suffix.lower() not in {".html", ".htm"}:
         raise InvalidInput(f"--out is {out}, but must end in .html: a page is written")
-    check_out(out, url, force=force)
-    with open_database(url, name) as opened:
+    output.check_out(out, url, force=force)
+    with study_options.open_database(url, name) as opened:
         page = study_page(opened, lambda key: read_picture(url, key))
-    with whole_file(out) as file:
+    with output.whole_file(out) as file:
         file.write(page)
-    say(f"Wrote {out}: open it in a browser.")
+    output.say(f"Wrote {out}: open it in a browser.")
 
 
 @study.command(epilog="For example: boxthirding study copy contest.db postgresql://me@host/lab")
-@click.argument("url", metavar="FROM", callback=database_url)
-@click.argument("to", metavar="TO", callback=database_url)
+@click.argument("url", metavar="FROM", callback=study_options.database_url)
+@click.argument("to", metavar="TO", callback=study_options.database_url)
 @click.option("--name", metavar="NAME", help="Which study, where FROM has several.")
 @click.option("--as", "other_name", metavar="NAME", help="What it is called in TO.  [default: the same]")
 def copy(*, url: str, to: str, name: str | None, other_name: str | None) -> None:
@@ -188,7 +165,7 @@ def copy(*, url: str, to: str, name: str | None, other_name: str | None) -> None
     from boxthirding.storage import list_studies, open_study
     from boxthirding.storage.opening import copy_journal, copy_pictures, open_journal
 
-    wanted = existing_name(url, name)
+    wanted = study_options.existing_name(url, name)
     new = wanted if other_name is None else other_name
     if new in list_studies(to):
         raise InvalidInput(f"there is a study {new!r} in TO already: choose another name with --as")
@@ -201,8 +178,8 @@ def copy(*, url: str, to: str, name: str | None, other_name: str | None) -> None
 
 
 @study.command(epilog="For example: boxthirding study delete screen.db --name trial")
-@database_argument
-@yes_option
+@study_options.database_argument
+@study_options.yes_option
 def delete(*, url: str, name: str | None, yes: bool) -> None:
     """Delete STUDY for good: its arms and all its results, with the rating links and keys that a server has for it.
 
@@ -212,7 +189,7 @@ def delete(*, url: str, name: str | None, yes: bool) -> None:
     from boxthirding.storage import list_studies, open_study
     from boxthirding.storage.opening import delete_study, shelf, without_password
 
-    wanted, names = existing_name(url, name), list_studies(url)
+    wanted, names = study_options.existing_name(url, name), list_studies(url)
     try:
         with open_study(url, wanted) as opened:
             view = opened.view()
@@ -220,12 +197,12 @@ def delete(*, url: str, name: str | None, yes: bool) -> None:
         what = f"{counted(view.pulls, 'pull')} of {counted(view.tried, 'arm')}{still_open}"
     except BoxThirdingError:  # it can be deleted all the same
         what = "all it has (it cannot be read)"
-    confirm(f"Delete study {wanted} with {what} for good?", f"study {wanted!r} was not deleted", yes=yes)
+    study_options.confirm(f"Delete study {wanted} with {what} for good?", f"study {wanted!r} was not deleted", yes=yes)
     delete_study(url, wanted)
     with closing(shelf(url).records()) as records:
         forget(records, wanted)
     rest = "" if len(names) > 1 else f" {without_password(url)} has no more studies."
-    say(f"Deleted study {wanted} with {what}.{rest}")
+    output.say(f"Deleted study {wanted} with {what}.{rest}")
 
 
 for command in (ask, held, tell, release, fail, observe, correct, exclude, include, add, withdraw, use):

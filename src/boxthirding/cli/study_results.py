@@ -14,30 +14,7 @@ import click
 from boxthirding._checks import MOST, is_numeric, whole
 from boxthirding._csv import csv_lines
 from boxthirding._text import counted, format_time, writer
-from boxthirding.cli.output import (
-    FILE,
-    Output,
-    check_out,
-    grid,
-    label_shortener,
-    one_line,
-    plain_console,
-    say,
-    shorten,
-    whole_file,
-)
-from boxthirding.cli.study_options import (
-    AnyStudy,
-    ArmColumns,
-    database_argument,
-    existing_name,
-    find_label,
-    force_option,
-    json_option,
-    open_anywhere,
-    study_argument,
-    with_study,
-)
+from boxthirding.cli import output, study_options
 from boxthirding.errors import InvalidInput
 from boxthirding.session.values import as_plain
 
@@ -45,8 +22,7 @@ if TYPE_CHECKING:
     from boxthirding.session import ArmSummary, Lineage, View
     from boxthirding.study import Damaged, Entry, Event
 
-COLUMNS: Final = ("arm", "mean", "pulls", "level", "withdrawn")
-"""The columns of results; those of the arms follow."""
+COLUMNS: Final = ("arm", "mean", "pulls", "level", "withdrawn")  # the columns of results; those of the arms follow
 
 EVENT_COLUMNS: Final = ("seq", "at", "event", "ticket", "arm", "pull", "holder", "reward", "details")
 """The columns of an export."""
@@ -59,21 +35,24 @@ _LONG: Final = frozenset({"arms", "payloads", "drawn", "drawn_payloads", "exampl
 
 
 @click.command(epilog="For example: boxthirding study results screen.db --out results.csv")
-@study_argument
+@study_options.study_argument
 @click.option("--top", type=int, metavar="N", help="Only the N best.  [default: 20 on the screen, all in a file]")
 @click.option(
-    "--out", type=FILE, metavar="FILE", help="Write them to a file, .csv or .jsonl.  [default: a table on the screen]"
+    "--out",
+    type=output.FILE,
+    metavar="FILE",
+    help="Write them to a file, .csv or .jsonl.  [default: a table on the screen]",
 )
-@force_option
-@json_option
+@study_options.force_option
+@study_options.json_option
 def results(*, url: str, name: str | None, top: int | None, out: Path | None, force: bool, as_json: bool) -> None:
     """Print the results of STUDY, a row for each arm that was tried: the best first, with the columns of its arms."""
     if top is not None:
         whole("--top", top, least=1)
     form = None if out is None else _check_form(out, url, force=force)
-    with open_anywhere(url, name) as study:
+    with study_options.open_anywhere(url, name) as study:
         arms = study.arms(count=top or (_ROWS if out is None and not as_json else MOST))
-        columns = ArmColumns([(arm.label, study.payload(arm.label)) for arm in arms], COLUMNS)
+        columns = study_options.ArmColumns([(arm.label, study.payload(arm.label)) for arm in arms], COLUMNS)
         view = study.view()
     if out is None and not as_json:
         _print_results(view, arms, columns)
@@ -86,16 +65,16 @@ def results(*, url: str, name: str | None, top: int | None, out: Path | None, fo
     if form == ".csv":
         cells = ([*arm[:-1], "yes" if arm.withdrawn else "", *columns.cells(arm.label)] for arm in arms)
         lines = csv_lines([*COLUMNS, *columns.headings], cells)
-    with whole_file(out) as file:
+    with output.whole_file(out) as file:
         file.writelines(lines)
-    say(f"{out}: {counted(len(arms), 'arm')}.")
+    output.say(f"{out}: {counted(len(arms), 'arm')}.")
 
 
 @click.command(epilog="For example: boxthirding study why screen.db aspirin")
-@with_study
+@study_options.with_study
 @click.argument("label", metavar="[LABEL]", required=False)
-@json_option
-def why(*, study: AnyStudy, label: str | None, as_json: bool) -> None:
+@study_options.json_option
+def why(*, study: study_options.AnyStudy, label: str | None, as_json: bool) -> None:
     """Tell the story of the arm LABEL: where it stands now, and with the policy b3 the boxes it was in.
 
     Without LABEL it is the best arm.
@@ -103,9 +82,9 @@ def why(*, study: AnyStudy, label: str | None, as_json: bool) -> None:
     best = study.recommend() if label is None else None
     if label is None and best is None:
         raise InvalidInput("no arm has a result yet, so there is no best one: name an arm, or come back later")
-    known = best.label if best is not None else find_label(study, str(label))
+    known = best.label if best is not None else study_options.find_label(study, str(label))
     lineage = study.why(known)
-    row = ArmColumns([(known, study.payload(known))]).row(known)
+    row = study_options.ArmColumns([(known, study.payload(known))]).row(known)
     if as_json:
         click.echo(json.dumps({**as_plain(lineage), "row": row}))
     else:
@@ -113,7 +92,7 @@ def why(*, study: AnyStudy, label: str | None, as_json: bool) -> None:
 
 
 @click.command()
-@database_argument
+@study_options.database_argument
 @click.option(
     "--format",
     "form",
@@ -121,8 +100,10 @@ def why(*, study: AnyStudy, label: str | None, as_json: bool) -> None:
     help="On standard output: csv, a row for each ticket or arm that an event is about, or jsonl, a JSON object for "
     "each event. A file has what its name says.  [default: csv]",
 )
-@click.option("--out", type=FILE, metavar="FILE", help="Where it goes: .csv or .jsonl.  [default: standard output]")
-@force_option
+@click.option(
+    "--out", type=output.FILE, metavar="FILE", help="Where it goes: .csv or .jsonl.  [default: standard output]"
+)
+@study_options.force_option
 @click.pass_context
 def export(ctx: click.Context, *, url: str, name: str | None, form: str | None, out: Path | None, force: bool) -> None:
     """Export every event of STUDY as it was written: which holder was handed which ticket, and what came back.
@@ -148,24 +129,24 @@ def export(ctx: click.Context, *, url: str, name: str | None, form: str | None, 
             yield entry
 
     with ExitStack() as stack:
-        journal = stack.enter_context(closing(open_journal(url, existing_name(url, name))))
-        file = Output() if out is None else stack.enter_context(whole_file(out))
+        journal = stack.enter_context(closing(open_journal(url, study_options.existing_name(url, name))))
+        file = output.Output() if out is None else stack.enter_context(output.whole_file(out))
         for line in map(entry_line, entries()) if form == "jsonl" else _ticket_lines(entries()):
             file.write(line)
         if out is None:
             sys.stdout.flush()  # a full disk is reported now
     if damaged:
         for seq, _, problem in damaged[:_ROWS]:
-            say(f"Event {seq} is damaged: {problem}", err=True)
+            output.say(f"Event {seq} is damaged: {problem}", err=True)
         if len(damaged) > _ROWS:
-            say(f"… and {counted(len(damaged) - _ROWS, 'more event')}, marked {DAMAGED} in the export", err=True)
-        say(f"Error: {counted(len(damaged), 'event')} could not be read; the others are exported.", err=True)
+            output.say(f"… and {counted(len(damaged) - _ROWS, 'more event')}, marked {DAMAGED} in the export", err=True)
+        output.say(f"Error: {counted(len(damaged), 'event')} could not be read; the others are exported.", err=True)
         ctx.exit(1)
 
 
 def _check_form(out: Path, url: str, *, force: bool) -> str:
     """Return the ending of a file's name, which says what is written; refuse a file that cannot be written."""
-    check_out(out, url, force=force)
+    output.check_out(out, url, force=force)
     ending = out.suffix.lower()
     if ending not in {".csv", ".jsonl"}:
         raise InvalidInput(f"--out is {out}, but must end in .csv or .jsonl: what is written depends on it")
@@ -175,18 +156,18 @@ def _check_form(out: Path, url: str, *, force: bool) -> str:
 # The table of results
 
 
-def _print_results(view: "View", arms: "Sequence[ArmSummary]", columns: ArmColumns) -> None:
+def _print_results(view: "View", arms: "Sequence[ArmSummary]", columns: study_options.ArmColumns) -> None:
     """Print a table no wider than the screen: as many columns of the arms as there is room for."""
     from rich.cells import cell_len
     from rich.text import Text
 
     from boxthirding.find.summary import explain_order
 
-    console = plain_console()
+    console = output.plain_console()
     if not arms:
         console.print("No result yet." if view.spent == 0 else "No result counts: their holders are excluded.")
         return
-    short = label_shortener([arm.label for arm in arms], max(10, min(_LABEL, console.width - 24)), console)
+    short = output.label_shortener([arm.label for arm in arms], max(10, min(_LABEL, console.width - 24)), console)
     write = writer(arm.mean for arm in arms)
     levels = ["withdrawn" if arm.withdrawn else "" if arm.level is None else str(arm.level) for arm in arms]
     table_columns = [
@@ -198,14 +179,14 @@ def _print_results(view: "View", arms: "Sequence[ArmSummary]", columns: ArmColum
         table_columns.append(["state" if all(arm.level is None for arm in arms) else "level", *levels])
     left_out = []
     for heading, *cells in zip(columns.headings, *(columns.cells(arm.label) for arm in arms), strict=True):
-        more = [shorten(cell, _CELL, console) for cell in (heading, *cells)]
+        more = [output.shorten(cell, _CELL, console) for cell in (heading, *cells)]
         if sum(max(map(cell_len, column)) + 2 for column in (*table_columns, more)) - 2 > console.width:
             left_out.append(heading)
         else:
             table_columns.append(more)
     numbers = [all(is_numeric(cell.replace(",", "")) for cell in cells if cell) for _, *cells in table_columns]
     right = [column[0] for column, is_number in list(zip(table_columns, numbers, strict=True))[1:] if is_number]
-    table = grid([column[0] for column in table_columns], right)
+    table = output.grid([column[0] for column in table_columns], right)
     for row in zip(*(cells for _, *cells in table_columns), strict=True):
         table.add_row(*map(Text, row))
     console.print(table)
@@ -225,10 +206,12 @@ def _print_results(view: "View", arms: "Sequence[ArmSummary]", columns: ArmColum
 
 
 def _print_lineage(lineage: "Lineage", row: dict[str, str]) -> None:
-    console = plain_console()
+    console = output.plain_console()
 
     def put(text: str, indent: str = "", style: str | None = None) -> None:
-        lines = textwrap.wrap(one_line(text), console.width, initial_indent=indent, subsequent_indent=indent + "  ")
+        lines = textwrap.wrap(
+            output.one_line(text), console.width, initial_indent=indent, subsequent_indent=indent + "  "
+        )
         console.print("\n".join(lines), style=style, soft_wrap=True)
 
     now, *steps = lineage.lines()

@@ -12,22 +12,8 @@ import click
 
 from boxthirding._csv import Sheet, csv_lines, escape_formula, read_sheet, shown
 from boxthirding._text import counted, in_ascii
+from boxthirding.cli import study_options
 from boxthirding.cli.output import FILE, Output, check_out, say, whole_file
-from boxthirding.cli.study_options import (
-    AnyStudy,
-    ArmColumns,
-    database_argument,
-    direction_option,
-    format_summary,
-    json_option,
-    no_header_option,
-    open_database,
-    print_change,
-    study_name,
-    tickets_out_option,
-    with_database_study,
-    with_study,
-)
 from boxthirding.errors import AlreadyTold, InvalidInput, UnknownTicket
 
 if TYPE_CHECKING:
@@ -45,16 +31,16 @@ _LISTED = 20  # bad rows that are named one by one
 
 
 @click.command(epilog="For example: boxthirding study ask screen.db --arms compounds.csv -n 96 --out plate-1.csv")
-@database_argument
+@study_options.database_argument
 @click.option("-n", "--tickets", "number", type=int, default=1, show_default=True, metavar="N", help="How many.")
-@tickets_out_option
+@study_options.tickets_out_option
 @click.option(
     "--arms", type=FILE, metavar="FILE", help="The first time: the arms, as for run. Later it may be left out."
 )
-@no_header_option
+@study_options.no_header_option
 @click.option("--policy", metavar="SPEC", help="The first time: what decides which arm is next.  [default: chase]")
 @click.option("--seed", type=int, metavar="S", help="The first time: decides the order of arms.  [default: 0]")
-@direction_option("The first time: whether large rewards are good or bad.  [default: maximize]")
+@study_options.direction_option("The first time: whether large rewards are good or bad.  [default: maximize]")
 @click.option(
     "--lease",
     type=float,
@@ -69,7 +55,7 @@ _LISTED = 20  # bad rows that are named one by one
 )
 @click.option("--unseen", is_flag=True, help="Only arms that the holder was never handed: a rater sees an arm once.")
 @click.option("--force", is_flag=True, help="Continue although rows of --arms are others than the study was made with.")
-@json_option
+@study_options.json_option
 def ask(
     *,
     url: str,
@@ -98,7 +84,7 @@ def ask(
     if unseen and holder is None:
         raise InvalidInput("--unseen is given, but not who must not see an arm twice: give --holder NAME")
     settings["arms"] = None if arms is None else labelled(read_arms(arms, header=not no_header))
-    wanted = study_name(url, name) if arms is None else _name_to_make(url, name, settings)
+    wanted = study_options.study_name(url, name) if arms is None else _name_to_make(url, name, settings)
     if holder is None and out is not None:
         holder = file_holder(out)
     with open_study(url, wanted, holder=holder, **settings) as study:
@@ -123,17 +109,17 @@ def ask(
 
 
 @click.command(epilog="For example: boxthirding study held screen.db plate-1.csv --out again.csv")
-@database_argument
+@study_options.database_argument
 @click.argument("holder")
-@tickets_out_option
-@json_option
+@study_options.tickets_out_option
+@study_options.json_option
 def held(*, url: str, name: str | None, holder: str, out: Path | None, as_json: bool) -> None:
     """Print the open tickets of HOLDER: those it was given, and has not told.
 
     HOLDER is a worker, a rater, or a plate by its path; `study show` names those who have open tickets.
     """
     _check_out(out, url, as_json=as_json)
-    with open_database(url, name) as study:
+    with study_options.open_database(url, name) as study:
         who = _find_holder(study, holder)
         tickets = study.held(who)
         if not tickets and not as_json:
@@ -143,11 +129,11 @@ def held(*, url: str, name: str | None, holder: str, out: Path | None, as_json: 
 
 
 @click.command(epilog="For example: boxthirding study tell screen.db plate-1.csv")
-@with_database_study
+@study_options.with_database_study
 @click.argument("file", type=FILE)
-@no_header_option
+@study_options.no_header_option
 @click.option("--skip-bad", is_flag=True, help="Tell the good rows although others are bad.")
-@json_option
+@study_options.json_option
 def tell(*, study: "Study", file: Path, no_header: bool, skip_bad: bool, as_json: bool) -> None:
     """Tell STUDY the results in FILE, a table with the columns ticket and reward, as `ask` writes it.
 
@@ -169,14 +155,14 @@ def tell(*, study: "Study", file: Path, no_header: bool, skip_bad: bool, as_json
     if not as_json:
         left = f"; {counted(empty, 'row')} without a reward left open" if empty else ""
         say(f"{file}: {counted(len(good), 'result')} told{left}.")
-        say(format_summary(study.view()))
+        say(study_options.format_summary(study.view()))
 
 
 @click.command(epilog="For example: boxthirding study release screen.db --holder plate-1.csv")
-@with_study
+@study_options.with_study
 @click.argument("tickets", metavar="[TICKET]...", nargs=-1, type=int)
 @click.option("--holder", metavar="NAME", help="All that NAME has: a plate by its path, or as `study show` names it.")
-def release(*, study: AnyStudy, tickets: tuple[int, ...], holder: str | None) -> None:
+def release(*, study: study_options.AnyStudy, tickets: tuple[int, ...], holder: str | None) -> None:
     """Take open tickets of STUDY from their holders: the next to ask is given them.
 
     For a plate that is lost, or a worker that will not come back. Nothing counts as failed; if a result comes in all
@@ -185,13 +171,13 @@ def release(*, study: AnyStudy, tickets: tuple[int, ...], holder: str | None) ->
     released = study.release(*tickets, holder=None if holder is None else _find_holder(study, holder))
     them = "it" if len(released) == 1 else "them"
     say(f"{counted(len(released), 'ticket')} released: the next to ask is given {them}.")
-    say(format_summary(study.view()))
+    say(study_options.format_summary(study.view()))
 
 
 @click.command(epilog="For example: boxthirding study fail screen.db 17 23")
-@with_database_study
+@study_options.with_database_study
 @click.argument("tickets", metavar="TICKET...", nargs=-1, required=True, type=int)
-@json_option
+@study_options.json_option
 def fail(*, study: "Study", tickets: tuple[int, ...], as_json: bool) -> None:
     """Say that tickets of STUDY could not be evaluated, such as wells that could not be read: all or none of them.
 
@@ -219,7 +205,9 @@ def fail(*, study: "Study", tickets: tuple[int, ...], as_json: bool) -> None:
         what += f": the next to ask is given {'it' if len(again) == 1 else 'them'}"
     for label in withdrawn:
         what += f"; {label} failed {study.patience} times in a row and is withdrawn"
-    print_change(f"{what}.", before, study.view(), as_json=as_json, failed=list(labels), withdrawn=withdrawn)
+    study_options.print_change(
+        f"{what}.", before, study.view(), as_json=as_json, failed=list(labels), withdrawn=withdrawn
+    )
 
 
 # Holders
@@ -298,7 +286,7 @@ def _hand_out(study: "Study", tickets: "list[Ticket]", out: Path | None, *, as_j
 
 def _write_tickets(study: "Study", tickets: "Sequence[Ticket]", file: IO[str] | Output) -> None:
     """Write tickets as CSV, with a column of rewards to be filled in."""
-    columns = ArmColumns(((ticket.label, ticket.payload) for ticket in tickets), COLUMNS)
+    columns = study_options.ArmColumns(((ticket.label, ticket.payload) for ticket in tickets), COLUMNS)
     mark = _study_mark(study)
     rows = ([one.id, one.label, one.pull, "", mark, *columns.cells(one.label)] for one in tickets)
     file.write("".join(csv_lines([*COLUMNS, *columns.headings], rows)))

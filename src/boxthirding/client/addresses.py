@@ -8,11 +8,9 @@ from urllib.request import getproxies, proxy_bypass
 from boxthirding._checks import served_name
 from boxthirding.errors import AccessRefused, InvalidInput
 
-KEY: Final = "BOXTHIRDING_KEY"
-"""The environment variable that has the key, where none is given."""
+KEY: Final = "BOXTHIRDING_KEY"  # the environment variable that has the key, where none is given
 
-NAME: Final = "main"
-"""The study of a server when the address names none."""
+NAME: Final = "main"  # the study of a server when the address names none
 
 _API: Final = "/api/v1"
 _HERE: Final = frozenset({"localhost", "127.0.0.1", "::1"})  # this machine, to which no proxy leads
@@ -22,12 +20,9 @@ class Address(NamedTuple):
     """A server, and a study of it."""
 
     scheme: str
-    host: str
-    """With the port, if the address has one; an IPv6 address is in brackets."""
-    path: str
-    """What comes before the paths of the API."""
-    name: str | None
-    """The study; None, where the address names none."""
+    host: str  # with the port, if the address has one; an IPv6 address is in brackets
+    path: str  # what comes before the paths of the API
+    name: str | None  # the study; None, where the address names none
 
     @property
     def server(self) -> str:

@@ -23,16 +23,14 @@ _SLOWEST: Final = 60.0  # seconds to wait for one reply
 _PAUSES: Final = (0.05, 5.0)  # seconds between two tries, the first and the longest; each is twice the one before
 _BEATS: Final = 4  # in the time after which a silent worker is taken for ended
 _LAST: Final = 1.0  # seconds to try to say that workers have ended
-_BUSY: Final = frozenset({429, 502, 503, 504})
-"""Replies after which the same request may succeed."""
+_BUSY: Final = frozenset({429, 502, 503, 504})  # replies after which the same request may succeed
 
 
 class Reply(NamedTuple):
     """What a request came to."""
 
     value: Any
-    is_unsure: bool
-    """Whether an earlier try may have been carried out, without our hearing of it."""
+    is_unsure: bool  # whether an earlier try may have been carried out, without our hearing of it
 
 
 class Connection:

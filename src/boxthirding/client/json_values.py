@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any, Final, TypeVar, get_args, get_origin, get_type_hints
 
 from boxthirding.errors import InvalidInput, UnknownLabel
-from boxthirding.session import Glance, Known, Recommendation, Ticket
+from boxthirding.session import Glance, Known, Ticket
 from boxthirding.session.amendments import listed
 from boxthirding.session.labels import is_label, labelled, rows_of
 from boxthirding.study.arm_payloads import digest, is_json
@@ -15,8 +15,7 @@ from boxthirding.types import Label
 
 T = TypeVar("T")
 
-DIGEST: Final = "boxthirding-digest"
-"""The one key of what stands for an arm that JSON cannot hold."""
+DIGEST: Final = "boxthirding-digest"  # the one key of what stands for an arm that JSON cannot hold
 
 
 def made(kind: type[T], row: Mapping[str, Any]) -> T:
@@ -60,10 +59,7 @@ def payload_of(row: Mapping[str, Any]) -> Any:
 
 def glance(row: Mapping[str, Any]) -> Glance:
     """Return a glance; a view has all that is needed for it."""
-    held = row["held"] if "held" in row else sum(row["holders"].values())
-    best = row["recommendation"]
-    recommendation = None if best is None else made(Recommendation, best)
-    return Glance(row["pulls"], row["spent"], row["open"], held, recommendation)
+    return made(Glance, row if "held" in row else {**row, "held": sum(row["holders"].values())})
 
 
 def known_rows(results: Known) -> list[dict[str, Any]]:

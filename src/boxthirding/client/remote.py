@@ -38,11 +38,10 @@ from boxthirding.session.values import (
     in_brief,
 )
 from boxthirding.study.journal import unique_name
-from boxthirding.study.settings import ABOUT
+from boxthirding.study.settings import ABOUT, Settings
 from boxthirding.types import Label, Policy
 
-TIMEOUT: Final = 60.0
-"""Seconds for which a call is tried again while the server cannot be reached."""
+TIMEOUT: Final = 60.0  # seconds for which a call is tried again while the server cannot be reached
 
 _PAGE: Final = 1000  # arms in one reply
 _MOST: Final = 10_000  # tickets in one reply
@@ -71,16 +70,17 @@ class RemoteStudy(Plotted):
         Who asks, when a call names no holder. Default: a new name every time.
     timeout : float, default 60
         Seconds for which a call is tried again while the server cannot be reached; then it raises `StudyUnavailable`.
-    arms, policy, seed, direction, lease, patience, examples, known, details, force
-        What to make the study with, as in `open_study`. If it is there, what differs from it is refused. Arms cannot be
-        an iterator; one that is not JSON, such as a function, must be given by each process that evaluates it.
+    **settings
+        What to make the study with, as in `open_study`: `arms`, `policy`, `seed`, `direction`, `lease`, `patience`,
+        `examples`, `known`, `details` and `force`. If it is there, what differs from it is refused. Arms cannot be an
+        iterator; one that is not JSON, such as a function, must be given by each process that evaluates it.
 
     A worker's name, as `worker` gives it, is alive while this process says so to the server, every 15 seconds, from a
     thread of its own. `reclaim` releases the tickets of workers that have said nothing for a minute.
 
     """
 
-    def __init__(  # noqa: PLR0913  # where it is, and what a study is made with
+    def __init__(
         self,
         url: str,
         key: str | None = None,
@@ -88,17 +88,9 @@ class RemoteStudy(Plotted):
         name: str | None = None,
         holder: str | None = None,
         timeout: float = TIMEOUT,
-        arms: int | Iterable[Any] | Mapping[Label, Any] | None = None,
-        policy: Policy | str | None = None,
-        seed: int | None = None,
-        direction: str | None = None,
-        lease: float | None = None,
-        patience: int | None = None,
-        examples: int | None = None,
-        known: Known | None = None,
-        details: Details | None = None,
-        force: bool = False,
+        **settings: Any,
     ) -> None:
+        given = Settings(**settings)
         address = parsed(url, name)
         self._key = key_for(address.server, key)
         self.name = NAME if address.name is None else address.name
@@ -114,23 +106,19 @@ class RemoteStudy(Plotted):
         self._asking: dict[str, threading.Lock] = {}  # one ask at a time under a worker's name of this process
         self._in_hand: set[int] = set()  # tickets that were asked for under a worker's name of this process
         self._payloads: dict[Label, Any] = {}
-        settings = without_none(
-            policy=None if policy is None else format_spec(as_policy(policy)),
-            seed=seed,
-            direction=direction,
-            lease=lease,
-            patience=patience,
-            examples=examples,
-            known=None if known is None else json_values.known_rows(known),
-            details=None if details is None else check_details(details),
-            force=force or None,
+        body = without_none(
+            **{name: getattr(given, name) for name in ("seed", "direction", "lease", "patience", "examples")},
+            policy=None if given.policy is None else format_spec(as_policy(given.policy)),
+            known=None if given.known is None else json_values.known_rows(given.known),
+            details=None if given.details is None else check_details(given.details),
+            force=given.force or None,
         )
-        if arms is not None:
-            settings["arms"], self._payloads = json_values.to_send(arms)
+        if given.arms is not None:
+            body["arms"], self._payloads = json_values.to_send(given.arms)
         self._heart = Heartbeat(self._connection, f"{self._path}/workers")
         self._finalizer = weakref.finalize(self, _let_go, self._heart, self._connection)
         try:
-            self._made = self._heard(self._call("PUT" if settings else "GET", "", settings or None)).value
+            self._made = self._heard(self._call("PUT" if body else "GET", "", body or None)).value
         except BaseException:
             self.close()
             raise

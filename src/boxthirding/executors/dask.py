@@ -17,8 +17,7 @@ from typing import Any, Final
 from boxthirding.errors import InvalidInput
 from boxthirding.executors.adapter import ExecutorAdapter
 
-PATIENCE: Final = 60.0
-"""Seconds after which a cluster without workers is given up."""
+PATIENCE: Final = 60.0  # seconds after which a cluster without workers is given up
 
 _LARGE: Final = 10_000  # bytes from which an object is sent once, and not with every evaluation
 _LOOK: Final = 1.0  # seconds between two looks at the workers of a cluster

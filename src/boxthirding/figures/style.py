@@ -22,8 +22,7 @@ COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E
 DASHES: Final[tuple[Any, ...]] = ("-", (0, (5, 1.5)), (0, (5, 1.5, 1, 1.5)), (0, (1, 1)))
 """Seven colours and four kinds of line: 28 policies before both are the same again."""
 
-MARKERS: Final = ("o", "s", "^", "D", "v")
-"""Five marks, so that lines can also be told apart where they cross."""
+MARKERS: Final = ("o", "s", "^", "D", "v")  # five marks, so that lines can also be told apart where they cross
 
 GREY: Final = "#555555"
 
@@ -58,11 +57,9 @@ def mixed(colour: str, other: str, share: float) -> str:
 class Look:
     """How a policy is drawn."""
 
-    words: str
-    """The policy's name in words."""
+    words: str  # the policy's name in words
     colour: str
-    marker: str | tuple[int, int, int]
-    """As Matplotlib names it; (8, 1, 0) is a star with eight points."""
+    marker: str | tuple[int, int, int]  # as Matplotlib names it; (8, 1, 0) is a star with eight points
     dashes: Any = "-"
 
     @property
@@ -71,6 +68,7 @@ class Look:
         return {"color": self.colour, "linestyle": self.dashes, "marker": self.marker}
 
 
+# Every policy of this package: colours of Okabe and Ito, then of Tol, which colour-blind readers can tell apart.
 LOOKS: Final = {
     "chase": Look("Chase", "#D55E00", "o"),
     "b3": Look("Box Thirding", "#0072B2", "s"),
@@ -88,7 +86,6 @@ LOOKS: Final = {
     "ebtc": Look("EB-TC", "#22DDBB", "8"),
     "ash": Look("Anytime Halving", "#66BB00", "p"),
 }
-"""Every policy of this package: colours of Okabe and Ito, then of Tol, which colour-blind readers can tell apart."""
 
 _TONES: Final = (("#000000", 0.0), ("#000000", 0.45), ("#FFFFFF", 0.35), ("#FFFFFF", 0.6))
 """What the colour of each further variant of a policy is mixed with, and its share: darker, paler, palest."""

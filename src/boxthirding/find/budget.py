@@ -10,8 +10,7 @@ from boxthirding._checks import is_number, whole
 from boxthirding._text import counted, written
 from boxthirding.errors import InvalidInput
 
-PLENTY: Final = 2**62
-"""More evaluations than any run starts."""
+PLENTY: Final = 2**62  # more evaluations than any run starts
 
 
 @dataclass(frozen=True)
@@ -97,18 +96,15 @@ class BudgetTracker:
 
     def __init__(self, budget: Budget, clock: Callable[[], float] = time.monotonic) -> None:
         self.budget = budget
-        self.elsewhere = 0
-        """Earlier results of the same study, and results of other processes."""
-        self.under_way_elsewhere = 0
-        """Evaluations of the same study that run in other processes."""
+        self.elsewhere = 0  # earlier results of the same study, and results of other processes
+        self.under_way_elsewhere = 0  # evaluations of the same study that run in other processes
         self.pulls = 0
         self.failures = 0
         self.cost = 0.0
         self._cost_of_results = 0.0
         self._clock = clock
         self._begun = clock()
-        self.latest = 0.0
-        """Seconds until the latest evaluation ended."""
+        self.latest = 0.0  # seconds until the latest evaluation ended
 
     @property
     def results(self) -> int:

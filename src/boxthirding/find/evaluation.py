@@ -3,7 +3,7 @@
 import inspect
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
@@ -138,7 +138,7 @@ class Examples:
         if self._kept is None:
             from boxthirding.study.arm_payloads import kept  # noqa: PLC0415  # loaded when it is needed
 
-            self._kept = [kept(example) for example in self._given()]
+            self._kept = [kept(self._examples[place]) for place in range(len(self))]
         places = study.pair(self._kept, self._order.tolist() if self._kept else (), force=force)
         return self._ordered(self._seed or 0, np.array(places)) if places else self
 
@@ -154,10 +154,6 @@ class Examples:
 
     def __getitem__(self, pull: int) -> Any:
         return self._examples[self.index_of(pull)]
-
-    def _given(self) -> Iterable[Any]:
-        """Return the examples in the order in which they were given."""
-        return (self._examples[place] for place in range(len(self)))
 
     def _ordered(self, seed: int, order: Ints) -> Self:
         other = copy(self)

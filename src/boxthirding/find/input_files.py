@@ -9,8 +9,7 @@ from boxthirding._csv import TABLES, read_bytes, read_sheet, sheet_of, text_of
 from boxthirding.errors import InvalidInput, UnreadableData
 from boxthirding.types import Label
 
-Row = dict[str, str]
-"""An arm: its columns by name, and its label as `arm`."""
+Row = dict[str, str]  # an arm: its columns by name, and its label as `arm`
 
 _DIGITS = 16  # of a pull: no arm has more
 
@@ -57,8 +56,7 @@ class KnownRow(NamedTuple):
     line: int
     arm: str
     reward: float
-    pull: int | None
-    """Which pull, or which example of those given; None where the file need not say."""
+    pull: int | None  # which pull, or which example of those given; None where the file need not say
 
 
 def read_known(

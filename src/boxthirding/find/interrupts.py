@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final, Self
 
-LEAVE: Final = 2
-"""The number of presses of Ctrl-C that abandons running evaluations."""
+LEAVE: Final = 2  # the number of presses of Ctrl-C that abandons running evaluations
 
 
 class Interrupts:

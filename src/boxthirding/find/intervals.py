@@ -48,8 +48,7 @@ class ScoreNoise:
         self.scale = scale
         self.ends: tuple[float, float] | None = None
         """The lowest and the highest score that there can be, where they are known."""
-        self.is_few = False
-        """Whether scores are one of a few answers."""
+        self.is_few = False  # whether scores are one of a few answers
         answers = scale or spread.answers or ()
         if answers and {*answers} <= {0, 1}:
             self.ends, self.is_few = (0.0, 1.0), True

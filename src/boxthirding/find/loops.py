@@ -30,8 +30,7 @@ _GRACE = 1.0  # seconds for cancelled evaluations to clean up
 _BLOCKING = 0.1  # seconds without an await, after which the second Ctrl-C interrupts a coroutine
 
 Result = TypeVar("Result")
-Post = Callable[[Outcome], None]
-"""Takes an outcome, from any thread."""
+Post = Callable[[Outcome], None]  # takes an outcome, from any thread
 
 
 class Evaluator(Protocol):

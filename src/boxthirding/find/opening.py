@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from boxthirding.study import Study
 
 Arms = int | Iterable[Any] | Mapping[Label, Any]
-Place = str | Path | tuple[str | Path, str]
-"""A path or URL, or that and the name of a study in it."""
+Place = str | Path | tuple[str | Path, str]  # a path or URL, or that and the name of a study in it
 
 _PAIR = 2
 
@@ -36,8 +35,7 @@ class RunSettings:
     policy: Policy | None = None
     seed: int | None = None
     direction: str | None = None
-    known: Known | None = None
-    """With examples, by the index of the example."""
+    known: Known | None = None  # with examples, by the index of the example
     examples: Examples | None = None
     details: Details | None = None
     force: bool = False
@@ -45,16 +43,7 @@ class RunSettings:
 
     def for_study(self, known: Known | None) -> dict[str, Any]:
         """Return the arguments of `open_study`; `known` is by pull."""
-        return {
-            "arms": self.arms,
-            "policy": self.policy,
-            "seed": self.seed,
-            "direction": self.direction,
-            "examples": None if self.examples is None else self.examples.most,
-            "known": known,
-            "details": self.details,
-            "force": self.force,
-        }
+        return {**vars(self), "examples": None if self.examples is None else self.examples.most, "known": known}
 
     def known_by_pull(self, study: AskTell | None) -> Known | None:
         """Return the known results with the pulls that see their examples; `study` is None if it is still to be made.
@@ -97,12 +86,9 @@ class Opened(NamedTuple):
     """The study that a run asks and tells."""
 
     study: AskTell
-    examples: Examples | None
-    """In the order that the study has."""
-    is_shared: bool = True
-    """Whether other processes may work on it, or did."""
-    is_ours: bool = False
-    """Whether it was opened for this run, which closes it."""
+    examples: Examples | None  # in the order that the study has
+    is_shared: bool = True  # whether other processes may work on it, or did
+    is_ours: bool = False  # whether it was opened for this run, which closes it
 
 
 def open_for_run(  # the study, and what find_best was given beside it

@@ -190,8 +190,7 @@ class _Card:
     """A bar and sentences below the cell of a notebook."""
 
     def __init__(self) -> None:
-        self.next = 0.0
-        """When it may be drawn again."""
+        self.next = 0.0  # when it may be drawn again
         self._lines: list[str] = []
         self._progress: Progress | None = None
         self._handle: Any = None

@@ -21,8 +21,7 @@ from boxthirding.study.pace import Pace
 from boxthirding.study.settings import ABOUT, scale_of
 from boxthirding.types import Label
 
-Picture = Callable[[str], tuple[str, bytes] | None]
-"""What returns the kind and the bytes of a picture by its id."""
+Picture = Callable[[str], tuple[str, bytes] | None]  # what returns the kind and the bytes of a picture by its id
 
 _LONGEST: Final = 300  # letters of an arm in the list
 _NAME: Final = 60  # letters of an arm in a sentence
@@ -104,9 +103,12 @@ def study_page(study: Study, picture: Picture = lambda _: None) -> str:
             else _part("The ladder", _ladder(study, arms, view, noise)),
             _part("The curves", _curves(view.pulls, history, collected)),
         ]
-    parts.append(_part("How it was collected", _table(_facts(view, collected, about, arms))))
+    facts = _facts(view, collected, about, arms)
+    cells = "".join(f"<tr><th scope=row>{escape(name)}</th><td>{value}</td></tr>" for name, value in facts)
+    parts.append(_part("How it was collected", f"<table class=facts>{cells}</table>"))
     if best is not None:
-        parts.append(_part("What may be believed", _list(_believed(view, noise, told))))
+        items = "".join(f"<li>{escape(text)}</li>" for text in _believed(view, noise, told))
+        parts.append(_part("What may be believed", f"<ul>{items}</ul>"))
     parts.append(f'<footer class="soft">Made with boxthirding {_kept(version("boxthirding"))}.</footer>')
     title = escape(about.get("question") or f"Study {view.name}")
     style, script = _file("report.css"), f"{_file('numbers.js')}{_file('report_locale.js')}"
@@ -354,12 +356,3 @@ def _believed(view: View, noise: ScoreNoise, told: Certainty) -> list[str]:
 
 def _part(title: str, content: str) -> str:
     return f"<section><h2>{escape(title)}</h2>{content}</section>"
-
-
-def _table(rows: Sequence[tuple[str, str]]) -> str:
-    cells = "".join(f"<tr><th scope=row>{escape(name)}</th><td>{value}</td></tr>" for name, value in rows)
-    return f"<table class=facts>{cells}</table>"
-
-
-def _list(lines: Sequence[str]) -> str:
-    return f"<ul>{''.join(f'<li>{escape(text)}</li>' for text in lines)}</ul>"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from boxthirding._checks import whole
 from boxthirding._text import counted, sentence, writer
 from boxthirding.errors import EvaluationFailed, InvalidInput
+from boxthirding.find import summary as summaries
 from boxthirding.find.budget import Budget, BudgetTracker, Spending
 from boxthirding.find.confirm import Confirmation, FreshPulls
 from boxthirding.find.difficulties import ExampleDifficulty, ExampleTable
@@ -15,16 +16,6 @@ from boxthirding.find.intervals import ScoreNoise
 from boxthirding.find.loops import Engine
 from boxthirding.find.progress import RunReporter
 from boxthirding.find.search import BUDGET, ERROR, FINISHED, INTERRUPTED, KNOWN, NO_ARMS, REASONS, WAITING, Search
-from boxthirding.find.summary import (
-    RUNNERS_UP,
-    aside_in_words,
-    dataframe,
-    format_arms,
-    format_holders,
-    measured,
-    rows,
-    summary,
-)
 from boxthirding.session import AskTell, Outlier, Recommendation, View
 from boxthirding.session.protocol import points
 from boxthirding.types import Label
@@ -162,7 +153,7 @@ class Found:
         Its columns are `label`, `mean`, `pulls`, `level` and `withdrawn`; the keys of arms that are dictionaries are
         columns too, and other arms that are not their labels are in the column `arm`.
         """
-        return dataframe(rows(self.session))
+        return summaries.dataframe(summaries.rows(self.session))
 
     def plot(self, kind: str = "answer", ax: "Axes | None" = None) -> "Axes":
         """Draw the result with Matplotlib and return the axes.
@@ -184,7 +175,7 @@ class Found:
         if self.recommendation is None:
             lines = ["Nothing found: no evaluation gave a result"]
         else:
-            told = summary(self.session, view, self.recommendation, self._noise_now())
+            told = summaries.summary(self.session, view, self.recommendation, self._noise_now())
             lines = [f"Best: {told.arm}", f"  {told.mean}", f"  {told.trust}"]
             if told.advice:
                 lines.append(f"  {told.advice}")
@@ -192,7 +183,7 @@ class Found:
             if others:
                 lines.append("  Next:")
             width = max((len(name) for name, _, _ in others), default=0)
-            lines += [f"    {name:{width}}  {measured(mean, pulls)}" for name, mean, pulls in others]
+            lines += [f"    {name:{width}}  {summaries.measured(mean, pulls)}" for name, mean, pulls in others]
             lines += [f"  {told.order}"] if told.order else []
             lines += [f"  {sentence(told.screening)}"] if told.screening else []
         return "\n".join([*lines, *(f"  {sentence(line)}" for line in self.account(view))])
@@ -204,13 +195,13 @@ class Found:
         account = self.account(view)
         if best is None:
             return nothing(account)
-        told = summary(self.session, view, best, self._noise_now())
+        told = summaries.summary(self.session, view, best, self._noise_now())
         if view.boxes:
             path = climb(self.session.why(best.label), best)
         else:
             rungs = self.session.ladder(count=1)
             labels = [arm.label for rung in rungs for arm in rung.arms]
-            names = dict(zip(labels, format_arms((label, self.arm(label)) for label in labels), strict=True))
+            names = dict(zip(labels, summaries.format_arms((label, self.arm(label)) for label in labels), strict=True))
             write = writer(arm.mean for rung in rungs for arm in rung.arms)
             path = f'<div class="b3-title">The ladder</div>{ladder(rungs, names, write, is_final=view.untried == 0)}'
         return page(told, path, points(self._moments), account)
@@ -222,7 +213,7 @@ class Found:
             from boxthirding.study.settings import scale_of  # noqa: PLC0415  # where there is a study, it is loaded
 
             scale = [*scale_of(self.session.details).values()]
-        return ScoreNoise(self.session.spread(arm.label for arm in self.session.top(1 + RUNNERS_UP)), scale)
+        return ScoreNoise(self.session.spread(arm.label for arm in self.session.top(1 + summaries.RUNNERS_UP)), scale)
 
     def account(self, view: View | None = None) -> list[str]:
         """Return what was spent, what is left and why it stopped, in a few sentences."""
@@ -238,7 +229,7 @@ class Found:
             if view.withdrawn:
                 lines.append(f"{counted(view.withdrawn, 'arm')} {'is' if view.withdrawn == 1 else 'are'} withdrawn")
         if view.n_outliers:
-            lines.append(aside_in_words(view))
+            lines.append(summaries.aside_in_words(view))
         if self.spending.abandoned:
             lines.append(f"{counted(self.spending.abandoned, 'evaluation')} under way not waited for")
         return lines
@@ -247,7 +238,7 @@ class Found:
         rest = sum(self._holders.values())
         if rest == 0:
             return "others had the rest until just now"
-        return f"others have the other {rest:,}: {format_holders(self._holders)}"
+        return f"others have the other {rest:,}: {summaries.format_holders(self._holders)}"
 
     def _engine_here(self) -> Engine:
         if self._engine is None:

@@ -8,20 +8,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from boxthirding import errors
 from boxthirding._text import counted
-from boxthirding.errors import (
-    AlreadyTold,
-    ArmsUnavailable,
-    BoxThirdingError,
-    EvaluationFailed,
-    InvalidInput,
-    JournalBroken,
-    StudyDiffers,
-    StudyFinished,
-    StudyUnavailable,
-    TicketRefused,
-    UnreadableData,
-)
 from boxthirding.executors import WORKER_DIED
 from boxthirding.find.budget import BudgetTracker
 from boxthirding.find.evaluation import InvalidReturn, Outcome, format_failure, reward_and_cost
@@ -45,6 +33,7 @@ WAITING: Final = "waiting"
 CALLBACK: Final = "callback"
 ERROR: Final = "error"
 NO_ARMS: Final = "no arms left"
+# Why a run has stopped, in words; `WAITING` depends on who has the rest.
 REASONS: Final = {
     BUDGET: "the budget is spent",
     DEADLINE: "the time is up",
@@ -56,18 +45,15 @@ REASONS: Final = {
     CALLBACK: "a callback ended it",
     ERROR: "an error ended it",
 }
-"""Why a run has stopped, in words; `WAITING` depends on who has the rest."""
 
-HOPELESS: Final = 100
-"""Failures without a single result, after which the run ends."""
+HOPELESS: Final = 100  # failures without a single result, after which the run ends
 
-POLL: Final = 0.1
-"""Seconds between two questions for tickets while only other processes have any."""
+POLL: Final = 0.1  # seconds between two questions for tickets while only other processes have any
 
 UNREACHABLE: Final = 60.0
 """Seconds for which calls of an unreachable study are repeated, if it was reached before or the error may pass."""
 
-TROUBLE: Final = (StudyUnavailable, JournalBroken, StudyDiffers, UnreadableData)
+TROUBLE: Final = (errors.StudyUnavailable, errors.JournalBroken, errors.StudyDiffers, errors.UnreadableData)
 """Errors that any call of a study may raise."""
 
 _GO_ON: Final = 'on_error="withdraw" continues without arms that fail'
@@ -121,7 +107,7 @@ class TicketSource:
                 limit = max(0, limit - self._tracker.failures)
             try:
                 asked += self.study.ask(n - len(asked), holder=self.holder, limit=limit)
-            except StudyUnavailable:
+            except errors.StudyUnavailable:
                 self._may_have_asked = True
                 raise
         tickets = []
@@ -137,11 +123,11 @@ class TicketSource:
         """Tell a result; one whose tell was interrupted counts once."""
         try:
             self.study.tell(ticket, reward, holder=self.holder)
-        except StudyUnavailable:
+        except errors.StudyUnavailable:
             self._in_hand[ticket.id] = True
             raise
-        except (TicketRefused, StudyFinished) as refused:
-            if not (self._in_hand.pop(ticket.id, False) and isinstance(refused, AlreadyTold)):
+        except (errors.TicketRefused, errors.StudyFinished) as refused:
+            if not (self._in_hand.pop(ticket.id, False) and isinstance(refused, errors.AlreadyTold)):
                 raise
         self._in_hand.pop(ticket.id, None)
         self._told += 1
@@ -153,10 +139,10 @@ class TicketSource:
         if not was_interrupted or any(held.id == ticket.id for held in self.study.held(self.holder)):
             try:
                 self.study.fail(ticket)
-            except StudyUnavailable:
+            except errors.StudyUnavailable:
                 self._in_hand[ticket.id] = True
                 raise
-            except (TicketRefused, StudyFinished):
+            except (errors.TicketRefused, errors.StudyFinished):
                 self._in_hand.pop(ticket.id, None)
                 raise
         self._in_hand.pop(ticket.id, None)
@@ -194,14 +180,14 @@ class TicketSource:
 
     def holders(self) -> dict[str, int]:
         """Return who else has open tickets, and how many; those with the most first."""
-        with suppress(StudyUnavailable):
+        with suppress(errors.StudyUnavailable):
             view = self.study.view() if self.is_shared else None
             return {holder: number for holder, number in view.holders.items() if holder != self.holder} if view else {}
         return {}
 
     def release(self) -> None:
         """Release the tickets that were not evaluated, if the study can be reached."""
-        with suppress(BoxThirdingError):
+        with suppress(errors.BoxThirdingError):
             left = self.study.held(self.holder)
             if left:
                 self.study.release(*left)
@@ -246,13 +232,10 @@ class Search:
         reporter: RunReporter | None = None,
     ) -> None:
         self.tracker = tracker
-        self.stopped: str | None = None
-        """Why nothing more is started; None while it may be."""
-        self.error: BaseException | None = None
-        """What is raised in the end."""
+        self.stopped: str | None = None  # why nothing more is started; None while it may be
+        self.error: BaseException | None = None  # what is raised in the end
         self.last_failure = ""
-        self.handed: dict[Label, int] = {}
-        """How many pulls of each arm were handed out."""
+        self.handed: dict[Label, int] = {}  # how many pulls of each arm were handed out
         self._source, self._workers, self._told = source, workers, told
         self._on_error, self._catch = on_error, catch
         self._reporter = RunReporter(progress=False) if reporter is None else reporter
@@ -310,7 +293,7 @@ class Search:
         if error is None:
             try:
                 self._untold.append((ticket, *reward_and_cost(value)))
-            except InvalidInput as refused:
+            except errors.InvalidInput as refused:
                 error = refused
         if error is not None:
             self._record_error(ticket, error)
@@ -396,13 +379,12 @@ class Search:
             return self._source.ask(room)
         except KeyboardInterrupt:  # in the iterator of arms
             self.interrupt()
-        except StudyFinished:
+        except errors.StudyFinished:
             self._is_finished = True
         except TROUBLE:
             raise
-        except BoxThirdingError as error:
-            self.error = unavailable(error)
-            self.error.__cause__ = error
+        except errors.BoxThirdingError as error:
+            self.end_with(unavailable(error), error)
         return []
 
     def _deliver(self) -> None:
@@ -419,8 +401,8 @@ class Search:
                         self._accepted.append(ToldResult(ticket, reward, cost))
             except TROUBLE:  # some of them are InvalidInput as well, and not about this result
                 raise
-            except (TicketRefused, StudyFinished, InvalidInput) as refused:
-                self._is_finished |= isinstance(refused, StudyFinished)
+            except (errors.TicketRefused, errors.StudyFinished, errors.InvalidInput) as refused:
+                self._is_finished |= isinstance(refused, errors.StudyFinished)
                 if reward is not None:
                     self._pay_for_refused(ticket, cost, refused)
             del self._untold[0]
@@ -428,11 +410,13 @@ class Search:
             accepted, self._accepted = self._accepted, []
             self._told(accepted)
 
-    def _pay_for_refused(self, ticket: Ticket, cost: float, refused: InvalidInput) -> None:
+    def _pay_for_refused(self, ticket: Ticket, cost: float, refused: errors.InvalidInput) -> None:
         """Count a result that the study did not take."""
-        if isinstance(refused, AlreadyTold):
+        if isinstance(refused, errors.AlreadyTold):
             self.tracker.too_late(cost)
-        elif isinstance(refused, TicketRefused | StudyFinished):  # the arm was withdrawn, or the study finished
+        elif isinstance(
+            refused, errors.TicketRefused | errors.StudyFinished
+        ):  # the arm was withdrawn, or the study finished
             self.tracker.result(cost)
         else:
             self._record_error(ticket, refused)
@@ -447,9 +431,9 @@ class Search:
         elif isinstance(error, WORKER_DIED):
             self._dropped += 1
             reason = str(error) or "it cancelled an evaluation"
-            self.end_with(EvaluationFailed(f"the executor takes no more work: {reason}", advice=_SO_FAR), error)
+            self.end_with(errors.EvaluationFailed(f"the executor takes no more work: {reason}", advice=_SO_FAR), error)
             self.stop(ERROR)
-        elif isinstance(error, StudyDiffers):  # an arm that evaluate was never given: no failure of the arm
+        elif isinstance(error, errors.StudyDiffers):  # an arm that evaluate was never given: no failure of the arm
             self._dropped += 1
             self.end_with(error)
         elif not isinstance(error, Exception):
@@ -463,10 +447,10 @@ class Search:
         self.tracker.failure()
         self.last_failure = format_failure(ticket.label, error)
         if not self._is_forgiven(error):
-            self.end_with(EvaluationFailed(self.last_failure, advice=f"{_GO_ON}, and {_SO_FAR}"), error)
+            self.end_with(errors.EvaluationFailed(self.last_failure, advice=f"{_GO_ON}, and {_SO_FAR}"), error)
         elif self.tracker.failures >= HOPELESS and self.tracker.results == 0:
             problem = f"the first {HOPELESS} evaluations all failed; the last: {self.last_failure}"
-            self.end_with(EvaluationFailed(problem), error)
+            self.end_with(errors.EvaluationFailed(problem), error)
         else:
             self._untold.append((ticket, None, 0.0))
 
@@ -474,9 +458,9 @@ class Search:
         """Return whether the run goes on; `catch` is for what evaluate raises, not for what it returns."""
         return self._on_error == "withdraw" or (isinstance(error, self._catch) and not isinstance(error, InvalidReturn))
 
-    def _wait_or_end(self, trouble: BoxThirdingError) -> None:
+    def _wait_or_end(self, trouble: errors.BoxThirdingError) -> None:
         """Repeat the call later if the study is unreachable and may come back; else start nothing more."""
-        if isinstance(trouble, StudyUnavailable):
+        if isinstance(trouble, errors.StudyUnavailable):
             self._outage = _Outage.after(self._outage, self.tracker.seconds)
             may_pass = self._was_reached or trouble.transient
             if may_pass and self._outage.again <= self._outage.begun + UNREACHABLE:
@@ -501,6 +485,6 @@ class _Outage(NamedTuple):
         return cls(before.begun, now + before.pause, min(2 * before.pause, longest))
 
 
-def unavailable(error: BoxThirdingError) -> ArmsUnavailable:
+def unavailable(error: errors.BoxThirdingError) -> errors.ArmsUnavailable:
     """Return an error of an iterator of arms, without the advice for those who ask a session themselves."""
-    return ArmsUnavailable(error.problem)
+    return errors.ArmsUnavailable(error.problem)

@@ -150,32 +150,24 @@ def aside_in_words(view: View) -> str:
     """Return which results are excluded as outliers, the latest last."""
     rows = view.outliers[-_HOLDERS:]
     name = names(row.label for row in rows)
-    shown = [f"{name[row.label]} {row.reward:.6g}{_by_ticket(row.ticket)}" for row in rows]
+    shown = [
+        f"{name[row.label]} {row.reward:.6g}{'' if row.ticket is None else f' (ticket {row.ticket})'}" for row in rows
+    ]
     dots = "…, " if view.n_outliers > len(shown) else ""
     return f"{counted(view.n_outliers, 'outlier')} excluded: {dots}{', '.join(shown)}"
-
-
-def _by_ticket(ticket: int | None) -> str:
-    return "" if ticket is None else f" (ticket {ticket})"
 
 
 class Summary(NamedTuple):
     """The sentences of a result."""
 
-    arm: str
-    """The best arm."""
-    mean: str
-    """Its mean and its interval."""
-    trust: str
-    """How far to trust it."""
-    advice: str
-    """How to learn more; empty, if nothing can be gained."""
+    arm: str  # the best arm
+    mean: str  # its mean and its interval
+    trust: str  # how far to trust it
+    advice: str  # how to learn more; empty, if nothing can be gained
     table: tuple[tuple[str, str, int], ...]
     """The best arm and the runners-up: what they are, their means and their pulls."""
-    order: str
-    """Why their means are not in order; empty, if they are."""
-    screening: str
-    """How likely it is that a good arm was tried; empty, if that is not known."""
+    order: str  # why their means are not in order; empty, if they are
+    screening: str  # how likely it is that a good arm was tried; empty, if that is not known
 
 
 def summary(study: AskTell, view: View, best: Recommendation, noise: ScoreNoise) -> Summary:
@@ -262,10 +254,8 @@ def _enumerated(names: list[str]) -> str:
 class Certainty(NamedTuple):
     """Whether the answer could still change, in words."""
 
-    close: tuple[Recommendation, ...]
-    """The other top arms of the view that may be as good as the answer or better."""
-    is_clear: bool
-    """Whether it leads the next arms by more than noise explains."""
+    close: tuple[Recommendation, ...]  # the other top arms of the view that may be as good as the answer or better
+    is_clear: bool  # whether it leads the next arms by more than noise explains
     words: str
 
 

@@ -12,14 +12,11 @@ from boxthirding.study import Entry, Study
 from boxthirding.study.events import Asked, Given, Released, Told, Withdrawn
 from boxthirding.types import Label
 
-Out: TypeAlias = dict[str, Any]
-"""What a fit gave, as scikit-learn returns it."""
+Out: TypeAlias = dict[str, Any]  # what a fit gave, as scikit-learn returns it
 
-Scores: TypeAlias = dict[str, float]
-"""What the fit of one fold gave: fit_time, score_time, test_score, …"""
+Scores: TypeAlias = dict[str, float]  # what the fit of one fold gave: fit_time, score_time, test_score, …
 
-Place: TypeAlias = tuple[Label, int]
-"""A candidate and a fold."""
+Place: TypeAlias = tuple[Label, int]  # a candidate and a fold
 
 TIMES: Final = ("fit_time", "score_time")
 
@@ -88,8 +85,7 @@ class Fit(NamedTuple):
     """What came of one candidate on one fold."""
 
     scores: Scores
-    error: str | None = None
-    """The traceback of a fit that failed, whose score is `error_score`."""
+    error: str | None = None  # the traceback of a fit that failed, whose score is `error_score`
 
     def details(self) -> dict[str, Any]:
         """Return what a study keeps of it beside the score."""
@@ -102,8 +98,7 @@ class Fits(dict[Place, Fit]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.untold: set[Place] = set()
-        """Those without a finite score, which a study has no result of."""
+        self.untold: set[Place] = set()  # those without a finite score, which a study has no result of
 
     def labels(self) -> list[Label]:
         """Return the candidates that were fitted."""

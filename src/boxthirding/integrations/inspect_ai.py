@@ -27,8 +27,7 @@ from inspect_ai.scorer import Metric, SampleScore, metric, value_to_float
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.solver import generate as plain_generate
 
-ARM: Final = "arm"
-"""The field of a sample's metadata that has the label of the arm which it evaluates."""
+ARM: Final = "arm"  # the field of a sample's metadata that has the label of the arm which it evaluates
 
 RACE: Final = "boxthirding"
 """The field of a log's metadata that says what decides its race: the direction, and which score."""

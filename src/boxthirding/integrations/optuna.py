@@ -29,14 +29,11 @@ from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler, RandomSampler
 from optuna.trial import FixedTrial, FrozenTrial, TrialState
 
-ARM: Final = "boxthirding:arm"
-"""The system attribute of a trial that says which candidate it evaluates."""
+ARM: Final = "boxthirding:arm"  # the system attribute of a trial that says which candidate it evaluates
 
-FIXED: Final = "fixed_params"
-"""The system attribute with which Optuna marks an enqueued trial."""
+FIXED: Final = "fixed_params"  # the system attribute with which Optuna marks an enqueued trial
 
-PATIENCE: Final = 3
-"""Failures in a row after which a candidate is given up, as everywhere."""
+PATIENCE: Final = 3  # failures in a row after which a candidate is given up, as everywhere
 
 Params = dict[str, Any]
 

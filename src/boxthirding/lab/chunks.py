@@ -38,8 +38,7 @@ class Experiment:
     checkpoints: Ints  # [C] ascending
     seed: int
     workers: int
-    compiled: bool | None
-    """Whether to compile; None: if Numba is installed where the chunk runs."""
+    compiled: bool | None  # whether to compile; None: if Numba is installed where the chunk runs
 
 
 class Chunk(NamedTuple):

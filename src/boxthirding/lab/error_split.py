@@ -78,7 +78,7 @@ def error_split(setting: Setting | Description, run: Run, eps: float) -> ErrorSp
     policy = given.told_policy()
     sets = candidates_at(policy, given.arms, run.checkpoints.tolist())
     if isinstance(policy, BracketingSequentialHalving):
-        reach = np.array([_sets_reached(one) for one in sets])
+        reach = np.array([1 if one.sizes == (1,) else 1 + len(one.sizes) for one in sets])
         first = _first_good_set(given, run, good, sets[-1])
     else:
         reach = np.array([one.sizes[0] for one in sets])
@@ -135,11 +135,6 @@ def find_first(streams: Ints, order: Ints, at: Ints, good: Ints, found: Ints) ->
             if good[order[k]] == 1:
                 found[r] = k
                 break
-
-
-def _sets_reached(one: CandidateSet) -> int:
-    """Return how many of the sets that `_first_good_set` numbers are candidates."""
-    return 1 if one.sizes == (1,) else 1 + len(one.sizes)
 
 
 def _first_good_set(given: Description, run: Run, good: Bools, last: CandidateSet) -> Ints:

@@ -22,8 +22,7 @@ from boxthirding.errors import InvalidInput, UnreadableData
 from boxthirding.lab.memory_check import refuse_too_large
 from boxthirding.types import Floats, Ints
 
-ARMS: Final = 5513
-"""The captions of contest 893, and the size of the paper's other instances."""
+ARMS: Final = 5513  # the captions of contest 893, and the size of the paper's other instances
 
 TOO_LARGE: Final = 1e150
 """Means, rewards and their noise must be smaller in size, as in a live session, so that their squares stay finite."""
@@ -33,12 +32,12 @@ _BYTES = 32  # per arm: its mean, and what it is computed from
 _CONTEST: Final = ("votes", "somewhat_funny", "funny")
 _LABELS: Final = ("label", "caption")
 
+# The SHA-256 of the published summary of each New Yorker caption contest that reports use.
 CONTESTS: Final = {
     "893": "94835f5dc3d4ac9dbb6901383fc3457208125743daef4f48a43c0ef9db6918b0",
     "872": "dd807fc79295647879351297a20aac6505a883185d22272f7b4b086a1e2a6eaa",
     "830": "2ebe25850c8c0af03c91912ad29367a69b9761de9c79f9330e102d68b41be95c",
 }
-"""The SHA-256 of the published summary of each New Yorker caption contest that reports use."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +52,7 @@ class Instance:
     means: Floats  # [N]
     counts: Ints | None = None  # [N, 3] votes "not funny", "somewhat funny", "funny"
     labels: tuple[str, ...] | None = None  # [N]
-    source: str = "given"
-    """Where the figures come from: a file, "embedded", or a formula."""
+    source: str = "given"  # where the figures come from: a file, "embedded", or a formula
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "means", _frozen(_checked_means(self.means)))

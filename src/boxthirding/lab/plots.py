@@ -94,10 +94,8 @@ def plot_regret(path: str | Path, runs: Mapping[str, Run], *, title: str = "", s
 class Curve:
     """The mean and the quartiles of one policy, [C] each."""
 
-    label: str
-    """The SPEC of the policy, or a text that begins with it."""
-    name: str
-    """The name in the legend."""
+    label: str  # the SPEC of the policy, or a text that begins with it
+    name: str  # the name in the legend
     pulls: Ints
     mean: Floats
     low: Floats  # the lower quartile

@@ -41,7 +41,8 @@ def _compiling(settings: Sequence[Setting], processes: int) -> "Iterator[list[Fu
         yield []
         return
     context = multiprocessing.get_context("spawn")  # a fork would copy threads and locks
-    pool = ProcessPoolExecutor(min(processes, len(settings)), context, initializer=_ignore_interrupts)
+    ignoring = signal.SIGINT, signal.SIG_IGN  # Ctrl-C is left to the parent, which then ends the processes
+    pool = ProcessPoolExecutor(min(processes, len(settings)), context, initializer=signal.signal, initargs=ignoring)
     try:
         yield [pool.submit(run_chunk, setting.experiment, 0, 0) for setting in settings]
     finally:
@@ -57,8 +58,3 @@ def _not_compiled(settings: Sequence[Setting]) -> list[Setting]:
 def _is_compiled(setting: Setting) -> bool:
     root = loop_of(setting.experiment.policy.rule, compiled=False, parallel=False)
     return any((_compile.cache_folder() / _compile.digest(root)).rglob("*.nbc"))
-
-
-def _ignore_interrupts() -> None:
-    """Leave Ctrl-C to the parent, which then ends this process."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -154,15 +154,11 @@ def load(path: str | PathLike[str]) -> list[tuple[Description, Run]]:
 class _Contents:
     """What the complete lines of a results file say."""
 
-    versions: dict[str, Any]
-    """Of the latest writer."""
-    size: int
-    """Bytes up to the end of the last complete line."""
-    means: dict[str, Floats] = field(default_factory=dict)
-    """By their digest."""
+    versions: dict[str, Any]  # of the latest writer
+    size: int  # bytes up to the end of the last complete line
+    means: dict[str, Floats] = field(default_factory=dict)  # by their digest
     settings: list[Description] = field(default_factory=list)
-    chunks: list[list[ChunkResult]] = field(default_factory=list)
-    """Of each setting, by their first replicate."""
+    chunks: list[list[ChunkResult]] = field(default_factory=list)  # of each setting, by their first replicate
 
     def add(self, line: dict[str, Any]) -> None:
         """Add what a line says, or raise ValueError, LookupError or TypeError for a damaged one."""

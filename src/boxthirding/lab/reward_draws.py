@@ -25,18 +25,12 @@ _PIECE = 65_536  # pulls between two looks at whether the run is to end
 class Source(NamedTuple):
     """What `draw` needs of a reward model on an instance; one Numba type for all of them."""
 
-    code: int
-    """Which model: one of the constants above."""
-    sigma: float
-    """The standard deviation of Gaussian noise; 0.0 for the others."""
-    means: Floats
-    """[N] the true mean of each arm under this model."""
-    values: Floats
-    """[N, K] the possible values of each arm; [1, 1] where the model has no table."""
-    cumulative: Floats
-    """[N, K] their cumulative probabilities, the last exactly 1.0."""
-    stop: Ints
-    """[1] whether the run is to end: where it is not 0, a draw gives up, and what it returns means nothing."""
+    code: int  # which model: one of the constants above
+    sigma: float  # the standard deviation of Gaussian noise; 0.0 for the others
+    means: Floats  # [N] the true mean of each arm under this model
+    values: Floats  # [N, K] the possible values of each arm; [1, 1] where the model has no table
+    cumulative: Floats  # [N, K] their cumulative probabilities, the last exactly 1.0
+    stop: Ints  # [1] whether the run is to end: where it is not 0, a draw gives up, and what it returns means nothing
 
 
 @kernel

@@ -230,8 +230,7 @@ def _table(laws: Sequence[Sequence[tuple[float, float]]], spec: str) -> Table:
 
 _PLAIN: Final = {model.spec: model for model in (Deterministic, Bernoulli, Kumaraswamy, Votes)}
 _FILES: Final = {"table": from_table, "scores": from_scores}
-FORMS: Final = ("gaussian:SIGMA", *_PLAIN, "table:FILE.csv", "scores:FILE.csv")
-"""How a reward model is written."""
+FORMS: Final = ("gaussian:SIGMA", *_PLAIN, "table:FILE.csv", "scores:FILE.csv")  # how a reward model is written
 
 
 def parse_rewards(spec: str) -> RewardModel:

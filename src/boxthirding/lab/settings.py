@@ -21,34 +21,27 @@ from boxthirding.policies.spec import as_policy, format_spec
 from boxthirding.rng import spawn
 from boxthirding.types import Floats, Ints, Policy
 
-DIGITS: Final = 12
-"""How many digits of a digest a message shows."""
+DIGITS: Final = 12  # how many digits of a digest a message shows
 
 
 @dataclass(frozen=True)
 class Description:
     """A setting in plain values. Names and sources do not affect results; digests are SHA-256."""
 
-    policy: str
-    """The SPEC, as given."""
+    policy: str  # the SPEC, as given
     instance: str
-    source: str
-    """Where the means come from: a file, "embedded", or a formula."""
+    source: str  # where the means come from: a file, "embedded", or a formula
     arms: int
     rewards: str
-    sigma: float
-    """The noise that a policy is told, if it must be told one."""
+    sigma: float  # the noise that a policy is told, if it must be told one
     budget: int
-    checkpoints: tuple[int, ...]
-    """Ascending, the budget among them."""
+    checkpoints: tuple[int, ...]  # ascending, the budget among them
     seed: int
     workers: int
-    replicates: int
-    """How many were asked for."""
+    replicates: int  # how many were asked for
     means_sha256: str
     rewards_sha256: str
-    code_sha256: str
-    """Of the rule, of the simulation loop and of how rewards are drawn; empty where nothing is saved."""
+    code_sha256: str  # of the rule, of the simulation loop and of how rewards are drawn; empty where nothing is saved
     means: Floats = field(compare=False, repr=False)  # [N] the expected rewards, which regret is measured in
 
     @property
@@ -86,8 +79,7 @@ class Setting:
 
     instance: Instance
     rewards: RewardModel
-    policy: Policy | str
-    """A SPEC such as `b3` or `b3:reuse=topup,effort=0.3`; a policy object is converted to its SPEC."""
+    policy: Policy | str  # a SPEC such as `b3` or `b3:reuse=topup,effort=0.3`; a policy object is converted to its SPEC
     budget: int
     checkpoints: tuple[int, ...] = ()
     replicates: int = 1000

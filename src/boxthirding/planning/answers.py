@@ -18,24 +18,16 @@ class Row:
     """What a budget gives, averaged over what is not known and over runs."""
 
     budget: int
-    regret: float
-    """How far the answer's true mean is below the best one, in the unit of the scores."""
+    regret: float  # how far the answer's true mean is below the best one, in the unit of the scores
     regret_low: float
-    regret_high: float
-    """The 80 % band of the mean regret, for what is not known."""
-    rank: float
-    """1 is the best arm."""
-    percentile: float
-    """The rank in per cent of all arms: 0.1 is the top 0.1 %."""
-    percentile_9_of_10: float
-    """The answer is at least as good as this in 9 of 10 runs."""
-    top1_chance: float
-    """The chance that the answer is a top-1 % arm (or the best, if there are fewer than 200)."""
+    regret_high: float  # the 80 % band of the mean regret, for what is not known
+    rank: float  # 1 is the best arm
+    percentile: float  # the rank in per cent of all arms: 0.1 is the top 0.1 %
+    percentile_9_of_10: float  # the answer is at least as good as this in 9 of 10 runs
+    top1_chance: float  # the chance that the answer is a top-1 % arm (or the best, if there are fewer than 200)
     arms_tried: float
-    winner_pulls: float
-    """Pulls of the arm that is the answer."""
-    ratio: float
-    """Noise over spread: as given, or as believed."""
+    winner_pulls: float  # pulls of the arm that is the answer
+    ratio: float  # noise over spread: as given, or as believed
     cost: float | None = None
     seconds: float | None = None
 
@@ -50,8 +42,7 @@ class Granted:
     """The smallest budget that grants a wish."""
 
     want: str
-    row: Row
-    """What this budget gives besides."""
+    row: Row  # what this budget gives besides
     found: Chance
 
     def as_dict(self) -> dict[str, Any]:
@@ -63,18 +54,12 @@ class Granted:
 class Known:
     """What a plan is made from."""
 
-    source: str
-    """"nothing", "guesses" or "pilot"."""
-    noise: float | None
-    """The standard deviation of repeated scores of one arm."""
-    spread: float | None
-    """How far a good arm, one of the best in ten, is above an ordinary one, the median."""
-    spread_high: float | None
-    """What the spread exceeds with a chance of one in ten."""
-    shows_spread: bool
-    """Whether a pilot tells spread from noise; True for guesses."""
-    pulls_to_show: int | None
-    """How many more pulls of a pilot would."""
+    source: str  # "nothing", "guesses" or "pilot"
+    noise: float | None  # the standard deviation of repeated scores of one arm
+    spread: float | None  # how far a good arm, one of the best in ten, is above an ordinary one, the median
+    spread_high: float | None  # what the spread exceeds with a chance of one in ten
+    shows_spread: bool  # whether a pilot tells spread from noise; True for guesses
+    pulls_to_show: int | None  # how many more pulls of a pilot would
 
 
 @dataclass(frozen=True, repr=False)

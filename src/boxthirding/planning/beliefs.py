@@ -31,8 +31,7 @@ class Belief:
     """One way the world may be."""
 
     centre: float
-    deviation: float
-    """The standard deviation of the true means."""
+    deviation: float  # the standard deviation of the true means
     shape: Shape
     noise: float
     zero_one: bool = False

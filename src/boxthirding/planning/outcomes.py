@@ -32,12 +32,9 @@ _SHORT: Final = 8  # the second leg ends at an eighth of the largest budget, whe
 class Effort:
     """How much is simulated: the more, the finer the answer."""
 
-    draws: int
-    """Beliefs."""
-    replicates: int
-    """Runs under each belief, to the largest budget."""
-    short: int
-    """More runs under each belief, to an eighth of it."""
+    draws: int  # beliefs
+    replicates: int  # runs under each belief, to the largest budget
+    short: int  # more runs under each belief, to an eighth of it
 
     def pulls(self, top: int) -> int:
         """Return the pulls of all runs together."""

@@ -20,8 +20,7 @@ from boxthirding.types import Floats, Ints
 Scores = str | PathLike[str] | Mapping[Any, Any] | Iterable[tuple[Any, Any]]
 """A CSV file or a DataFrame with the columns arm and score, {arm: [score, …]}, or (arm, score) pairs."""
 
-FEWEST_ARMS: Final = 50
-"""Of a pilot that is to show spread."""
+FEWEST_ARMS: Final = 50  # of a pilot that is to show spread
 
 _SMALLEST: Final = 1 / LARGEST_REWARD  # difference between scores: the square of a smaller one is 0
 _REPEATED = 30  # arms with a second score tell the noise within 15 %
@@ -33,12 +32,9 @@ class Pilot:
 
     counts: Ints  # [K] scores of each arm
     means: Floats  # [K]
-    noise: float
-    """The standard deviation of one arm's scores, pooled over arms."""
-    freedom: int
-    """Scores that are repeats: what the noise is estimated from."""
-    zero_one: bool
-    """Whether every score is 0 or 1, so that the noise follows from the mean."""
+    noise: float  # the standard deviation of one arm's scores, pooled over arms
+    freedom: int  # scores that are repeats: what the noise is estimated from
+    zero_one: bool  # whether every score is 0 or 1, so that the noise follows from the mean
     outlier: tuple[Any, float] | None = None
     """An arm with an outlier among its scores, and that score; None if there is no outlier."""
 

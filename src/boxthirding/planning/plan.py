@@ -222,8 +222,7 @@ class _Simulation(NamedTuple):
 
     arms: int
     effort: Effort
-    most: int
-    """Pulls of all usual runs of a scene."""
+    most: int  # pulls of all usual runs of a scene
     seed: int
     threads: int | None
     tell: Callable[[Progress], None] | None

@@ -24,10 +24,10 @@ class Shape(NamedTuple):
     skew: float
     crowd: float = math.inf
     """Where the upper tail begins to be a crowd, in standard deviations above the average; infinite: nowhere."""
-    power: float = 0.0
-    """By which means approach an end, the share of better arms to this power; 0: there is none."""
+    power: float = 0.0  # by which means approach an end, the share of better arms to this power; 0: there is none
 
 
+# Each shape that is thought possible, and how plausible it is before anything is known.
 PLAUSIBLE: Final = {
     Shape(-1.0): 2,
     Shape(-0.5): 3,
@@ -39,10 +39,8 @@ PLAUSIBLE: Final = {
     Shape(0.0, power=1.0): 2,
     Shape(-0.64, power=2.0): 1,
 }
-"""Each shape that is thought possible, and how plausible it is before anything is known."""
 
-ONE_IN_TEN: Final = 1.2815515594457831
-"""The z that a normal number exceeds once in ten, as a tenth of all arms do."""
+ONE_IN_TEN: Final = 1.2815515594457831  # the z that a normal number exceeds once in ten, as a tenth of all arms do
 
 _ROOM: Final = 1.5  # how far a crowd reaches, in units of how far above the average it begins
 _REACH: Final = 4.5  # |z| of the outermost node

@@ -46,11 +46,9 @@ class Wish:
 
     text: str
     share: float
-    of_rank: bool
-    """Whether it is about the rank of the answer, or about its regret."""
+    of_rank: bool  # whether it is about the rank of the answer, or about its regret
     limit: float
-    is_best: bool = False
-    """Whether it is for a share of arms that comes down to the best one."""
+    is_best: bool = False  # whether it is for a share of arms that comes down to the best one
 
     def granted(self, outcomes: Outcomes) -> Floats:
         """Return where runs grant it: 1, 0, or NaN where a run has ended before, [D, R, S]."""
@@ -67,8 +65,7 @@ class Chance:
     chance_low: float
     chance_high: float
     budget_low: int
-    budget_high: int | None
-    """None: beyond what was simulated."""
+    budget_high: int | None  # None: beyond what was simulated
 
 
 def parse_wish(text: Any, arms: int) -> Wish:

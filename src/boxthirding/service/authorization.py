@@ -20,16 +20,11 @@ from boxthirding.service.links import Link, Rater
 from boxthirding.service.problems import Refusal, refused
 from boxthirding.service.service import Service
 
-ALL: Final = "all"
-"""No credential is needed."""
-LINK: Final = "link"
-"""A rating link is needed."""
-ANY: Final = "any"
-"""Any key will do; the route shows what the key may see."""
-OVERSEER: Final = "reader of all"
-"""A key of all studies is needed."""
-OWNER: Final = "owner"
-"""A key of an operator of all studies is needed."""
+ALL: Final = "all"  # no credential is needed
+LINK: Final = "link"  # a rating link is needed
+ANY: Final = "any"  # any key will do; the route shows what the key may see
+OVERSEER: Final = "reader of all"  # a key of all studies is needed
+OWNER: Final = "owner"  # a key of an operator of all studies is needed
 _OF_ALL: Final = {OVERSEER: READER, OWNER: OPERATOR}
 
 _WHO = "x-who"

@@ -28,8 +28,8 @@ class Demo:
     def __init__(self, service: Service, address: str, say: Callable[[str], None]) -> None:
         self._service, self._address, self._say = service, address, say
         self._stop = threading.Event()
-        means = captions(_ARMS * 18).means[::18]  # from the best to the worst
-        self._means = {f"Caption {number}": mean for number, mean in enumerate(_shuffled(means.tolist()), 1)}
+        means = np.random.default_rng(1).permutation(captions(_ARMS * 18).means[::18])
+        self._means = {f"Caption {number}": mean for number, mean in enumerate(means.tolist(), 1)}
 
     def start(self) -> None:
         """Make the contest if need be, and let raters come."""
@@ -76,8 +76,3 @@ class Demo:
             mean = self._means.get(arms[0]["text"], 0.5)
             answer = _SCALE[int(draws.random() < mean)].label
             rating.rate([RatingIn(ticket=arms[0]["ticket"], answer=answer, seconds=seconds)])
-
-
-def _shuffled(means: list[float]) -> list[float]:
-    order = np.random.default_rng(1).permutation(len(means))
-    return [means[place] for place in order]

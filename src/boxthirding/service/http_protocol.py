@@ -16,11 +16,9 @@ from boxthirding.service.problems import Refusal, refused
 resource: Any = importlib.import_module("resource") if importlib.util.find_spec("resource") else None
 """The limits of this process; Windows has none."""
 
-HEADERS_TIME: Final = 10.0
-"""Seconds in which the headers of a request must arrive."""
+HEADERS_TIME: Final = 10.0  # seconds in which the headers of a request must arrive
 
-SILENCE: Final = 30.0
-"""Seconds after which a body that has stopped arriving is given up."""
+SILENCE: Final = 30.0  # seconds after which a body that has stopped arriving is given up
 
 _OPEN_FILES: Final = 10_240  # that macOS allows where it says that there is no limit
 

@@ -15,8 +15,7 @@ from boxthirding.storage.server_records import Records, StoredRecord
 READER: Final = "reader"
 WORKER: Final = "worker"
 OPERATOR: Final = "operator"
-SCOPES: Final = (READER, WORKER, OPERATOR)
-"""Each may do what those before it may."""
+SCOPES: Final = (READER, WORKER, OPERATOR)  # each may do what those before it may
 
 CODE_SECONDS: Final = 3600.0
 SESSION_SECONDS: Final = 30 * 86_400.0
@@ -28,14 +27,11 @@ class Key:
 
     id: str
     scope: str
-    study: str | None = None
-    """None for all studies."""
-    name: str = ""
-    """What it is for, in the operator's words."""
+    study: str | None = None  # None for all studies
+    name: str = ""  # what it is for, in the operator's words
     made: float = 0.0
     expires: float | None = None
-    origin: str = ""
-    """What tells its study from another that is made under the same name later."""
+    origin: str = ""  # what tells its study from another that is made under the same name later
 
     def covers(self, study: str | None) -> bool:
         """Tell whether it is of a study, or with None of all."""

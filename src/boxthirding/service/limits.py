@@ -9,17 +9,13 @@ from starlette.types import Message, Receive
 
 from boxthirding.service.problems import Refusal, TooMany
 
-SMALL: Final = 1_000_000
-"""Bytes of a body where nothing else is said."""
+SMALL: Final = 1_000_000  # bytes of a body where nothing else is said
 
-PICTURE: Final = 5_000_000
-"""Bytes of a picture."""
+PICTURE: Final = 5_000_000  # bytes of a picture
 
-LARGE: Final = 32_000_000
-"""Bytes of a body that holds arms."""
+LARGE: Final = 32_000_000  # bytes of a body that holds arms
 
-HEADERS: Final = 32_768
-"""Bytes of a request's headers."""
+HEADERS: Final = 32_768  # bytes of a request's headers
 
 _MOST: Final = 50_000  # buckets: full ones are thrown away beyond that
 
@@ -38,16 +34,11 @@ class Limits:
 
     key: Rate = Rate(500, 2_000)
     rater: Rate = Rate(10, 60)
-    address: Rate = Rate(1_000, 4_000)
-    """All requests from an address: hundreds of raters may share one."""
-    strangers: Rate = Rate(5, 100)
-    """From an address: requests that no key and no rating link comes with."""
-    new_raters: Rate = Rate(5, 500)
-    """From an address: raters who start."""
-    streams: int = 100
-    """Event streams of one key at a time."""
-    connections: int = 1_000
-    """From an address at a time, and at most half of the files that the process may have open."""
+    address: Rate = Rate(1_000, 4_000)  # all requests from an address: hundreds of raters may share one
+    strangers: Rate = Rate(5, 100)  # from an address: requests that no key and no rating link comes with
+    new_raters: Rate = Rate(5, 500)  # from an address: raters who start
+    streams: int = 100  # event streams of one key at a time
+    connections: int = 1_000  # from an address at a time, and at most half of the files that the process may have open
 
 
 class Buckets:

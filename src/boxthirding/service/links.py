@@ -15,8 +15,7 @@ from boxthirding.service.keys import Secrets, as_record, hashed
 from boxthirding.service.problems import Refusal
 from boxthirding.storage.server_records import Records, StoredRecord
 
-HOLDER: Final = "rater-"
-"""What the holders' names of raters begin with."""
+HOLDER: Final = "rater-"  # what the holders' names of raters begin with
 
 MOST_RATERS: Final = 10_000
 _DIGITS: Final = 12
@@ -31,12 +30,9 @@ class Link:
     name: str = ""
     made: float = 0.0
     expires: float | None = None
-    raters: int = MOST_RATERS
-    """How many raters may begin with it."""
-    signed: bool = False
-    """Whether a rater must come with an id that was signed here."""
-    origin: str = ""
-    """What tells its study from another that is made under the same name later."""
+    raters: int = MOST_RATERS  # how many raters may begin with it
+    signed: bool = False  # whether a rater must come with an id that was signed here
+    origin: str = ""  # what tells its study from another that is made under the same name later
 
 
 @dataclass(frozen=True)
@@ -45,11 +41,9 @@ class Rater:
 
     id: str
     link: str
-    claims: dict[str, str]
-    """The id, the study and the session that another service, such as Prolific, says this is."""
+    claims: dict[str, str]  # the id, the study and the session that another service, such as Prolific, says this is
     made: float = 0.0
-    is_guest: bool = False
-    """Whether it came under an id that another browser has: it may go on, and reads nothing."""
+    is_guest: bool = False  # whether it came under an id that another browser has: it may go on, and reads nothing
 
     @property
     def holder(self) -> str:

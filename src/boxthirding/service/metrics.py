@@ -20,11 +20,7 @@ class Metrics:
         names = ["method", "route", "status"]
         self._requests = Counter("boxthirding_requests", "Requests that were answered.", names, registry=self._registry)
         self._seconds = Histogram(
-            "boxthirding_request_seconds",
-            "Time until an answer.",
-            ["route"],
-            registry=self._registry,
-            buckets=_SECONDS,
+            "boxthirding_request_seconds", "Time until an answer.", ["route"], registry=self._registry, buckets=_SECONDS
         )
         self._registry.register(_Studies(open_studies))
 

@@ -11,8 +11,7 @@ from boxthirding.storage.server_records import PICTURE, Records, StoredRecord, p
 
 _DIGITS: Final = 32
 
-ID: Final = rf"^[0-9a-f]{{{_DIGITS}}}$"
-"""What the id of a picture looks like."""
+ID: Final = rf"^[0-9a-f]{{{_DIGITS}}}$"  # what the id of a picture looks like
 
 
 class Picture(NamedTuple):

@@ -17,6 +17,7 @@ from starlette.types import Scope
 from boxthirding import errors
 from boxthirding.service.validation_errors import format_problems
 
+# The first that fits: what a client can mend is 4xx, what only the server's operator can is 5xx.
 _STATUS: Final[dict[type[errors.BoxThirdingError], int]] = {
     errors.UnknownStudy: 404,
     errors.UnknownLabel: 404,
@@ -29,10 +30,10 @@ _STATUS: Final[dict[type[errors.BoxThirdingError], int]] = {
     errors.StudyUnavailable: 503,
     errors.ArmsUnavailable: 409,
 }
-"""The first that fits: what a client can mend is 4xx, what only the server's operator can is 5xx."""
 
 _STUDY: Final = "/api/v1/studies/{name}"
 
+# What a client of the API can do about an error that has advice for programs that call the library.
 _ADVICE: Final[dict[type[errors.BoxThirdingError], str]] = {
     errors.AlreadyTold: f"to change it, correct it: POST {_STUDY}/corrections",
     errors.CannotAmend: f"choose a policy that can, such as chase; a study takes another one by POST {_STUDY}/policy",
@@ -42,13 +43,12 @@ _ADVICE: Final[dict[type[errors.BoxThirdingError], str]] = {
     errors.StudyDiffers: f"leave out what the study knows, add new arms by POST {_STUDY}/arms, or choose another name",
     errors.UnknownTicket: f"give the id of a ticket that POST {_STUDY}/tickets has handed out",
 }
-"""What a client of the API can do about an error that has advice for programs that call the library."""
 
+# What is wrong, and what to do, where the framework itself refuses a request.
 _OF_FRAMEWORK: Final = {
     404: ("nothing is at this path", "/openapi.json lists the paths"),
     405: ("this path does not take this method", "/openapi.json lists the methods of each path"),
 }
-"""What is wrong, and what to do, where the framework itself refuses a request."""
 
 
 class Refusal(HTTPException):

@@ -23,11 +23,9 @@ from boxthirding.study.pace import Pace, seconds_of
 from boxthirding.types import Label
 
 SKIPPED: Final = "skipped"
-LATE: Final = "late"
-"""Why a rater's ticket was released, in the journal."""
+LATE: Final = "late"  # why a rater's ticket was released, in the journal
 
-KIND: Final = "tally"
-"""Of the records that are tallies."""
+KIND: Final = "tally"  # of the records that are tallies
 
 _VERSION: Final = 2
 _SECONDS: Final = 200  # response times kept of a holder
@@ -45,8 +43,7 @@ class HolderTally:
     seconds: deque[float] = field(default_factory=lambda: deque(maxlen=_SECONDS))
     first: float = 0.0
     last: float = 0.0
-    latest: int | None = None
-    """The ticket that it told last."""
+    latest: int | None = None  # the ticket that it told last
 
     @property
     def median(self) -> float | None:
@@ -81,8 +78,7 @@ class Tally:
         self._by_holder: dict[str, dict[int, None]] = {}  # the same, in the order in which they were given
         self.details: dict[str, Any] = {}
         self.holders: dict[str, HolderTally] = {}
-        self.skips: dict[Label, set[str]] = {}
-        """By arm: the holders who skipped it."""
+        self.skips: dict[Label, set[str]] = {}  # by arm: the holders who skipped it
         self.pace = Pace()
         study.listen(self.hear)
 

@@ -16,11 +16,9 @@ from boxthirding.service.request_models import RatingIn
 from boxthirding.service.studies import Served
 from boxthirding.session import Ticket
 from boxthirding.storage.server_records import Records
-from boxthirding.study import Exchanged
 from boxthirding.types import Label
 
-LEASE: Final = 600.0
-"""Seconds after which a rater's ticket goes to another."""
+LEASE: Final = 600.0  # seconds after which a rater's ticket goes to another
 
 AHEAD: Final = 3
 """Tickets of a rater at a time: the arm whose rating can still be undone, the one that is shown, and the next."""
@@ -31,8 +29,7 @@ _PICTURE: Final = re.compile(pictures.ID)
 
 _REMEMBERED: Final = 20_000  # arms of open tickets, which are few
 
-FLAGGED: Final = 5
-"""Raters who skipped an arm, after which it is flagged."""
+FLAGGED: Final = 5  # raters who skipped an arm, after which it is flagged
 
 
 class Rating:
@@ -87,12 +84,12 @@ class Rating:
                 room = min(room, _GUESTS - len(held))
             elif about.sitting is not None:
                 room = min(room, about.sitting - self._rated() - len(before))
-            exchanged = Exchanged([], [])
+            problems: list[InvalidInput | None] = []
             if fit or room > 0:
-                exchanged = self.study.exchange(fit, max(0, room), holder=holder, unseen=not about.repeats)
-            mine += map(self._remember, exchanged.tickets)
-            problems = iter(exchanged.problems)
-            outcomes = [self._outcome(rated.ticket, reward, problems) for rated, reward in rows]
+                problems, given = self.study.exchange(fit, max(0, room), holder=holder, unseen=not about.repeats)
+                mine += map(self._remember, given)
+            remaining = iter(problems)
+            outcomes = [self._outcome(rated.ticket, reward, remaining) for rated, reward in rows]
             return outcomes, self._next(mine, count)
 
     def _next(self, mine: list[dict[str, Any]], count: int) -> dict[str, Any]:

@@ -13,8 +13,7 @@ from boxthirding.errors import InvalidInput
 from boxthirding.session.tickets import is_worker
 from boxthirding.study import Study
 
-SECONDS: Final = 60.0
-"""How long a worker that says nothing is taken for alive."""
+SECONDS: Final = 60.0  # how long a worker that says nothing is taken for alive
 
 
 class RemoteWorkers:

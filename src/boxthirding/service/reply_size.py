@@ -6,8 +6,7 @@ from typing import Any, Final
 
 from boxthirding._text import apart
 
-LARGEST: Final = 250_000
-"""Bytes of a reply, about."""
+LARGEST: Final = 250_000  # bytes of a reply, about
 
 _TEXTS: Final = (300, 80, 20)  # letters of an arm's text, the next where a reply is too large
 

@@ -467,11 +467,11 @@ def known_rows(rows: Iterable[KnownIn]) -> list[KnownResult]:
 
 def _arms(arms: Arms) -> Any:
     """Return arms as the library takes them."""
-    return range(arms) if isinstance(arms, int) else arms_from(map(_pair, arms))
-
-
-def _pair(arm: PlainLabel | ArmIn) -> tuple[PlainLabel, Any]:
-    return arm.pair() if isinstance(arm, ArmIn) else (arm, None)
+    return (
+        range(arms)
+        if isinstance(arms, int)
+        else arms_from(arm.pair() if isinstance(arm, ArmIn) else (arm, None) for arm in arms)
+    )
 
 
 def _kept(payload: Any) -> Any:

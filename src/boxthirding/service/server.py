@@ -22,17 +22,18 @@ from boxthirding.service.demo import Demo
 from boxthirding.service.http_protocol import TimedProtocol, allow_open_files
 from boxthirding.service.keys import OPERATOR
 from boxthirding.service.limits import HEADERS
-from boxthirding.service.middleware import API, Shield
+from boxthirding.service.middleware import API, LAYERS
 from boxthirding.service.problems import on_error
 from boxthirding.service.response_models import Problem
 from boxthirding.service.routes import arms, keys, pages, plans, rating, reading, studies, study_page, tickets
 from boxthirding.service.service import Options, Service
+from boxthirding.storage.opening import without_password
 
+# All endpoints: what their paths begin with, and the rest; what is called most first, as they are tried in order.
 ROUTERS: Final = (
     *[(API, part.router) for part in (rating, tickets, studies, study_page, arms, reading, keys, plans)],
     ("", pages.router),
 )
-"""All endpoints: what their paths begin with, and the rest; what is called most first, as they are tried in order."""
 
 _ABOUT: Final = (
     "Find the best of many noisy options: workers come with a key, raters with a link. Errors are RFC 9457 problems. "
@@ -62,7 +63,7 @@ def create_app(service: Service) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         lifespan=lifespan,
-        middleware=[*_cors(service.options.origins), Middleware(Shield, service)],
+        middleware=[*_cors(service.options.origins), *(Middleware(layer, service) for layer in LAYERS)],
         exception_handlers=dict.fromkeys(
             (HTTPException, RequestValidationError, BoxThirdingError, Exception), on_error
         ),
@@ -149,9 +150,10 @@ def serve(place: str, host: str, port: int, options: Options, say: Callable[[str
 def _welcome(service: Service, address: str, say: Callable[[str], None]) -> None:
     """Print how to get in; a key is shown when it is made, and never again."""
     secret = service.first_key()
-    say(f"Serving {service.public_place} at {address}")
+    place = without_password(service.place)
+    say(f"Serving {place} at {address}")
     if secret is None:
-        again = f"boxthirding serve {shlex.quote(service.public_place)} --new-key"
+        again = f"boxthirding serve {shlex.quote(place)} --new-key"
         say(f"The operator's key was printed at the first start; `{again}` makes another.")
     else:
         say(f"The operator's key, shown this once: {secret}")

@@ -14,21 +14,18 @@ from boxthirding.service.links import Links
 from boxthirding.service.metrics import Metrics
 from boxthirding.service.plans import Planner
 from boxthirding.service.studies import Studies
-from boxthirding.storage.opening import shelf, without_password
+from boxthirding.storage.opening import shelf
 
 
 @dataclass(frozen=True)
 class Options:
     """How a server is reached, and what it allows."""
 
-    public_url: str | None = None
-    """Where browsers find it, such as https://rate.example.org; None for where it listens."""
+    public_url: str | None = None  # where browsers find it, such as https://rate.example.org; None for where it listens
     hosts: frozenset[str] = frozenset()
     """Names by which it may be called, beside those of the public URL, this machine and any address in numbers."""
-    proxy: bool = False
-    """Whether a proxy in front says who is asking, by X-Forwarded-For."""
-    origins: frozenset[str] = frozenset()
-    """Pages of other origins that may call the API."""
+    proxy: bool = False  # whether a proxy in front says who is asking, by X-Forwarded-For
+    origins: frozenset[str] = frozenset()  # pages of other origins that may call the API
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
@@ -73,15 +70,9 @@ class Service:
         self.studies = Studies(place, self.records, clock=clock)
         self.metrics = Metrics(self.studies.all_at_hand)
         self.planner = Planner()
-        self.streams: Counter[str] = Counter()
-        """Open event streams by key."""
+        self.streams: Counter[str] = Counter()  # open event streams by key
         self.is_stopping: Callable[[], bool] = lambda: False
         """Whether the server is about to end, so that streams end too."""
-
-    @property
-    def public_place(self) -> str:
-        """The place without a password."""
-        return without_password(self.place)
 
     def first_key(self) -> str | None:
         """Make the operator's key, if there is none of all studies; return its secret, or None."""

@@ -14,14 +14,11 @@ from boxthirding.service.reply_size import without_long
 from boxthirding.study import Damaged, Entry, Event, Study
 from boxthirding.study.codec import DAMAGED, as_object
 
-PAUSE: Final = 0.5
-"""Seconds for which events are gathered before they are sent."""
+PAUSE: Final = 0.5  # seconds for which events are gathered before they are sent
 
-BEAT: Final = 15.0
-"""Seconds after which a comment says that the stream is alive."""
+BEAT: Final = 15.0  # seconds after which a comment says that the stream is alive
 
-LOOK: Final = 2.0
-"""Seconds after which the journal is looked at for what other processes wrote."""
+LOOK: Final = 2.0  # seconds after which the journal is looked at for what other processes wrote
 
 PAGE: Final = 500
 _RECENT: Final = 16 * PAGE  # more than a busy server writes in a pause
@@ -38,8 +35,7 @@ class Announcer:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._is_due = False  # whether a wake-up is on its way
         self._pages: dict[tuple[int, bool], asyncio.Task[tuple[bytes, int]]] = {}  # since the last wake-up
-        self.open = 0
-        """Streams now."""
+        self.open = 0  # streams now
         study.listen(self.hear)
 
     def hear(self, seq: int, event: Event) -> None:

@@ -40,18 +40,14 @@ class About:
 
     question: str = ""
     description: str = ""
-    picture: str | None = None
-    """The id of an upload."""
+    picture: str | None = None  # the id of an upload
     scale: tuple[Choice, ...] = ()
     instructions: str = ""
     consent: str = ""
     thanks: str = ""
-    completion: str | None = None
-    """Where a rater goes in the end, as Prolific wants it."""
-    sitting: int | None = None
-    """Ratings of one rater, at most."""
-    repeats: bool = False
-    """Whether a rater may be given an arm more than once."""
+    completion: str | None = None  # where a rater goes in the end, as Prolific wants it
+    sitting: int | None = None  # ratings of one rater, at most
+    repeats: bool = False  # whether a rater may be given an arm more than once
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
@@ -119,8 +115,7 @@ class Served:
         self.tally = Tally(study, records)
         self.announcer = Announcer(study)
         self.workers = RemoteWorkers(study)
-        self.locks: dict[str, threading.Lock] = {}
-        """By rater: one request of a rater at a time changes the study."""
+        self.locks: dict[str, threading.Lock] = {}  # by rater: one request of a rater at a time changes the study
         self.arms: dict[int, dict[str, Any]] = {}
         """What raters see of the arms of their open tickets, as far as it was looked up."""
         self.guests: set[int] = set()

@@ -21,23 +21,17 @@ from boxthirding.session import ArmSummary, Box, Climber, Lineage, Recommendatio
 from boxthirding.session.values import folded, percent
 from boxthirding.types import Label
 
-UPPER: Final = 4
-"""Levels from the top that are shown with their arms; those below as numbers, until they are opened."""
+UPPER: Final = 4  # levels from the top that are shown with their arms; those below as numbers, until they are opened
 
-SEATS: Final = 6
-"""Arms of a box that are shown; there are seldom more than three."""
+SEATS: Final = 6  # arms of a box that are shown; there are seldom more than three
 
-CLIMBERS: Final = 4
-"""Arms of a rung that are shown."""
+CLIMBERS: Final = 4  # arms of a rung that are shown
 
-MOMENTS: Final = 300
-"""Moments of the answer's history that are sent."""
+MOMENTS: Final = 300  # moments of the answer's history that are sent
 
-NEXT: Final = 5
-"""Arms behind the answer that are listed."""
+NEXT: Final = 5  # arms behind the answer that are listed
 
-MOST: Final = 100
-"""Arms of a page."""
+MOST: Final = 100  # arms of a page
 
 _PLAIN: Final = (
     *("name", "status", "policy", "direction", "arms", "tried", "untried", "withdrawn", "pulls", "spent"),

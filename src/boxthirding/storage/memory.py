@@ -80,9 +80,7 @@ class MemoryJournal:
         there = len(self._pages.texts) + len(self._new)
         if after != there:
             raise StudyUnavailable(
-                f"event {after + 1} cannot be written, because the journal has {there}",
-                advice=CONTINUE,
-                transient=True,
+                f"event {after + 1} cannot be written, because the journal has {there}", advice=CONTINUE, transient=True
             )
         self._new.extend(texts)
 

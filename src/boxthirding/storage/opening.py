@@ -16,14 +16,12 @@ from boxthirding.session.values import Details
 from boxthirding.storage.server_records import PICTURE, Records, picture_of
 from boxthirding.study import Journal, Settings, Study
 from boxthirding.study.codec import START, check_of, decode
+from boxthirding.study.journal import PAGE
 from boxthirding.types import Label, Policy
-
-_PAGE: Final = 10_000  # events at a time
 
 DURABILITIES: Final = ("normal", "full")
 
-NAME: Final = "main"
-"""The study of a place when no name is given."""
+NAME: Final = "main"  # the study of a place when no name is given
 
 
 class Shelf(Protocol):
@@ -167,7 +165,7 @@ def copy_journal(source: Journal, target: Journal) -> int:
         if target.read(0, 1):
             raise InvalidInput("the study to copy to has events already: choose another name")
         seq, check = 0, START
-        while texts := source.read(seq, _PAGE):
+        while texts := source.read(seq, PAGE):
             target.append(seq, texts)
             for text in texts:
                 seq += 1

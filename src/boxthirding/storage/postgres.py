@@ -9,12 +9,12 @@ from boxthirding.storage.postgres_connection import PostgresConnection, key_of
 from boxthirding.storage.server_records import Records, SqlRecords
 from boxthirding.storage.sql import SqlJournal, SqlShelf
 
+# For a session that holds names: it may be idle for ever, and ends 90 seconds after its machine is gone.
 STAY: Final = (
     "set_config('tcp_keepalives_idle', '30', false), set_config('tcp_keepalives_interval', '10', false), "
     "set_config('tcp_keepalives_count', '6', false), CASE WHEN current_setting('idle_session_timeout', true) > '' "
     "THEN set_config('idle_session_timeout', '0', false) END"  # unknown before PostgreSQL 14
 )
-"""For a session that holds names: it may be idle for ever, and ends 90 seconds after its machine is gone."""
 
 
 class PostgresShelf(SqlShelf):

@@ -32,6 +32,7 @@ PATIENCE: Final = 60
 """Seconds to wait for a lock, and after which the server ends the transaction of a client that has gone silent."""
 
 
+# Connection options that notice a silent server, where the URL does not set them.
 NOTICE: Final = {
     "connect_timeout": 10,
     "keepalives": 1,
@@ -40,12 +41,12 @@ NOTICE: Final = {
     "keepalives_count": 3,
     "tcp_user_timeout": 30_000,  # milliseconds, the others are in seconds
 }
-"""Connection options that notice a silent server, where the URL does not set them."""
 
 
 _NO_NUMBER: Final = "23502"  # not null: an event that would not follow the last one has no number
 _DAMAGE: Final = ("42P01", "42703")  # a table or a column is not there
 _PASSING: Final = ("08", "23505", "25P03", "40", "53", "55P03", "57")  # cut, overtaken, full, busy, going down
+# Advice by the code of an error, where trying again does not help.
 _WAYS: Final = {
     "22P05": "give the study a name in letters that the database has, or use a database in the encoding UTF8",
     "25006": "it is read-only here, so the study can be looked at and not changed: connect to the server that is "
@@ -53,13 +54,12 @@ _WAYS: Final = {
     "42501": "grant the user USAGE and CREATE on the schema, and SELECT, INSERT, UPDATE and DELETE on the tables that "
     "begin with boxthirding_",
 }
-"""Advice by the code of an error, where trying again does not help."""
 
+# Advice by the code with which a server refuses a connection for now.
 _NOT_YET: Final = {
     "57P03": "the server is starting up or shutting down: try again in a moment",
     "53300": "the server has as many connections as it allows: close some, raise max_connections, or try again",
 }
-"""Advice by the code with which a server refuses a connection for now."""
 
 
 class PostgresConnection:

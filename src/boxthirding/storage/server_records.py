@@ -10,8 +10,7 @@ class StoredRecord(NamedTuple):
     """Bytes under a kind and an id."""
 
     id: str
-    at: float
-    """Seconds since 1970, as its writer says."""
+    at: float  # seconds since 1970, as its writer says
     data: bytes
 
 
@@ -46,8 +45,7 @@ class Records(Protocol):
         """Close the place."""
 
 
-PICTURE: Final = "picture"
-"""The kind of the records that are pictures."""
+PICTURE: Final = "picture"  # the kind of the records that are pictures
 
 _INSERT: Final = "INSERT INTO boxthirding_records (kind, id, at, data) VALUES (?, ?, ?, ?) ON CONFLICT (kind, id) "
 

@@ -7,6 +7,7 @@ from typing import Any, Final, Protocol
 from boxthirding.errors import JournalBroken, UnreadableData
 from boxthirding.study.codec import RESTORE
 
+# Migrations: statement k makes version k + 1 of the tables from version k; version 0 is a database without them.
 SQLITE: Final[Sequence[str]] = (
     """
     CREATE TABLE boxthirding_studies (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
@@ -18,7 +19,6 @@ SQLITE: Final[Sequence[str]] = (
     );
     """,
 )
-"""Migrations: statement k makes version k + 1 of the tables from version k; version 0 is a database without them."""
 
 POSTGRES: Final[Sequence[str]] = (
     """
@@ -65,8 +65,7 @@ def migrate(place: str, version: int, migrations: Sequence[str], run: Callable[[
 class SqlConnection(Protocol):
     """A connection to a database. Statements mark their values with question marks."""
 
-    place: str
-    """The database as messages name it."""
+    place: str  # the database as messages name it
 
     def version(self) -> int:
         """Return the version of the tables, 0 where there are none."""

@@ -13,24 +13,23 @@ import warnings
 import weakref
 from collections.abc import Sequence
 from contextlib import closing, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
 from boxthirding.errors import JournalBroken, StudyUnavailable, UnreadableData
 from boxthirding.storage.sql import CLOSED, FROM_BACKUP, SQLITE, TRY_AGAIN, VERSION_TABLE, migrate, missing
-from boxthirding.storage.sqlite_errors import LOCKED, code_of, is_there, may, open_raw, translated
+from boxthirding.storage.sqlite_errors import ERRORS, LOCKED, code_of, is_there, may, open_raw, translated
 from boxthirding.storage.sqlite_locks import FileLock, Sidecars, share, without_checkpoint
 from boxthirding.study.journal import FORK_LOCK
 
 SYNCHRONOUS: Final = {"normal": "NORMAL", "full": "FULL"}
 """What survives in write-ahead logging: NORMAL a killed process, FULL a power cut, at one sync a commit."""
 
-PATIENCE: Final = 60.0
-"""Seconds to wait for a file that others have locked."""
+PATIENCE: Final = 60.0  # seconds to wait for a file that others have locked
 
-CHECKPOINT_EVERY: Final = 1000
-"""Events of a study, from all processes, after which the log is checkpointed: some 4 MB."""
+CHECKPOINT_EVERY: Final = 1000  # events of a study, from all processes, after which the log is checkpointed: some 4 MB
 
 _MODE: Final = 0o644  # of a file that SQLite makes
 _WRITE, _READ = 0, 1  # the two locks
@@ -72,27 +71,29 @@ class SqliteConnection:
         self._must_checkpoint = False  # after the current transaction
         self._sidecars = Sidecars(self._real)
         self._locks = [FileLock(f"{self._real}-lock"), FileLock(f"{self._real}-read")]
-        self._unlockable: OSError | None = None  # why there are no locks
+        self.unlockable: OSError | None = None  # why other processes cannot be kept out, so that nothing may be written
         self._shared: int | None = None  # keeps other processes from deleting the log
         try:
             self._acquire_both()
         except OSError as problem:  # it can be read; SQLite says what is wrong with it
             for lock in self._locks:
                 lock.close()
-            self._locks, self._unlockable = [], problem
+            self._locks, self.unlockable = [], problem if problem.errno is not None else None  # Windows has no locks
         try:
             self._refuse_links()
-            with FORK_LOCK, translated(path):
+            with FORK_LOCK:
                 for peer in self._peers():
                     peer._reopen()  # noqa: SLF001  # it is one of us
                 self.connection = self._connected()
                 self._share()
                 _open_connections.add(self)
             self._note()
-        except BaseException:
+        except BaseException as error:
             self._leave()
+            if isinstance(error, ERRORS):
+                raise translated(path, error) from error
             raise
-        self._release()
+        self.release()
         if makes_tables:
             try:
                 self._make_tables()
@@ -102,22 +103,25 @@ class SqliteConnection:
 
     def fetch(self, query: str, values: Sequence[object] = ()) -> list[Any]:
         """Return the rows of a query: in the current transaction, or else under the lock of those that read."""
-        self._check_usable()
-        with translated(self.place):
-            if self.transaction is not None:
+        is_alone = self.transaction is None
+        try:
+            if not is_alone:
                 return self.connection.execute(query, values).fetchall()
-            try:
-                self._lock(_READ)
-                with FORK_LOCK:
-                    return self.connection.execute(query, values).fetchall()
-            finally:
-                self._release()
+            self.lock(_READ)
+            with FORK_LOCK:
+                return self.connection.execute(query, values).fetchall()
+        except ERRORS as error:
+            raise translated(self.place, error) from error
+        finally:
+            if is_alone:
+                self.release()
 
     def run(self, statement: str, values: Sequence[object] = ()) -> int:
         """Execute a statement in the current transaction; return how many rows it changed."""
-        self._check_usable()
-        with translated(self.place):
+        try:
             return self.connection.execute(statement, values).rowcount
+        except ERRORS as error:
+            raise translated(self.place, error) from error
 
     def change(self, statement: str, values: Sequence[object] = ()) -> int:
         """Execute a statement in a transaction of its own; return how many rows it changed."""
@@ -126,51 +130,18 @@ class SqliteConnection:
 
     def writing(self, study: str = "") -> "WriteTransaction":  # noqa: ARG002  # a file has one lock for all studies
         """Hold the file's write lock; commit at the end, roll back if something was raised."""
-        self._check_usable()
         return WriteTransaction(self)
-
-    def begin(self, transaction: "WriteTransaction") -> None:
-        """Begin a transaction; roll back one that an interrupt has left open."""
-        try:
-            with translated(self.place):
-                self._roll_back()
-                self._lock(_WRITE)
-                self.transaction = transaction
-                self.connection.execute("BEGIN IMMEDIATE")
-                if self._unlockable is not None:
-                    self._refuse_to_write(self._unlockable)
-        except BaseException:
-            self._roll_back()
-            self._release()
-            raise
-
-    def end(self, transaction: "WriteTransaction", *, commits: bool) -> None:
-        """Commit a transaction, or roll it back."""
-        if self.transaction is not transaction:  # the next one has rolled it back
-            if commits:
-                raise StudyUnavailable(f"{self.place}: the transaction was cut off", advice=TRY_AGAIN, transient=True)
-            return
-        try:
-            with translated(self.place):
-                try:
-                    if commits:
-                        self.connection.execute("COMMIT")
-                        self._committed()
-                finally:
-                    self._roll_back()
-                if commits:
-                    self._lock(_WRITE)  # checks again: what was committed to a file that was moved is lost
-        finally:
-            self._release()
 
     def insert_events(self, study: int | None, after: int, texts: Sequence[str]) -> None:
         """Insert events of a study after a number."""
-        rows = [(study, seq, text) for seq, text in enumerate(texts, after + 1)]
-        with translated(self.place):
+        rows = zip(itertools.repeat(study), itertools.count(after + 1), texts)
+        try:
             self.connection.executemany("INSERT INTO boxthirding_events (study, seq, event) VALUES (?, ?, ?)", rows)
+        except ERRORS as error:
+            raise translated(self.place, error) from error
         last = after + len(texts)
         self._must_checkpoint = after // CHECKPOINT_EVERY != last // CHECKPOINT_EVERY
-        self.remember((study, last, texts[-1]), is_last=True)
+        self._pending, self._is_last = (study, last, texts[-1]), True
 
     def last_event(self) -> "_Event | None":
         """Return the last event, if it is known because no other connection has written since; else None."""
@@ -180,7 +151,7 @@ class SqliteConnection:
         return self._pending if self._is_last else None
 
     def remember(self, event: "_Event", *, is_last: bool) -> None:
-        """Remember an event that was read or inserted: it must still be there when the file is opened again."""
+        """Remember an event that was read: it must still be there when the file is opened again."""
         self._pending, self._is_last = event, is_last
         if self.transaction is None:
             self._latest = self._pending
@@ -221,34 +192,31 @@ class SqliteConnection:
             self._timeout = 0.0  # garbage collection must not wait for the locks of others
             self.close()
 
-    def _check_usable(self) -> None:
-        """Refuse a connection that is closed, or came here from another process, which SQLite forbids."""
-        if self._pid != os.getpid():
+    def lock(self, number: int) -> None:
+        """Take one of the locks, and check that the file and the files beside it are where they were."""
+        if self._pid != os.getpid():  # SQLite forbids it
             raise StudyUnavailable(
                 f"{self._what} was opened in process {self._pid} and is used in {os.getpid()}",
                 advice="open it in each process",
             )
         if self._is_closed:
             raise StudyUnavailable(CLOSED, advice="open it again")
-
-    def _lock(self, number: int) -> None:
-        """Take one of the locks, and check that the file and the files beside it are where they were."""
         is_shared = number == _READ
         while True:
             try:
                 if self._locks and not self._locks[number].reacquire(shared=is_shared):
                     self._acquire(number, shared=is_shared)
             except OSError as problem:
-                raise self._without_locks(problem) from problem
+                raise self.without_locks(problem) from problem
             if self._sidecars.are_unchanged() or self._is_in_place():
                 return
-            self._release()
+            self.release()
             try:
                 self._acquire_both()
                 self._reopen()
             except OSError as problem:
-                raise self._moved() if not is_there(self._absolute) else self._without_locks(problem) from problem
-            self._release()
+                raise self._moved() if not is_there(self._absolute) else self.without_locks(problem) from problem
+            self.release()
 
     def _acquire(self, number: int, *, shared: bool = False) -> None:
         """Take one of the locks, waiting for it."""
@@ -263,13 +231,14 @@ class SqliteConnection:
         for number in range(len(self._locks)):
             self._acquire(number)
 
-    def _release(self) -> None:
+    def release(self) -> None:
         """Release both locks."""
         for lock in self._locks:
             lock.release()
 
-    def _committed(self) -> None:
-        """Record the commit, and checkpoint the write-ahead log if it has grown long."""
+    def commit(self) -> None:
+        """Commit the current transaction, and checkpoint the write-ahead log if it has grown long."""
+        self.connection.execute("COMMIT")
         self._latest = self._pending
         if self._must_checkpoint:
             with suppress(OSError, StudyUnavailable, sqlite3.Error):  # then after the next thousand
@@ -277,7 +246,7 @@ class SqliteConnection:
                     self._acquire(_READ)
                 self.connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
-    def _roll_back(self) -> None:
+    def roll_back(self) -> None:
         """Discard uncommitted changes, if there are any."""
         self.connection.rollback()
         self._is_last = self._is_last and self._pending is self._latest
@@ -333,17 +302,17 @@ class SqliteConnection:
             raise self._loss(self._saved)
         if self._is_immutable:
             return True
-        if not are_there or any(lock.is_gone() for lock in self._locks):
+        if not are_there:
             return False
+        for lock in self._locks:
+            if lock.is_gone():
+                return False
         if not self._is_link:
             self._sidecars.settle()
         return True
 
-    def _refuse_to_write(self, problem: OSError) -> None:
-        if problem.errno is not None and not self._is_immutable:  # Windows has no such locks
-            raise self._without_locks(problem)
-
-    def _without_locks(self, problem: OSError) -> StudyUnavailable:
+    def without_locks(self, problem: OSError) -> StudyUnavailable:
+        """Return the error of a file that cannot be locked."""
         return StudyUnavailable(
             f"{self.place} cannot be locked ({problem.strerror}), so {self._what} can be looked at and not changed",
             advice="move it to a folder on a disk of this machine, where you may write",
@@ -449,7 +418,7 @@ class SqliteConnection:
             )
 
     def _immutable(self) -> sqlite3.Connection:
-        self._is_immutable = True
+        self._is_immutable, self.unlockable = True, None
         connection = open_raw(f"file:{quote(self._absolute)}?immutable=1", self._timeout, uri=True)
         self._check_size(connection)
         return connection
@@ -477,14 +446,15 @@ class SqliteConnection:
             return
         if version == 0:
             self._refuse_foreign()
-        with translated(self.place):
+        try:
             self._acquire_both()
-            try:
-                self._write_ahead()
-                self._share()
-                self._note()
-            finally:
-                self._release()
+            self._write_ahead()
+            self._share()
+            self._note()
+        except ERRORS as error:
+            raise translated(self.place, error) from error
+        finally:
+            self.release()
         with self.writing():
             version = self.version()
             self.run(VERSION_TABLE)
@@ -513,6 +483,7 @@ class SqliteConnection:
 _open_connections: "weakref.WeakSet[SqliteConnection]" = weakref.WeakSet()
 
 
+@dataclass(slots=True, eq=False)
 class WriteTransaction:
     """Holds the file's write lock; commits at the end, rolls back if something was raised, even while it was awaited.
 
@@ -520,16 +491,46 @@ class WriteTransaction:
     may be in the middle of another transaction.
     """
 
-    __slots__ = ("_connection",)
-
-    def __init__(self, connection: SqliteConnection) -> None:
-        self._connection = connection
+    connection: SqliteConnection
 
     def __enter__(self) -> None:
-        self._connection.begin(self)
+        connection = self.connection
+        try:
+            if connection.transaction is not None:  # an interrupt has left it open
+                connection.roll_back()
+            connection.lock(_WRITE)
+            connection.transaction = self
+            connection.connection.execute("BEGIN IMMEDIATE")
+            if connection.unlockable is not None:
+                raise connection.without_locks(connection.unlockable)  # noqa: TRY301  # it ends the transaction
+        except BaseException as error:
+            if connection.transaction is self:
+                connection.roll_back()
+            connection.release()
+            if isinstance(error, ERRORS):
+                raise translated(connection.place, error) from error
+            raise
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        self._connection.end(self, commits=error is None)
+        connection, commits = self.connection, error is None
+        if connection.transaction is not self:  # the next one has rolled it back
+            if commits:
+                raise StudyUnavailable(
+                    f"{connection.place}: the transaction was cut off", advice=TRY_AGAIN, transient=True
+                )
+            return
+        try:
+            try:
+                if commits:
+                    connection.commit()
+            finally:
+                connection.roll_back()
+            if commits:
+                connection.lock(_WRITE)  # checks again: what was committed to a file that was moved is lost
+        except ERRORS as problem:
+            raise translated(connection.place, problem) from problem
+        finally:
+            connection.release()
 
 
 _Event = tuple[int | None, int, str]  # its study, its number and its text

@@ -36,25 +36,14 @@ def is_there(path: str) -> bool:
     return True
 
 
-class translated:  # noqa: N801  # used like a function; as a generator it would take four times as long
-    """Say what an error of SQLite means for a study."""
-
-    __slots__ = ("_path",)
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, sqlite3.Error):
-            raise _meaning(self._path, error) from error
-        if isinstance(error, UnicodeDecodeError | OverflowError):  # of a table's definition, or in a message about it
-            raise UnreadableData(f"{self._path} is damaged: {error}", advice=FROM_BACKUP) from error
+ERRORS: Final = (sqlite3.Error, UnicodeDecodeError, OverflowError)
+"""What a call of SQLite may raise; the last two come from a table's definition, or from a message about it."""
 
 
-def _meaning(path: str, error: sqlite3.Error) -> BoxThirdingError:
+def translated(path: str, error: Exception) -> BoxThirdingError:
+    """Return what one of these errors means for a study."""
+    if not isinstance(error, sqlite3.Error):
+        return UnreadableData(f"{path} is damaged: {error}", advice=FROM_BACKUP)
     code = code_of(error)
     if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
         return UnreadableData(
@@ -76,25 +65,25 @@ def _meaning(path: str, error: sqlite3.Error) -> BoxThirdingError:
     return StudyUnavailable(f"{path}: {error}")
 
 
+# What can be read where the tables are as they were made.
 _TABLES: Final = (
     "SELECT version FROM boxthirding_schema LIMIT 0",
     "SELECT id, name FROM boxthirding_studies LIMIT 0",
     "SELECT study, seq, event FROM boxthirding_events LIMIT 0",
     "SELECT study, seq, data FROM boxthirding_snapshots LIMIT 0",
 )
-"""What can be read where the tables are as they were made."""
 
 LOCKED: Final = "the file is locked by another process, which did not release it in time"
 
 _MAKE_ROOM: Final = "nothing is lost: make room, and try again"
 
+# What may be over when the same call is made again, and what to do about it.
 _PASSING: Final = {
     sqlite3.SQLITE_BUSY: (LOCKED, TRY_AGAIN),
     sqlite3.SQLITE_FULL: ("the disk is full", _MAKE_ROOM),
     sqlite3.SQLITE_IOERR: ("the file cannot be written or read, perhaps because the disk is full", _MAKE_ROOM),
     sqlite3.SQLITE_CONSTRAINT: ("another process wrote the same number", TRY_AGAIN),
 }
-"""What may be over when the same call is made again, and what to do about it."""
 
 
 def _is_damage(path: str, error: sqlite3.Error) -> bool:

@@ -3,6 +3,6 @@
 from boxthirding.study.events import Damaged, Entry, Event
 from boxthirding.study.journal import Journal, WorkerLocks, read_journal
 from boxthirding.study.settings import Settings
-from boxthirding.study.study import Exchanged, Study
+from boxthirding.study.study import Study
 
-__all__ = ["Damaged", "Entry", "Event", "Exchanged", "Journal", "Settings", "Study", "WorkerLocks", "read_journal"]
+__all__ = ["Damaged", "Entry", "Event", "Journal", "Settings", "Study", "WorkerLocks", "read_journal"]

@@ -11,21 +11,16 @@ ahead, or stops there until one has been.
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from boxthirding.errors import ArmsUnavailable, BoxThirdingError, InvalidInput, StudyDiffers
 from boxthirding.session.labels import Dry, is_label
-from boxthirding.session.values import Ticket
 from boxthirding.study.arm_payloads import is_json, is_same
 from boxthirding.types import Label
 
 
 class NotDrawn(BaseException):  # no Exception: an iterator's own error is something else
     """The next arm must be drawn first, while no one waits for it."""
-
-
-Trouble: TypeAlias = BoxThirdingError | NotDrawn | None
-"""What kept an arm from being handed out."""
 
 
 class _CutOff(Exception):
@@ -60,14 +55,6 @@ class ArmSource:
         """Return the objects of which the journal has only a digest."""
         return {label: payload for label, payload in self.payloads.items() if not is_json(payload)}
 
-    def with_payload(self, ticket: Ticket) -> Ticket:
-        """Return a ticket with the object that was given here as its arm."""
-        if ticket.label not in self.payloads:
-            return ticket
-        full = Ticket(*ticket[:4], self.payloads[ticket.label])
-        full.origin = ticket.origin
-        return full
-
     def draw_ahead(self, n: int) -> None:
         """Draw until the next n arms are there; this is where the iterator takes its time."""
         with self._drawing:
@@ -98,8 +85,6 @@ class ArmSource:
         self, drawn: Sequence[Label], stored: Mapping[Label, dict[str, Any]], knows: Callable[[object], bool]
     ) -> int:
         """Move to where the journal is, and keep the payloads of what it has; return how many arms to draw for that."""
-        if self.iterator is None:
-            return 0
         del self._places[len(drawn) :]  # a decision may have been rolled back
         for number in range(len(self._places), len(drawn)):
             self._next = self._places[-1] + 1 if self._places else 0
@@ -110,7 +95,7 @@ class ArmSource:
         self._next = self._places[-1] + 1 if self._places else 0
         return 0
 
-    def explained(self, trouble: Trouble) -> Trouble:
+    def explained(self, trouble: BoxThirdingError) -> BoxThirdingError:
         """Add to the error of an iterator what to do in a study, where another one may follow it.
 
         The error of an arm that was refused is raised once, and the arm skipped from then on.
@@ -169,12 +154,9 @@ class Feed:
 
     def __init__(self, source: ArmSource, stored: Mapping[Label, dict[str, Any]]) -> None:
         self.source = source
-        self.stored = stored
-        """What was given as arms, as the journal stores it, where that is not the label."""
-        self.is_live = False
-        """Whether to draw from the source when the journal has no more."""
-        self.drawn: list[Label] = []
-        """What has been drawn, by any process."""
+        self.stored = stored  # what was given as arms, as the journal stores it, where that is not the label
+        self.is_live = False  # whether to draw from the source when the journal has no more
+        self.drawn: list[Label] = []  # what has been drawn, by any process
         self._written: deque[Label] = deque()
         self._ended = False
 
@@ -188,10 +170,6 @@ class Feed:
         self.drawn.extend([label for label, _ in pairs])
         if self.is_live:
             self.source.payloads.update({label: payload for label, payload in pairs if payload is not label})
-
-    def catch_up(self, knows: Callable[[object], bool]) -> int:
-        """Move the iterator of this process to where the journal is; return how many arms to draw for that."""
-        return self.source.catch_up(self.drawn, self.stored, knows)
 
     def __iter__(self) -> Iterator[Any]:
         return self

@@ -17,14 +17,11 @@ from typing import Any, Final, NamedTuple
 from boxthirding.errors import JournalBroken, UnreadableData
 from boxthirding.study.events import KINDS, Asked, Created, Damaged, Entry, Event, Told
 
-FORMAT: Final = 1
-"""The version of what is written here."""
+FORMAT: Final = 1  # the version of what is written here
 
-DAMAGED: Final = "damaged"
-"""What an export calls an event that cannot be read."""
+DAMAGED: Final = "damaged"  # what an export calls an event that cannot be read
 
-START: Final = ""
-"""The check before the first event."""
+START: Final = ""  # the check before the first event
 
 _DIGITS: Final = 16
 _TAIL: Final = len(',"check":""}') + _DIGITS
@@ -56,8 +53,8 @@ def encode(event: Event, before: str) -> Written:
         # the most frequent ones have a short way, at a tenth of the cost
         head = f'{{"event":"told","at":{event.at!r},"ticket":{event.ticket},"reward":{event.reward!r}'
     elif type(event) is Asked and event == Asked(event.at, event.holder, event.tickets):
-        rows = [f"[{id_},{_quoted(arm) if type(arm) is str else arm},{pull}]" for id_, arm, pull in event.tickets]
-        head = f'{{"event":"asked","at":{event.at!r},"holder":{_quoted(event.holder)},"tickets":[{",".join(rows)}]'
+        tickets = _write(event.tickets)
+        head = f'{{"event":"asked","at":{event.at!r},"holder":{_quoted(event.holder)},"tickets":{tickets}'
     else:
         head = _write(as_object(event))[:-1]
     check = _check(head, before)

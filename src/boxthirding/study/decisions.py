@@ -5,7 +5,7 @@ with the time read there: so the times of events are in the order of the events.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any
 
 from boxthirding._text import counted
 from boxthirding.errors import BoxThirdingError, InvalidInput, StudyFinished
@@ -13,28 +13,10 @@ from boxthirding.session import Ticket, amendments
 from boxthirding.session.values import Details, KnownResult
 from boxthirding.study import events
 from boxthirding.study.arm_payloads import kept_all
-from boxthirding.study.arm_source import NotDrawn
 from boxthirding.study.events import Event
 from boxthirding.study.settings import check_change, check_rewards
-from boxthirding.study.state import FINISHED, OPEN, PAUSED, StudyState, package, version_of
+from boxthirding.study.state import FINISHED, OPEN, PAUSED, Decided, Handed, StudyState, package, version_of
 from boxthirding.types import Label, Policy
-
-T = TypeVar("T")
-
-
-class Decided(NamedTuple, Generic[T]):
-    """The events of a decision, which the state has applied, and the result for the caller."""
-
-    events: list[Event]
-    result: T
-
-
-class Handed(NamedTuple):
-    """Tickets for a holder, how many arms must be drawn before the rest, and what kept it from being handed out."""
-
-    tickets: list[Ticket]
-    to_draw: int = 0
-    trouble: BoxThirdingError | None = None
 
 
 def ask(
@@ -49,7 +31,7 @@ def ask(
     core, lease = state.core, state.created.lease
     if state.status == PAUSED:
         return Decided([], Handed([]))
-    behind = state.feed.catch_up(core.labels.knows)
+    behind = state.catch_up()
     if behind:
         return Decided([], Handed([], behind))
     led_to: list[Event] = []
@@ -62,18 +44,13 @@ def ask(
     new = core.room(n - len(tickets), limit)
     if new <= 0:
         return Decided(led_to, Handed(tickets))
-    asking = state.ask(new, holder, now, unseen=unseen)
-    tickets += asking.tickets
-    if asking.event is not None:
-        led_to.append(asking.event)
-    if asking.trouble is None:
-        return Decided(led_to, Handed(tickets))
-    trouble = state.feed.source.explained(asking.trouble)
-    if isinstance(trouble, NotDrawn):
-        return Decided(led_to, Handed(tickets, new - len(asking.tickets)))
+    asked, handed = state.hand_out(new, holder, now, unseen=unseen)
+    led_to += asked
+    tickets += handed.tickets
+    trouble = None if handed.trouble is None else state.feed.source.explained(handed.trouble)
     if trouble is not None and not tickets and not led_to:
         raise trouble
-    return Decided(led_to, Handed(tickets, 0, trouble))
+    return Decided(led_to, Handed(tickets, handed.to_draw, trouble))
 
 
 def exchange(
@@ -84,8 +61,8 @@ def exchange(
     holder: str,
     *,
     unseen: bool,
-) -> Decided[tuple[list[InvalidInput | None], Handed]]:
-    """Take results of a holder and hand it tickets; return what is wrong with each result, or None, and the tickets."""
+) -> Decided[Handed]:
+    """Take results of a holder and hand it tickets."""
     led_to: list[Event] = []
     problems: list[InvalidInput | None] = []
     for ticket, reward, details in results:
@@ -105,7 +82,7 @@ def exchange(
         if not led_to:
             raise
         handed = Handed([], 0, trouble)  # the results are taken
-    return Decided(led_to, (problems, handed))
+    return Decided(led_to, handed._replace(problems=problems))
 
 
 def tell(

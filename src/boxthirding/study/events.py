@@ -12,44 +12,34 @@ from boxthirding.types import Label
 Payloads: TypeAlias = tuple[dict[str, Any] | None, ...]
 """By arm, what was given as it: None for its label, {"json": value}, or {"digest": text} for what JSON cannot hold."""
 
-Labels: TypeAlias = range | tuple[Label, ...]
-"""The labels of arms, as a range where they are one."""
+Labels: TypeAlias = range | tuple[Label, ...]  # the labels of arms, as a range where they are one
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
     """Something that happened to a study."""
 
-    at: float
-    """Seconds since 1970, by the clock of the process that wrote it."""
+    at: float  # seconds since 1970, by the clock of the process that wrote it
 
 
 @dataclass(frozen=True, slots=True)
 class Created(Event):
     """The study was made: all that its decisions depend on, but for the rewards."""
 
-    origin: str
-    """Marks the study's tickets, in whichever process they are handed out."""
-    arms: Labels | None
-    """Their labels; None when they come from an iterator."""
-    policy: str
-    """As a SPEC."""
+    origin: str  # marks the study's tickets, in whichever process they are handed out
+    arms: Labels | None  # their labels; None when they come from an iterator
+    policy: str  # as a SPEC
     policy_version: int
     seed: int
     direction: str
     patience: int
-    package: str
-    """The version of boxthirding that made it."""
-    payloads: Payloads | None = None
-    """None, if every arm is its own label."""
-    drawn: tuple[Label, ...] = ()
-    """What the iterator gave at once."""
+    package: str  # the version of boxthirding that made it
+    payloads: Payloads | None = None  # none, if every arm is its own label
+    drawn: tuple[Label, ...] = ()  # what the iterator gave at once
     drawn_payloads: Payloads | None = None
     lease: float | None = None
-    examples: int | None = None
-    """How many different pulls an arm has; None without end."""
-    details: dict[str, Any] | None = None
-    """What else must stay the same, such as the command that scores an arm."""
+    examples: int | None = None  # how many different pulls an arm has; None without end
+    details: dict[str, Any] | None = None  # what else must stay the same, such as the command that scores an arm
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,21 +47,14 @@ class Asked(Event):
     """A holder was handed new tickets."""
 
     holder: str
-    tickets: tuple[tuple[int, Label, int], ...]
-    """The id, label and pull of each."""
-    unseen: bool = False
-    """Whether the holder asked for arms that it was never handed."""
-    short: bool = False
-    """Whether it asked for more, and the rule had no more to give."""
-    introduced: tuple[Label, ...] = ()
-    """Arms that the rule introduced, in order, where the tickets alone do not tell."""
-    drawn: tuple[Label, ...] = ()
-    """What the iterator of arms gave."""
+    tickets: tuple[tuple[int, Label, int], ...]  # the id, label and pull of each
+    unseen: bool = False  # whether the holder asked for arms that it was never handed
+    short: bool = False  # whether it asked for more, and the rule had no more to give
+    introduced: tuple[Label, ...] = ()  # arms that the rule introduced, in order, where the tickets alone do not tell
+    drawn: tuple[Label, ...] = ()  # what the iterator of arms gave
     drawn_payloads: Payloads | None = None
-    ended: bool = False
-    """Whether that iterator came to its end."""
-    unscheduled: int = 0
-    """How many of the tickets, the last ones, belong to no job: their results are amended."""
+    ended: bool = False  # whether that iterator came to its end
+    unscheduled: int = 0  # how many of the tickets, the last ones, belong to no job: their results are amended
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +71,7 @@ class Told(Event):
 
     ticket: int
     reward: float
-    holder: str | None = None
-    """Who told it; None for the ticket's holder."""
+    holder: str | None = None  # who told it; None for the ticket's holder
     details: dict[str, Any] | None = None
 
 
@@ -105,16 +87,14 @@ class Released(Event):
     """Open tickets were taken from their holders, and go to the next who asks."""
 
     tickets: tuple[int, ...]
-    why: str = ""
-    """Empty, if it was asked for; else the cause: a rater skipped the arm, or its lease has run out."""
+    why: str = ""  # empty, if it was asked for; else the cause: a rater skipped the arm, or its lease has run out
 
 
 @dataclass(frozen=True, slots=True)
 class Observed(Event):
     """Results became known without a ticket."""
 
-    results: tuple[tuple[Label, float, int | None], ...]
-    """Label, reward and, with examples, the pull."""
+    results: tuple[tuple[Label, float, int | None], ...]  # label, reward and, with examples, the pull
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +142,7 @@ class Withdrawn(Event):
     """An arm was withdrawn."""
 
     label: Label
-    why: str = ""
-    """Empty, if it was asked for; else the cause, such as failures in a row."""
+    why: str = ""  # empty, if it was asked for; else the cause, such as failures in a row
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,7 @@ from boxthirding.study.codec import RESTORE, START, check_for, check_of, decode
 from boxthirding.study.events import Damaged, Entry
 
 CONTINUE: Final = "try again, and the study continues from what is there"
-PAGE: Final = 10_000
-"""Events read at a time."""
+PAGE: Final = 10_000  # events read at a time
 
 FORK_LOCK: Final = threading.RLock()
 """Held where a fork must wait, beside the locks of studies; whoever holds it waits for no other lock."""
@@ -134,8 +133,7 @@ def unique_name() -> str:
     return f"{socket.gethostname()[:100]}-{os.getpid()}-{os.urandom(4).hex()}"
 
 
-Read: TypeAlias = Callable[[int, int], list[str]]
-"""Returns texts of a journal: after a number, and how many at most."""
+Read: TypeAlias = Callable[[int, int], list[str]]  # returns texts of a journal: after a number, and how many at most
 
 
 def read_journal(journal: Journal, *, damaged: bool = False) -> Iterator[Entry | Damaged]:

@@ -20,18 +20,15 @@ _TIME_WIDTHS: Final = (1, 2, 4, 10, 20)  # bins of a bar: half a second to ten
 class Bars(NamedTuple):
     """Results by time: bars of equal width."""
 
-    start: int
-    """When the first bar begins, in seconds since 1970."""
-    minutes: int
-    """The width of a bar."""
+    start: int  # when the first bar begins, in seconds since 1970
+    minutes: int  # the width of a bar
     counts: tuple[int, ...]
 
 
 class Times(NamedTuple):
     """Results by response time: bars of equal width, but for the last."""
 
-    edges: tuple[float, ...]
-    """Seconds at which each bar begins; the last one has no end."""
+    edges: tuple[float, ...]  # seconds at which each bar begins; the last one has no end
     counts: tuple[int, ...]
 
 
@@ -48,8 +45,7 @@ class Pace:
 
     def __init__(self) -> None:
         self._minutes: dict[int, int] = {}
-        self.seconds = [0] * _BINS
-        """Results by half seconds, of those that say how long they took."""
+        self.seconds = [0] * _BINS  # results by half seconds, of those that say how long they took
 
     def add(self, event: Event) -> None:
         """Take in an event; only results matter."""

@@ -22,11 +22,9 @@ from boxthirding.study.events import Created, Labels, Payloads
 from boxthirding.study.state import StudyState, package, version_of
 from boxthirding.types import Label, Policy
 
-ABOUT: Final = "rating"
-"""The key of a study's details with what raters are shown."""
+ABOUT: Final = "rating"  # the key of a study's details with what raters are shown
 
-_LONGEST: Final = 60
-"""Characters of a text in a message."""
+_LONGEST: Final = 60  # characters of a text in a message
 
 
 @dataclass(frozen=True)
@@ -42,8 +40,7 @@ class Settings:
     examples: int | None = None
     details: Details | None = None
     known: Known | None = None
-    force: bool = False
-    """Whether other arms under the same labels, and other details, replace those of the study."""
+    force: bool = False  # whether other arms under the same labels, and other details, replace those of the study
 
     def check(self) -> None:
         """Raise if no study can be made with these settings, whatever its arms are."""
@@ -57,10 +54,8 @@ class Settings:
 class GivenArms:
     """The arms that a caller gives, sorted out."""
 
-    labels: Labels | None = None
-    """None for an iterator, and when none were given."""
-    payloads: dict[Label, Any] = field(default_factory=dict)
-    """What was given, where that is not the label."""
+    labels: Labels | None = None  # None for an iterator, and when none were given
+    payloads: dict[Label, Any] = field(default_factory=dict)  # what was given, where that is not the label
     iterator: Iterator[Any] | None = None
 
     def kept(self) -> Payloads | None:

@@ -8,7 +8,7 @@ A newer version of the rule starts from the ledger.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, Generic, NamedTuple, Self, TypeVar
 
 from boxthirding.errors import BoxThirdingError, InvalidInput, JournalBroken, PolicyMissing
 from boxthirding.policies.spec import parse_policy
@@ -21,6 +21,8 @@ from boxthirding.study.arm_source import ArmSource, Feed, NotDrawn
 from boxthirding.study.codec import RESTORE, name_of
 from boxthirding.study.events import Event, Payloads
 from boxthirding.types import Label, Policy
+
+T = TypeVar("T")
 
 OPEN: Final = "open"
 PAUSED: Final = "paused"
@@ -39,14 +41,10 @@ class Chosen(NamedTuple):
     """The policy that a journal names, as it is installed."""
 
     spec: str
-    version: int
-    """The version of its rule that wrote the journal."""
-    policy: Policy | None
-    """None, if it cannot decide here."""
-    problem: str = ""
-    """Why it cannot; empty if it can."""
-    way: str = ""
-    """What to do about it, where the problem does not say."""
+    version: int  # the version of its rule that wrote the journal
+    policy: Policy | None  # None, if it cannot decide here
+    problem: str = ""  # why it cannot; empty if it can
+    way: str = ""  # what to do about it, where the problem does not say
 
     @property
     def is_here(self) -> bool:
@@ -85,17 +83,23 @@ def package() -> str:
 class RuleDisagrees(JournalBroken):
     """The installed rule does not fit the journal of the one that wrote it under the same version."""
 
-    era: int = 0
-    """How many policies there were before the one that disagrees."""
+    era: int = 0  # how many policies there were before the one that disagrees
 
 
-class Asking(NamedTuple):
-    """New tickets, the event that says so, and what kept the next ticket from being issued."""
+class Decided(NamedTuple, Generic[T]):
+    """The events of a decision, which the state has applied, and the result for the caller."""
+
+    events: list[Event]
+    result: T
+
+
+class Handed(NamedTuple):
+    """What a holder gets: tickets, and what is wrong with each of the results that it told."""
 
     tickets: list[Ticket]
-    event: events.Asked | None
-    """None, if the rule was not asked and no job was postponed."""
-    trouble: BoxThirdingError | NotDrawn | None
+    to_draw: int = 0  # how many arms must be drawn before the other tickets can be issued
+    trouble: BoxThirdingError | None = None  # what kept the next ticket from being issued
+    problems: Sequence[InvalidInput | None] = ()  # by result; None where it was taken
 
 
 class StudyState:
@@ -110,17 +114,14 @@ class StudyState:
         self.name = name
         self._distrusted = distrusted
         self.seq = 1
-        self.check = ""
-        """The check of the last event."""
+        self.check = ""  # the check of the last event
         self.created = created
         self.details = created.details
         self.status = OPEN
-        self.told_at: list[float] = []
-        """When the latest results were told."""
+        self.told_at: list[float] = []  # when the latest results were told
         self.chosen: Chosen = chosen(created.policy, created.policy_version)
         """The policy that decides, or would if its rule were installed."""
-        self.era = 0
-        """How many policies there were before it."""
+        self.era = 0  # how many policies there were before it
         self._prepared: tuple[int, Policy | None, Any] = (0, None, None)  # a policy's start after an event
         self.must_switch = False
         """Whether the policy started from the ledger just now, so that the next write must record it."""
@@ -260,16 +261,12 @@ class StudyState:
         if type(event) in _MAY_CHANGE_THE_ANSWER:
             core.note_answer(event.at)
 
-    def ask(self, n: int, holder: str, at: float, *, unseen: bool) -> Asking:
-        """Decide on up to n new tickets; what is decided has happened."""
-        self.feed.is_live = True
-        try:
-            asking = self._hand_out(n, holder, at, unseen=unseen)
-        finally:
-            self.feed.is_live = False
-        if asking.event is not None:
-            self.seq += 1
-        return asking
+    def catch_up(self) -> int:
+        """Move the iterator of this process to where the journal is; return how many arms to draw for that."""
+        feed = self.feed
+        if feed.source.iterator is None:
+            return 0
+        return feed.source.catch_up(feed.drawn, feed.stored, self.core.labels.knows)
 
     def view(self) -> View:
         """Return a summary of the study."""
@@ -309,14 +306,18 @@ class StudyState:
         state._store_later([label for label, _ in saved["stored"]], [stored for _, stored in saved["stored"]])
         return state
 
-    def _hand_out(self, n: int, holder: str, at: float, *, unseen: bool, done: events.Asked | None = None) -> Asking:
-        """Run the rule for up to n tickets, or for those of an event that a journal has."""
+    def hand_out(
+        self, n: int, holder: str, at: float, *, unseen: bool, done: events.Asked | None = None
+    ) -> Decided[Handed]:
+        """Run the rule for up to n new tickets, which have then happened, or for those of an event of a journal."""
         core, labels = self.core, self.core.labels
         numbered, known, open_ended = len(labels.numbered), labels.count, labels.open_ended
         before = core.asked_so_far
         tickets: list[Ticket] = []
         handed = HandedOut(short=False, unscheduled=0)
-        trouble: BoxThirdingError | NotDrawn | None = None
+        trouble: BoxThirdingError | None = None
+        to_draw = 0
+        self.feed.is_live = done is None
         try:
             if done is None:
                 handed = core.hand_out(n, holder, at, tickets, unseen=unseen)
@@ -325,20 +326,25 @@ class StudyState:
                 jobs = len(tickets)
                 tickets += [core.issue_again(label, holder, at) for _, label, _ in done.tickets[jobs:]]
                 handed = HandedOut(short, len(tickets) - jobs)
-        except (BoxThirdingError, NotDrawn) as error:
+        except NotDrawn:
+            to_draw = n - len(tickets)
+        except BoxThirdingError as error:
             trouble = error
         introduced = tuple([labels.label(number) for number in range(numbered, len(labels.numbered))])
         if introduced and introduced == tuple(dict.fromkeys([one.label for one in tickets if one.arm >= numbered])):
             introduced = ()  # the tickets say it
         drawn, payloads = self._keep_drawn(known) if open_ended else ((), None)
+        self.feed.is_live = False
         ended = open_ended and not labels.open_ended
         if not (tickets or introduced or drawn or ended or before != core.asked_so_far):
-            return Asking(tickets, None, trouble)
+            return Decided([], Handed(tickets, to_draw, trouble))
         rows = tuple([(ticket.id, ticket.label, ticket.pull) for ticket in tickets])
         event = events.Asked(
             at, holder, rows, unseen, handed.short, introduced, drawn, payloads, ended, handed.unscheduled
         )
-        return Asking(tickets, event, trouble)
+        if done is None:  # else `apply` counts it
+            self.seq += 1
+        return Decided([event], Handed(tickets, to_draw, trouble))
 
     def _asked(self, event: events.Asked) -> None:
         if self.core.live is None:
@@ -350,13 +356,15 @@ class StudyState:
         else:
             self.feed.expect(event.drawn, ended=event.ended)
             n = len(event.tickets) + event.short
-            asking = self._hand_out(n, event.holder, event.at, unseen=event.unseen, done=event)
-            done = asking.event
-            same = done == event or (done and replace(done, drawn_payloads=event.drawn_payloads) == event)
-            if not same or asking.trouble is not None:
+            redone, handed = self.hand_out(n, event.holder, event.at, unseen=event.unseen, done=event)
+            done = redone[0] if redone else None
+            same = done == event
+            if not same and isinstance(done, events.Asked):
+                same = replace(done, drawn_payloads=event.drawn_payloads) == event
+            if not same or handed.trouble is not None:
                 raise InvalidInput(
                     f"it says {_tickets(event)}, but the rule hands out {_tickets(done)}"
-                ) from asking.trouble
+                ) from handed.trouble
         self._store_later(event.drawn, event.drawn_payloads or ())
 
     def _switched(self, event: events.Switched) -> None:
@@ -407,9 +415,9 @@ class StudyState:
         self._store(pairs.keys(), pairs.values())
 
 
-def _tickets(event: events.Asked | None) -> str:
+def _tickets(event: Event | None) -> str:
     """Say which tickets an event is about."""
-    if event is None:
+    if not isinstance(event, events.Asked):
         return "nothing"
     named = ", ".join(f"{ticket} for {label!r}" for ticket, label, _ in event.tickets)
     waits = " and waits" if event.short else ""

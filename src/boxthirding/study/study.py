@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from boxthirding._checks import as_reward, whole
 from boxthirding.errors import BoxThirdingError, InvalidInput, JournalBroken, UnknownStudy
@@ -29,15 +29,6 @@ from boxthirding.study.snapshot import pack, restored, unpack
 from boxthirding.study.state import StudyState
 from boxthirding.study.transactions import Transactions
 from boxthirding.types import Label, Policy
-
-
-class Exchanged(NamedTuple):
-    """What came of an exchange."""
-
-    problems: list[InvalidInput | None]
-    """What is wrong with each result, or None."""
-    tickets: list[Ticket]
-    """None of them once the study is finished."""
 
 
 class Study(CoreReader):
@@ -98,7 +89,8 @@ class Study(CoreReader):
         self.origin = created.origin
         rebuild = partial(restored, name, journal, created, check_of(text), self._arms)
         self._transactions = Transactions(journal, rebuild, clock)
-        while behind := self._transactions.look(lambda state: self._check(state, settings, arms)):
+        self._transactions.look(lambda state: check_same(state, settings, arms))
+        while behind := self._transactions.look(StudyState.catch_up):
             self._arms.draw_ahead(behind)
         self.add_known(settings.known)
         if settings.force:
@@ -164,7 +156,7 @@ class Study(CoreReader):
         try:
             while True:
                 handed = self._transactions.do(decisions.ask, n - len(tickets), who, limit, unseen=unseen)
-                tickets += map(self._arms.with_payload, handed.tickets)
+                tickets += map(self._with_payload, handed.tickets)
                 if handed.trouble is not None:
                     self._put_off(handed.trouble)
                 if not handed.to_draw:
@@ -189,8 +181,10 @@ class Study(CoreReader):
         *,
         holder: str,
         unseen: bool = False,
-    ) -> Exchanged:
+    ) -> tuple[list[InvalidInput | None], list[Ticket]]:
         """Take results of a holder, and hand it up to n tickets, in one commit.
+
+        Return what is wrong with each result, or None, and the tickets: none of them once the study is finished.
 
         Parameters
         ----------
@@ -208,14 +202,14 @@ class Study(CoreReader):
             (ticket, as_reward(reward), None if details is None else check_details(details))
             for ticket, reward, details in results
         ]
-        problems, handed = self._transactions.do(decisions.exchange, rows, n, check_holder(holder), unseen=unseen)
-        tickets = [*map(self._arms.with_payload, handed.tickets)]
+        handed = self._transactions.do(decisions.exchange, rows, n, check_holder(holder), unseen=unseen)
+        tickets = [*map(self._with_payload, handed.tickets)]
         if handed.trouble is not None:
             self._put_off(handed.trouble)
         if handed.to_draw:
             self._arms.draw_ahead(handed.to_draw)
             tickets += self.ask(n - len(tickets), holder=holder, unseen=unseen)
-        return Exchanged(problems, tickets)
+        return [*handed.problems], tickets
 
     def _put_off(self, trouble: BoxThirdingError) -> None:
         """Raise an error when the next tickets are asked for: those in hand go out first."""
@@ -232,7 +226,7 @@ class Study(CoreReader):
 
     def held(self, holder: str | None = None) -> list[Ticket]:
         who = self.holder if holder is None else check_holder(holder)
-        return self._transactions.look(lambda state: [*map(self._arms.with_payload, state.core.tickets.held(who))])
+        return self._transactions.look(lambda state: [*map(self._with_payload, state.core.tickets.held(who))])
 
     def ticket(self, ticket: int) -> Ticket:
         """Return an open ticket by its id; any other raises what `tell` would raise."""
@@ -392,7 +386,8 @@ class Study(CoreReader):
         return state.view()
 
     def glance(self) -> Glance:
-        return self._transactions.look(lambda state: glance(state.core), fresh=False)
+        with self._transactions.reading(fresh=False) as state:
+            return glance(state.core)
 
     def events(self, after: int = 0, *, damaged: bool = False) -> Iterator[Entry | Damaged]:
         """Return the events of the journal with their numbers, in order, from number `after` + 1 on.
@@ -447,10 +442,13 @@ class Study(CoreReader):
         with self._transactions.reading() as state:
             yield state.core
 
-    def _check(self, state: StudyState, settings: Settings, arms: GivenArms) -> int:
-        """Compare what a caller gives with what the study was made with; return how many arms to draw for that."""
-        check_same(state, settings, arms)
-        return state.feed.catch_up(state.core.labels.knows)
+    def _with_payload(self, ticket: Ticket) -> Ticket:
+        """Return a ticket with the object that was given here as its arm."""
+        if ticket.label not in self._arms.payloads:
+            return ticket
+        full = Ticket(*ticket[:4], self._arms.payloads[ticket.label])
+        full.origin = ticket.origin
+        return full
 
 
 def _create(

@@ -17,17 +17,15 @@ from typing import Any, Concatenate, Final, Never, ParamSpec, TypeVar
 
 from boxthirding.errors import BoxThirdingError, JournalBroken, StudyUnavailable, UnknownStudy
 from boxthirding.study.codec import check_of, decode, encode
-from boxthirding.study.decisions import Decided
 from boxthirding.study.events import Event
 from boxthirding.study.journal import CONTINUE, FORK_LOCK, PAGE, Journal
 from boxthirding.study.snapshot import pack
-from boxthirding.study.state import RuleDisagrees, StudyState
+from boxthirding.study.state import Decided, RuleDisagrees, StudyState
 
 T = TypeVar("T")
 P = ParamSpec("P")
 
-LEAST: Final = 5_000
-"""Events between snapshots, at least."""
+LEAST: Final = 5_000  # events between snapshots, at least
 
 SHARE: Final = 20
 """A snapshot is due when more than one event in 20 is younger than the last one: so reading the tail stays short."""
@@ -48,8 +46,7 @@ class _Attempt:
 
     is_over: bool = False
     """Whether its requests were committed or have failed; otherwise each is still to be carried out."""
-    failure: BoxThirdingError | None = None
-    """Why it could not be committed."""
+    failure: BoxThirdingError | None = None  # why it could not be committed
 
 
 @dataclass(slots=True, eq=False)
@@ -60,8 +57,7 @@ class _Request:
     """Applies events to the state and returns them; or raises an error of this package, and changes nothing."""
     args: Iterable[Any]
     kwargs: Mapping[str, Any] = field(default_factory=dict)
-    gate: "threading.Lock | None" = None
-    """Where its thread waits to be woken, if it does."""
+    gate: "threading.Lock | None" = None  # where its thread waits to be woken, if it does
     attempt: _Attempt = field(default_factory=_Attempt)
     result: Any = None
     error: BaseException | None = None
@@ -70,14 +66,6 @@ class _Request:
         """Let its thread continue; only the thread that has the lock calls this."""
         if self.gate is not None and self.gate.locked():
             self.gate.release()
-
-    def outcome(self) -> Any:
-        """Return its result, or raise its error."""
-        if self.attempt.failure is not None:
-            raise self.attempt.failure.again()
-        if self.error is not None:
-            raise self.error
-        return self.result
 
 
 class Transactions:
@@ -89,8 +77,7 @@ class Transactions:
         self.listeners: list[Callable[[int, Event], None]] = []
         """Called with every event that happens or is read here, and its number, once it is committed."""
         self._rebuild = rebuild
-        self.is_gone = False
-        """Whether the study was found deleted, or replaced by another of its name."""
+        self.is_gone = False  # whether the study was found deleted, or replaced by another of its name
         self._distrusted = -1  # the last era whose rule decides otherwise here
         self._last_snapshot = 0
         self.start()
@@ -101,7 +88,7 @@ class Transactions:
         self.lock = threading.RLock()
         self._waiting: deque[_Request] = deque()
         self._is_served = False  # whether a thread serves those who wait, or is about to
-        self._state: StudyState | None = None
+        self.latest: StudyState | None = None  # when the last call here returned; None if unknown
 
     def do(
         self, decide: Callable[Concatenate[StudyState, float, P], Decided[T]], *args: P.args, **kwargs: P.kwargs
@@ -111,25 +98,35 @@ class Transactions:
         A thread that is interrupted leaves its request behind: another thread may carry it out.
         """
         request = _Request(decide, args, kwargs)
-        self._wait_for(request)
-        result: T = request.outcome()
+        was_served = False
+        if self._is_served:
+            request.gate = threading.Lock()
+            request.gate.acquire()
+        self._waiting.append(request)
+        if request.gate is not None and self._is_served:  # still: who serves looks at those who wait before it ends
+            request.gate.acquire(timeout=_PATIENCE)
+            was_served = request.attempt.is_over
+        if not was_served:
+            with self.lock:
+                if not request.attempt.is_over:
+                    self._serve(request)
+        if request.attempt.failure is not None:
+            raise request.attempt.failure.again()
+        if request.error is not None:
+            raise request.error
+        result: T = request.result
         return result
 
     @contextmanager
-    def reading(self) -> Iterator[StudyState]:
-        """Hold the state as it is now, with everything that others have written."""
+    def reading(self, *, fresh: bool = True) -> Iterator[StudyState]:
+        """Hold the state as it is now, or unless `fresh` as it was when the last call here returned."""
         with self.lock:
-            yield self._caught_up()
+            yield self._caught_up() if fresh or self.latest is None else self.latest
 
     def look(self, read: Callable[[StudyState], T], *, fresh: bool = True) -> T:
-        """Read the state: as it is now, or unless `fresh` as it was when the last call here returned."""
-        with self.lock:
-            return read(self._caught_up() if fresh or self._state is None else self._state)
-
-    @property
-    def latest(self) -> StudyState | None:
-        """The state when the last call here returned, without waiting for one that is under way; None if unknown."""
-        return self._state
+        """Return what a function reads from the state."""
+        with self.reading(fresh=fresh) as state:
+            return read(state)
 
     def read(self, after: int, limit: int = PAGE) -> list[str]:
         """Return a page of the journal."""
@@ -141,34 +138,23 @@ class Transactions:
         with self.lock:
             self.journal.close()
 
-    def _wait_for(self, request: _Request) -> None:
-        """Return when a request of this thread has been carried out, here or by another thread."""
-        if self._is_served:
-            request.gate = threading.Lock()
-            request.gate.acquire()
-        self._waiting.append(request)
-        if request.gate is not None and self._is_served:  # still: who serves looks at those who wait before it ends
-            request.gate.acquire(timeout=_PATIENCE)
-            if request.attempt.is_over:
-                return
-        with self.lock:
-            if not request.attempt.is_over:
-                self._serve(request)
-
     def _serve(self, own: _Request) -> None:
         """Carry out everything that waits, until the thread's own request is done.
 
         If this thread is interrupted, the other threads get the lock next and serve their requests themselves.
         """
         self._is_served = True
-        batch = {own: None}
+        others: list[_Request] = []
         while self._waiting:
-            batch[self._waiting.popleft()] = None
+            request = self._waiting.popleft()
+            if request is not own:
+                others.append(request)
         try:
-            while left := [request for request in batch if not request.attempt.is_over]:
-                self._try(left)
+            left = [own, *others]
+            while left:
+                left = self._try(left)
         finally:
-            for request in batch:
+            for request in others:
                 request.wake()
             self._is_served = False  # before the look: one who comes after it serves itself
             if self._waiting:
@@ -176,8 +162,11 @@ class Transactions:
                 self._waiting[0].wake()  # it serves the next ones
         self._take_snapshot()
 
-    def _try(self, batch: list[_Request]) -> None:
-        """Carry out and commit a batch as one transaction; a request that breaks it ends alone."""
+    def _try(self, batch: list[_Request]) -> list[_Request]:
+        """Carry out and commit a batch as one transaction; a request that breaks it ends alone.
+
+        Return the requests that are still to be carried out.
+        """
         attempt, is_committing = _Attempt(), False
         before, texts, events = 0, list[str](), list[Event]()
         for request in batch:
@@ -199,22 +188,24 @@ class Transactions:
             if self.listeners:
                 self._publish(before, events)
         except _Broken:
-            self._state = None  # what memory holds may be half done: what is in the journal counts, and is read again
+            self.latest = None  # what memory holds may be half done: what is in the journal counts, and is read again
+            return [request for request in batch if not request.attempt.is_over]
         except BoxThirdingError as error:
-            self._state = None
+            self.latest = None
             is_written = bool(texts) and self._is_written(before, texts)
             if not is_written:
                 attempt.failure, attempt.is_over = as_unsure(error) if is_written is None else error, True
                 raise attempt.failure from error.__cause__
-            self._state, state.check = state, check
+            self.latest, state.check = state, check
             attempt.is_over = True
             self._publish(before, events)
         except BaseException:
-            self._state = None
+            self.latest = None
             if is_committing and not attempt.is_over:
                 attempt.failure = StudyUnavailable(_PERHAPS, advice=_LOOK, transient=True, unsure=True)
                 attempt.is_over = True
             raise
+        return []
 
     def _is_written(self, after: int, texts: Sequence[str]) -> bool | None:
         """Tell whether a commit that failed has written these texts after a number; None if that cannot be known.
@@ -256,10 +247,10 @@ class Transactions:
         Where the installed rule decides otherwise than the journal says, it starts from the results instead.
         """
         try:
-            if self._state is None:
-                self._state = self._rebuild(self._distrusted)
-                self._last_snapshot = self._state.seq
-            state = self._state
+            if self.latest is None:
+                self.latest = self._rebuild(self._distrusted)
+                self._last_snapshot = self.latest.seq
+            state = self.latest
             texts = self.journal.read(state.seq - 1, PAGE)
             if not texts or check_of(texts[0]) != state.check:
                 self._refuse_changed()
@@ -274,11 +265,11 @@ class Transactions:
                 texts = self.journal.read(state.seq, PAGE)
             state.settle()
         except RuleDisagrees as disagreement:
-            self._state = None
+            self.latest = None
             self._distrusted = disagreement.era
             return self._caught_up()
         except BaseException as error:
-            self._state = None
+            self.latest = None
             self.is_gone = isinstance(error, UnknownStudy)
             raise
         return state
@@ -290,7 +281,7 @@ class Transactions:
 
     def _take_snapshot(self) -> None:
         """Store a snapshot if one is due; if it cannot be written, the journal has everything."""
-        state = self._state
+        state = self.latest
         if state is None or state.must_switch:
             return
         pause = max(LEAST, state.seq // SHARE)

@@ -6,16 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from typing import Any, Final
 
-from boxthirding.errors import (
-    AlreadyTold,
-    ArmWithdrawn,
-    BoxThirdingError,
-    CannotAmend,
-    InvalidInput,
-    TicketRefused,
-    UnknownLabel,
-    UnknownTicket,
-)
+from boxthirding import errors
 from boxthirding.session import AskTell, Session, Ticket
 from boxthirding.testing.scenarios import broken, expect, expect_refusal
 from boxthirding.types import Label
@@ -104,47 +95,50 @@ class AskTellContract:
         no_holders: tuple[Any, ...] = ("", "x" * 201, "a\nb", 5)
         no_details: tuple[Any, ...] = ("text", {"a": {1, 2}}, {"a": float("nan")}, {1: 2}, {"a": "x" * 10_001})
         known: tuple[Any, ...] = (5, ["a"], {0: "high"}, [(0, 0.5), (0, None)])
-        attempts: list[tuple[type[BoxThirdingError], Callable[[], object]]] = [
-            *[(InvalidInput, lambda reward=reward: study.tell(still_open, reward)) for reward in nonsense],
-            *[(UnknownTicket, lambda ticket=ticket: study.tell(ticket, 0.5)) for ticket in unheard],
-            *[(InvalidInput, lambda who=who: study.ask(holder=who)) for who in no_holders],
-            *[(InvalidInput, lambda given=given: study.tell(still_open, 0.5, details=given)) for given in no_details],
-            *[(InvalidInput, lambda given=given: study.observe_all(given)) for given in known],
-            (InvalidInput, lambda: study.ask(0)),
-            (InvalidInput, lambda: study.ask(1, limit=-1)),
-            (AlreadyTold, lambda: study.tell(told, 0.7)),
-            (AlreadyTold, lambda: study.fail(told)),
-            (ArmWithdrawn, lambda: study.tell(void, 0.7)),
-            (ArmWithdrawn, lambda: study.fail(void.id)),
-            (TicketRefused, lambda: study.tell(still_open, 0.7, holder="bob")),
-            (TicketRefused, lambda: study.release(told)),
-            (InvalidInput, study.release),
-            (InvalidInput, lambda: study.release(still_open, holder="ann")),
-            (InvalidInput, lambda: study.release(holder="nobody")),
-            (UnknownLabel, lambda: study.observe("nobody", 0.5)),
-            (InvalidInput, lambda: study.observe(void.label, 0.5)),
-            (InvalidInput, lambda: study.observe(0, 0.5, pull=0)),
-            (UnknownLabel, lambda: study.observe_all({still_open.label: 0.5, "nobody": 0.5})),
-            (TicketRefused, lambda: study.correct(still_open, 0.5)),
-            (ArmWithdrawn, lambda: study.correct(void, 0.5)),
-            (UnknownTicket, lambda: study.correct(10_000, 0.5)),
-            (InvalidInput, lambda: study.correct(told, float("nan"))),
-            (InvalidInput, lambda: study.exclude("bob")),
-            (InvalidInput, lambda: study.include("ann")),
-            (InvalidInput, lambda: study.use("nothing")),
-            (CannotAmend, lambda: study.use("sh:budget=60")),
-            (InvalidInput, lambda: study.add(["new", "new"])),
-            (InvalidInput, lambda: study.add(["new", told.label])),
-            (UnknownLabel, lambda: study.withdraw("nobody")),
-            (InvalidInput, lambda: study.withdraw(void.label)),
-            (InvalidInput, lambda: study.top(0)),
-            (InvalidInput, lambda: study.arms(-1)),
-            (InvalidInput, lambda: study.arms(order="worst")),
-            (InvalidInput, lambda: study.boxes(-1)),
-            (InvalidInput, lambda: study.ladder(0)),
-            (InvalidInput, lambda: study.screening(0.0)),
-            (UnknownLabel, lambda: study.why("nobody")),
-            (UnknownLabel, lambda: study.payload("nobody")),
+        attempts: list[tuple[type[errors.BoxThirdingError], Callable[[], object]]] = [
+            *[(errors.InvalidInput, lambda reward=reward: study.tell(still_open, reward)) for reward in nonsense],
+            *[(errors.UnknownTicket, lambda ticket=ticket: study.tell(ticket, 0.5)) for ticket in unheard],
+            *[(errors.InvalidInput, lambda who=who: study.ask(holder=who)) for who in no_holders],
+            *[
+                (errors.InvalidInput, lambda given=given: study.tell(still_open, 0.5, details=given))
+                for given in no_details
+            ],
+            *[(errors.InvalidInput, lambda given=given: study.observe_all(given)) for given in known],
+            (errors.InvalidInput, lambda: study.ask(0)),
+            (errors.InvalidInput, lambda: study.ask(1, limit=-1)),
+            (errors.AlreadyTold, lambda: study.tell(told, 0.7)),
+            (errors.AlreadyTold, lambda: study.fail(told)),
+            (errors.ArmWithdrawn, lambda: study.tell(void, 0.7)),
+            (errors.ArmWithdrawn, lambda: study.fail(void.id)),
+            (errors.TicketRefused, lambda: study.tell(still_open, 0.7, holder="bob")),
+            (errors.TicketRefused, lambda: study.release(told)),
+            (errors.InvalidInput, study.release),
+            (errors.InvalidInput, lambda: study.release(still_open, holder="ann")),
+            (errors.InvalidInput, lambda: study.release(holder="nobody")),
+            (errors.UnknownLabel, lambda: study.observe("nobody", 0.5)),
+            (errors.InvalidInput, lambda: study.observe(void.label, 0.5)),
+            (errors.InvalidInput, lambda: study.observe(0, 0.5, pull=0)),
+            (errors.UnknownLabel, lambda: study.observe_all({still_open.label: 0.5, "nobody": 0.5})),
+            (errors.TicketRefused, lambda: study.correct(still_open, 0.5)),
+            (errors.ArmWithdrawn, lambda: study.correct(void, 0.5)),
+            (errors.UnknownTicket, lambda: study.correct(10_000, 0.5)),
+            (errors.InvalidInput, lambda: study.correct(told, float("nan"))),
+            (errors.InvalidInput, lambda: study.exclude("bob")),
+            (errors.InvalidInput, lambda: study.include("ann")),
+            (errors.InvalidInput, lambda: study.use("nothing")),
+            (errors.CannotAmend, lambda: study.use("sh:budget=60")),
+            (errors.InvalidInput, lambda: study.add(["new", "new"])),
+            (errors.InvalidInput, lambda: study.add(["new", told.label])),
+            (errors.UnknownLabel, lambda: study.withdraw("nobody")),
+            (errors.InvalidInput, lambda: study.withdraw(void.label)),
+            (errors.InvalidInput, lambda: study.top(0)),
+            (errors.InvalidInput, lambda: study.arms(-1)),
+            (errors.InvalidInput, lambda: study.arms(order="worst")),
+            (errors.InvalidInput, lambda: study.boxes(-1)),
+            (errors.InvalidInput, lambda: study.ladder(0)),
+            (errors.InvalidInput, lambda: study.screening(0.0)),
+            (errors.UnknownLabel, lambda: study.why("nobody")),
+            (errors.UnknownLabel, lambda: study.payload("nobody")),
         ]
         before = _everything(study)
         for number, (error, attempt) in enumerate(attempts):
@@ -165,7 +159,9 @@ class AskTellContract:
         expect(next(iter(holders)) == "ann", "those with the most tickets do not come first")
         study.tell(mine[0], 0.5, holder="ann")
         study.tell(theirs[0], 0.5)
-        expect_refusal(TicketRefused, lambda: study.tell(theirs[1], 0.5, holder="ann"), "a result of another's ticket")
+        expect_refusal(
+            errors.TicketRefused, lambda: study.tell(theirs[1], 0.5, holder="ann"), "a result of another's ticket"
+        )
         expect(study.held("ann") == mine[1:] and study.held("bob") == theirs[1:], "a told ticket is still held")
 
     def test_released_tickets_go_to_the_next_who_asks(self) -> None:
@@ -190,14 +186,14 @@ class AskTellContract:
         study.tell(ticket, 0.75, holder="bob")
         _check_counts(study, pulls=2, spent=2, still_open=0)
         expect(study.why(ticket.label).mean == 0.5, "the mean is not that of both results")  # noqa: PLR2004
-        expect_refusal(AlreadyTold, lambda: study.tell(ticket, 0.5, holder="bob"), "a result told twice")
+        expect_refusal(errors.AlreadyTold, lambda: study.tell(ticket, 0.5, holder="bob"), "a result told twice")
 
     def test_with_examples_the_first_result_of_a_ticket_counts(self) -> None:
         """Both have evaluated the same pair of arm and example."""
         study = self._new(30, examples=10)
         ticket = _given_on(study)
         study.tell(ticket, 0.25, holder="ann")
-        expect_refusal(AlreadyTold, lambda: study.tell(ticket, 0.75, holder="bob"), "a second result of a pair")
+        expect_refusal(errors.AlreadyTold, lambda: study.tell(ticket, 0.75, holder="bob"), "a second result of a pair")
         _check_counts(study, pulls=1, spent=1, still_open=0)
 
     def test_a_holder_is_handed_an_arm_once_if_that_is_asked_for(self) -> None:
@@ -250,7 +246,7 @@ class AskTellContract:
         study.fail(again)
         view = study.view()
         expect((view.withdrawn, view.open) == (1, 0), "an arm is not withdrawn after 2 failures in a row")
-        expect_refusal(ArmWithdrawn, lambda: study.tell(again, 0.5), "a result of an arm that is withdrawn")
+        expect_refusal(errors.ArmWithdrawn, lambda: study.tell(again, 0.5), "a result of an arm that is withdrawn")
         expect(study.ask() == [], "a ticket of an arm that is withdrawn was made")
         expect(study.recommend() is None, "an arm that is withdrawn is recommended")
 
@@ -274,7 +270,9 @@ class AskTellContract:
                 known = wanted[int(ticket.label)][1]
                 expect(ticket.pull >= known, "a known result does not count as a pull of its arm")
         cannot = self._new(30, policy="sh:budget=60")
-        expect_refusal(CannotAmend, lambda: cannot.observe(3, 0.5), "a known result for a policy that cannot take one")
+        expect_refusal(
+            errors.CannotAmend, lambda: cannot.observe(3, 0.5), "a known result for a policy that cannot take one"
+        )
 
     def test_a_correction_is_right_at_once(self) -> None:
         """The mean, the recommendation and the counts."""
@@ -357,9 +355,9 @@ class AskTellContract:
         expect(study.examples == 5, "the number of examples is not the one that was given")  # noqa: PLR2004
         study.observe(2, 2.0, pull=3)
         pairs = [(2, 3)]
-        expect_refusal(InvalidInput, lambda: study.observe(2, 2.0, pull=3), "a pair that is known")
-        expect_refusal(InvalidInput, lambda: study.observe(2, 2.0), "a known result that names no example")
-        expect_refusal(InvalidInput, lambda: study.observe(2, 2.0, pull=5), "an example that there is not")
+        expect_refusal(errors.InvalidInput, lambda: study.observe(2, 2.0, pull=3), "a pair that is known")
+        expect_refusal(errors.InvalidInput, lambda: study.observe(2, 2.0), "a known result that names no example")
+        expect_refusal(errors.InvalidInput, lambda: study.observe(2, 2.0, pull=5), "an example that there is not")
         while tickets := study.ask(3):
             for ticket in tickets:
                 pairs.append((int(ticket.label), ticket.pull))

@@ -8,8 +8,7 @@ from typing import Any, Final, NoReturn
 from boxthirding.errors import BoxThirdingError, InvalidInput, MissingExtra
 from boxthirding.types import Policy
 
-STEP: Final = 2.0**-10
-"""Rewards are multiples of this, so that their sums are exact in any order."""
+STEP: Final = 2.0**-10  # rewards are multiples of this, so that their sums are exact in any order
 
 REWARDS: Final = ("equal", "coins", "by arm", "anything")
 GIVEN: Final = ("number", "labels", "iterator")
@@ -30,19 +29,14 @@ class Scenario:
     """One run."""
 
     n_arms: int
-    workers: int
-    """Pulls, or jobs, in flight at the most; in a session as many holders."""
+    workers: int  # pulls, or jobs, in flight at the most; in a session as many holders
     steps: int
-    budget: int
-    """Told to a policy that must know it, and spent in a simulation."""
+    budget: int  # told to a policy that must know it, and spent in a simulation
     seed: int
     rewards: str
-    given: str
-    """How a session gets its arms."""
-    raters: int
-    """Holders, the first of all, who must see no arm twice."""
-    shares: Mapping[str, int]
-    """In how many of 100 steps each of `RARE`, or "amend", is done."""
+    given: str  # how a session gets its arms
+    raters: int  # holders, the first of all, who must see no arm twice
+    shares: Mapping[str, int]  # in how many of 100 steps each of `RARE`, or "amend", is done
 
     def rng(self) -> random.Random:
         """Return the generator of everything that the scenario leaves open."""

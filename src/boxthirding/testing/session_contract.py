@@ -11,16 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from boxthirding.errors import (
-    AlreadyTold,
-    ArmWithdrawn,
-    BoxThirdingError,
-    CannotAmend,
-    InvalidInput,
-    TicketRefused,
-    UnknownLabel,
-    UnknownTicket,
-)
+from boxthirding import errors
 from boxthirding.policies.spec import parse_policy
 from boxthirding.session import AskTell, Recommendation, Session, Ticket
 from boxthirding.testing.rules import is_endless
@@ -38,10 +29,8 @@ class Result(NamedTuple):
 
     label: Label
     reward: float
-    holder: str
-    """Who told it; empty for a known result."""
-    ticket: int | None
-    """What `correct` may name."""
+    holder: str  # who told it; empty for a known result
+    ticket: int | None  # what `correct` may name
 
 
 Maker = Callable[..., tuple[AskTell, Callable[[], bytes]]]
@@ -180,7 +169,9 @@ class SessionModel:
         reward = self.scenario.reward(ticket.arm, self.rng)
         is_open = ticket.id in self.open
         if not is_open and not self.can_amend:
-            expect_refusal(AlreadyTold, partial(self.session.tell, ticket, reward, holder=who), "a result told twice")
+            expect_refusal(
+                errors.AlreadyTold, partial(self.session.tell, ticket, reward, holder=who), "a result told twice"
+            )
             return
         self.session.tell(ticket.id, reward, holder=who)
         if is_open and (self.open[ticket.id] is None or not self.can_amend):
@@ -250,8 +241,8 @@ class SessionModel:
             (label, self.scenario.reward(0, self.rng)) for label in self.rng.choices(there, k=self.rng.randint(1, 4))
         ]
         if not self.can_amend:
-            expect_refusal(CannotAmend, partial(self.session.observe, *pairs[0]), "a known result")
-            expect_refusal(CannotAmend, partial(self.session.observe_all, pairs), "known results")
+            expect_refusal(errors.CannotAmend, partial(self.session.observe, *pairs[0]), "a known result")
+            expect_refusal(errors.CannotAmend, partial(self.session.observe_all, pairs), "known results")
             return
         if len(pairs) == 1:
             self.session.observe(*pairs[0])
@@ -268,7 +259,7 @@ class SessionModel:
         ticket = self.rng.choice(self.told)
         reward = self.scenario.reward(0, self.rng)
         if not self.can_amend:
-            expect_refusal(CannotAmend, partial(self.session.correct, ticket, reward), "a correction")
+            expect_refusal(errors.CannotAmend, partial(self.session.correct, ticket, reward), "a correction")
             return
         self.session.correct(ticket, reward)
         row = next(row for row, result in enumerate(self.results) if result.ticket == ticket)
@@ -281,7 +272,7 @@ class SessionModel:
             return
         holder = self.rng.choice(tellers)
         if not self.can_amend:
-            expect_refusal(CannotAmend, partial(self.session.exclude, holder), "the exclusion of a holder")
+            expect_refusal(errors.CannotAmend, partial(self.session.exclude, holder), "the exclusion of a holder")
             return
         told = sum(1 for result in self.results if result.holder == holder)
         if holder in self.excluded:
@@ -313,47 +304,50 @@ class SessionModel:
         names = ", ".join(sorted({refusal.__name__ for refusal, _ in refusals}))
         expect(before == self.everything(), f"one of these refusals changed the session: {names}")
 
-    def _refusals(self) -> list[tuple[type[BoxThirdingError], Callable[[], object]]]:
+    def _refusals(self) -> list[tuple[type[errors.BoxThirdingError], Callable[[], object]]]:
         session = self.session
-        refusals: list[tuple[type[BoxThirdingError], Callable[[], object]]] = [
-            (UnknownTicket, lambda: session.tell(len(self.tickets), 0.5)),
-            (UnknownTicket, lambda: session.fail(-1)),
-            (UnknownLabel, lambda: session.withdraw("nobody")),
-            (InvalidInput, lambda: session.add(["half done", "half done"])),
-            (InvalidInput, lambda: session.include("nobody")),
-            (InvalidInput, lambda: session.ask(holder="x" * 10_000)),
+        refusals: list[tuple[type[errors.BoxThirdingError], Callable[[], object]]] = [
+            (errors.UnknownTicket, lambda: session.tell(len(self.tickets), 0.5)),
+            (errors.UnknownTicket, lambda: session.fail(-1)),
+            (errors.UnknownLabel, lambda: session.withdraw("nobody")),
+            (errors.InvalidInput, lambda: session.add(["half done", "half done"])),
+            (errors.InvalidInput, lambda: session.include("nobody")),
+            (errors.InvalidInput, lambda: session.ask(holder="x" * 10_000)),
         ]
         if self.can_amend:
             first = next((label for label in self.labels if label in self.reachable - self.withdrawn), "nobody")
             refusals += [
-                (UnknownLabel, lambda: session.observe("nobody", 0.5)),
-                (InvalidInput, lambda: session.observe_all([(first, 0.5), ("nobody", 0.5)])),
-                (InvalidInput, lambda: session.exclude("nobody")),
-                (UnknownTicket, lambda: session.correct(len(self.tickets), 0.5)),
+                (errors.UnknownLabel, lambda: session.observe("nobody", 0.5)),
+                (errors.InvalidInput, lambda: session.observe_all([(first, 0.5), ("nobody", 0.5)])),
+                (errors.InvalidInput, lambda: session.exclude("nobody")),
+                (errors.UnknownTicket, lambda: session.correct(len(self.tickets), 0.5)),
             ]
         if len(self.results) or self.open:
             refusals.append(
-                (CannotAmend if self.scenario.given != "iterator" else InvalidInput, lambda: session.use("dsh"))
+                (
+                    errors.CannotAmend if self.scenario.given != "iterator" else errors.InvalidInput,
+                    lambda: session.use("dsh"),
+                )
             )
-        for ids, refusal in ((self.told, AlreadyTold), (self.void, ArmWithdrawn)):
+        for ids, refusal in ((self.told, errors.AlreadyTold), (self.void, errors.ArmWithdrawn)):
             if ids:
                 ended = self.tickets[self.rng.choice(ids)]
                 refusals += [(refusal, partial(session.tell, ended, 0.5))]
                 refusals += [(refusal, partial(session.tell, ended, 0.5, holder="nobody"))]
                 refusals += [(refusal, partial(session.fail, ended.id))]
         if self.void and self.can_amend:
-            refusals.append((ArmWithdrawn, partial(session.correct, self.rng.choice(self.void), 0.5)))
+            refusals.append((errors.ArmWithdrawn, partial(session.correct, self.rng.choice(self.void), 0.5)))
         if self.open:
             ticket = self.tickets[self.rng.choice(sorted(self.open))]
             wrong: tuple[Any, ...] = (math.nan, math.inf, "0.5", None)
-            refusals += [(InvalidInput, partial(session.tell, ticket, reward)) for reward in wrong]
-            refusals += [(InvalidInput, partial(session.tell, ticket, 0.5, details={"seconds": math.nan}))]
+            refusals += [(errors.InvalidInput, partial(session.tell, ticket, reward)) for reward in wrong]
+            refusals += [(errors.InvalidInput, partial(session.tell, ticket, 0.5, details={"seconds": math.nan}))]
             never = [*self.holders, "nobody"]
             had = {self.open[ticket.id], *self.earlier.get(ticket.id, ())}
             never = [holder for holder in never if holder not in had]
-            refusals += [(TicketRefused, partial(session.tell, ticket, 0.5, holder=self.rng.choice(never)))]
+            refusals += [(errors.TicketRefused, partial(session.tell, ticket, 0.5, holder=self.rng.choice(never)))]
             if self.can_amend:
-                refusals.append((TicketRefused, partial(session.correct, ticket, 0.5)))
+                refusals.append((errors.TicketRefused, partial(session.correct, ticket, 0.5)))
         return refusals
 
     def everything(self) -> list[object]:
@@ -473,7 +467,7 @@ def _check_iterator_refused(policy: Policy) -> None:
     drawn: list[int] = []
     try:
         Session(map(drawn.append, range(3)), policy)
-    except InvalidInput:
+    except errors.InvalidInput:
         expect(not drawn, "the iterator was drawn from before it was refused")
         return
     broken("an iterator was taken by a policy that must know how many arms there are")

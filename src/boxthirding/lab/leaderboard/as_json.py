@@ -8,13 +8,11 @@ from typing import Any, Final
 from boxthirding.lab.leaderboard.board import ADDED, Board, Ratio, Score
 from boxthirding.lab.leaderboard.suites import Cell, Group, Suite
 
-LEVEL: Final = 0.95
-"""Of the confidence intervals that are printed, and that say whether two policies can be told apart."""
+LEVEL: Final = 0.95  # of the confidence intervals that are printed, and that say whether two policies can be told apart
 
 IN_WORDS: Final = f"{100 * LEVEL:g} %"
 
-LEVELS: Final = (LEVEL, 0.99)
-"""Of those in the picture and in the JSON file."""
+LEVELS: Final = (LEVEL, 0.99)  # of those in the picture and in the JSON file
 
 
 @dataclass(frozen=True)
@@ -22,14 +20,11 @@ class Facts:
     """What was asked for."""
 
     suite: Suite
-    missing: tuple[str, ...]
-    """Contests of the suite whose files were not at hand."""
+    missing: tuple[str, ...]  # contests of the suite whose files were not at hand
     seed: int
-    command: str
-    """How to make it again."""
+    command: str  # how to make it again
     against: str | None = None
-    with_data: bool = False
-    """Whether a folder of contests was given."""
+    with_data: bool = False  # whether a folder of contests was given
 
     @property
     def reference(self) -> str:

@@ -54,8 +54,7 @@ def paired(regrets: Floats, reference: Floats) -> Ratio:
     return Ratio(value, float(np.std(moved, ddof=1)) / math.sqrt(len(moved)))
 
 
-GROUPS: tuple[Group | None, ...] = (None, *Group)
-"""Over what a geometric mean is taken: all cells, or those of a group."""
+GROUPS: tuple[Group | None, ...] = (None, *Group)  # over what a geometric mean is taken: all cells, or those of a group
 
 
 @dataclass(frozen=True)
@@ -63,8 +62,7 @@ class Score:
     """How a policy did over some cells: over those in which it could run."""
 
     ratio: Ratio
-    ran: int
-    """In how many of them."""
+    ran: int  # in how many of them
     cells: int
 
     @property

@@ -11,39 +11,21 @@ from boxthirding.lab.leaderboard.suites import Cell, Problem
 from boxthirding.lab.settings import Setting
 from boxthirding.policies import KLUCB, UCBE, parse_policy
 
+# The policies that are compared unless others are named.
 DEFAULT: Final = (
-    "chase",
-    "b3",
-    "b3:reuse=topup",
-    "us",
-    "prose",
-    "prose:sigma=estimated",
-    "asha",
-    "bsh",
-    "bucb",
-    "dsh",
-    "sh",
-    "sh:growth=1.7,mode=paper",
-    "sr",
-    "ucbe",
-    "klucb",
-    "klucb:subset=doubling",
-    "lilucb",
-    "lilucb:subset=doubling",
-    "ebtc",
-    "ebtc:subset=doubling",
-    "ash",
-    "ash:subset=doubling",
+    *("chase", "b3", "b3:reuse=topup", "us", "prose", "prose:sigma=estimated", "asha", "bsh", "bucb"),
+    *("dsh", "sh", "sh:growth=1.7,mode=paper", "sr", "ucbe"),
+    *("klucb", "klucb:subset=doubling", "lilucb", "lilucb:subset=doubling"),
+    *("ebtc", "ebtc:subset=doubling", "ash", "ash:subset=doubling"),
 )
-"""The policies that are compared unless others are named."""
 
+# How what a policy is told is marked in tables and pictures, and what the mark means.
 MARKS: Final = {
     "budget": ("T", "the budget"),
     "sigma": ("σ", "the noise"),
     "hardness": ("H", "the hardness of the problem"),
     "range": ("R", "the range of rewards"),
 }
-"""How what a policy is told is marked in tables and pictures, and what the mark means."""
 
 
 @dataclass(frozen=True)
@@ -51,12 +33,10 @@ class Entrant:
     """A policy by its SPEC, and what it is told."""
 
     spec: str
-    told: tuple[str, ...]
-    """Of `MARKS`, those that the policy gets a number for."""
+    told: tuple[str, ...]  # of `MARKS`, those that the policy gets a number for
     pulls_every_arm: bool = False
     """Whether it pulls no arm twice before all: with fewer pulls than arms it is `us` under another name."""
-    within: tuple[float, float] = (-math.inf, math.inf)
-    """Where means must lie for it to tell them apart."""
+    within: tuple[float, float] = (-math.inf, math.inf)  # where means must lie for it to tell them apart
 
     @classmethod
     def of(cls, spec: str) -> "Entrant":

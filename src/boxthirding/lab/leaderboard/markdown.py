@@ -9,8 +9,7 @@ from boxthirding.lab.leaderboard.board import ADDED, Board, Ratio
 from boxthirding.lab.leaderboard.entrants import Entrant, marks_used
 from boxthirding.lab.leaderboard.suites import Cell, Group
 
-CANNOT_RUN: Final = "–"
-"""Instead of a figure."""
+CANNOT_RUN: Final = "–"  # instead of a figure
 
 
 def page(board: Board, facts: Facts, picture: str) -> str:

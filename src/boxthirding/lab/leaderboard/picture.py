@@ -43,7 +43,8 @@ def draw(board: Board, facts: Facts) -> "Figure":
             _draw_group(axes, board, groups[place])
         else:
             axes.axis("off")
-    _head(figure, facts)
+    title = f"Leaderboard, suite {facts.suite.name}\nregret relative {facts.reference}: left is better"
+    figure.suptitle(title, fontsize=13, fontweight="bold", x=0.01, ha="left")
     _legend(figure, facts, board)
     return figure
 
@@ -102,20 +103,14 @@ def _names_of_looks(board: Board) -> dict[str, tuple[bool, bool]]:
     """Return what the points that are there mean, each with whether it is told something and runs everywhere."""
     told = {entrant.spec: bool(entrant.told) for entrant in board.entrants}
     there = {(told[spec], score.whole) for (spec, _), score in board.scores.items()}
-    words = {False: "told nothing", True: _told(board)}
+    marks = " or ".join(f"{meant} ({mark})" for mark, meant in marks_used(board.entrants).items())
+    words = {False: "told nothing", True: f"told {marks}"}  # the marks stand beside the names
     named = {words[kind]: (kind, True) for kind in (False, True) if (kind, True) in there}
     short = [kind for kind in (False, True) if (kind, False) in there]
     for kind in short:
-        named[f"{words[kind]}, cannot run in every cell" if len(short) > 1 else "cannot run in every cell"] = (
-            kind,
-            False,
-        )
+        which = f"{words[kind]}, " if len(short) > 1 else ""
+        named[f"{which}cannot run in every cell"] = kind, False
     return named
-
-
-def _told(board: Board) -> str:
-    """Say what some policies are told: the marks stand beside their names."""
-    return "told " + " or ".join(f"{meant} ({mark})" for mark, meant in marks_used(board.entrants).items())
 
 
 def _label(axes: "Axes", board: Board, group: Group | None) -> None:
@@ -150,11 +145,6 @@ def _broken(spec: str) -> str:
     if len(spec) <= _NAME:
         return spec
     return spec.replace(",", ",\n") if "," in spec else spec.replace(":", ":\n", 1)
-
-
-def _head(figure: "Figure", facts: Facts) -> None:
-    title = f"Leaderboard, suite {facts.suite.name}\nregret relative {facts.reference}: left is better"
-    figure.suptitle(title, fontsize=13, fontweight="bold", x=0.01, ha="left")
 
 
 def _legend(figure: "Figure", facts: Facts, board: Board) -> None:

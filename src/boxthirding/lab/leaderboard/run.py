@@ -21,8 +21,7 @@ from boxthirding.lab.report_folder import check_folder, write_whole
 from boxthirding.lab.results import Run
 from boxthirding.lab.settings import Setting
 
-NAME: Final = "leaderboard"
-"""Of the page, the picture and the JSON, each with its own ending."""
+NAME: Final = "leaderboard"  # of the page, the picture and the JSON, each with its own ending
 
 STANDARD: Final = "standard"
 REPLICATES: Final = 1_000

@@ -39,8 +39,7 @@ _MEANINGS: Final = {
 class Arms:
     """Which arms: an instance by its name, or a caption contest by its number, whose file must be at hand."""
 
-    name: str
-    """`captions` is contest 893 where its file is at hand, else the embedded stand-in for it."""
+    name: str  # `captions` is contest 893 where its file is at hand, else the embedded stand-in for it
     top: int | None = None
 
     @property

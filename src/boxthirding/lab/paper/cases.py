@@ -12,19 +12,16 @@ from boxthirding.lab.rewards import Gaussian, RewardModel, parse_rewards
 
 SEED: Final = 893
 
-CONTEST: Final = "893"
-"""The caption contest of the paper's figures."""
+CONTEST: Final = "893"  # the caption contest of the paper's figures
 
-PRECISE: Final = 0.001
-"""Noise low enough for the explicit bounds on the chance to fail to be below 1."""
+PRECISE: Final = 0.001  # noise low enough for the explicit bounds on the chance to fail to be below 1
 
 
 @dataclass(frozen=True)
 class Captions:
     """The captions of the real contest, in a file, or the embedded ones."""
 
-    path: Path | None = None
-    """The file; None: the embedded captions."""
+    path: Path | None = None  # the file; None: the embedded captions
 
     @classmethod
     def found_in(cls, folder: Path | None) -> "Captions":

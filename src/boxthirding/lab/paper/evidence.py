@@ -14,8 +14,7 @@ from boxthirding.lab.results import Run
 from boxthirding.lab.theory.complexity import good_arms
 from boxthirding.types import Floats
 
-CLEARLY: Final = 3.0
-"""Two estimates differ clearly if they are further apart than this, in combined standard errors."""
+CLEARLY: Final = 3.0  # two estimates differ clearly if they are further apart than this, in combined standard errors
 
 BY_CHANCE: Final = 0.00135
 """A share differs clearly from a chance if that gives a share as far off less often, as for three standard errors."""

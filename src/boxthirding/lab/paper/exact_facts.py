@@ -25,11 +25,9 @@ from boxthirding.policies.rule_runner import LiveState
 from boxthirding.schedules import growth_root
 from boxthirding.types import NONE, Floats
 
-MANY: Final = 1_000_000
-"""Arms of the largest problem: as the paper's orders assume, no policy tries them all."""
+MANY: Final = 1_000_000  # arms of the largest problem: as the paper's orders assume, no policy tries them all
 
-LONGEST: Final = 20_000
-"""Pulls up to which the sizes of candidate sets are computed."""
+LONGEST: Final = 20_000  # pulls up to which the sizes of candidate sets are computed
 
 _LEAST = 10  # pulls from which they are; below, logarithms of logarithms are meaningless
 _COVERED = (128, 1_024, ARMS)
@@ -114,22 +112,17 @@ def _meetings(n_arms: int, pulls: int) -> Iterator[tuple[int, int]]:
 class Covered:
     """The smallest T/N, to a fifth, from which on all arms are covered."""
 
-    met: float
-    """Every arm has been introduced."""
-    candidates: float
-    """Every arm could be returned."""
+    met: float  # every arm has been introduced
+    candidates: float  # every arm could be returned
 
 
 @dataclass(frozen=True)
 class Hardness:
     """How the difficulty of an instance scales."""
 
-    good_power: float
-    """N_ε grows as ε to this power."""
-    hardness_power: float
-    """H₂ grows as N to this power."""
-    hardness: float
-    """H₂."""
+    good_power: float  # N_ε grows as ε to this power
+    hardness_power: float  # H₂ grows as N to this power
+    hardness: float  # H₂
 
 
 @dataclass(frozen=True)
@@ -139,10 +132,8 @@ class Comparison:
     gap: float
     pulls: int
     exact: float
-    printed: float
-    """The paper's bound."""
-    corrected: float
-    """The same with the factor that the paper lacks."""
+    printed: float  # the paper's bound
+    corrected: float  # the same with the factor that the paper lacks
 
 
 @dataclass(frozen=True)
@@ -150,17 +141,13 @@ class ComputedFacts:
     """All facts that claims and figures use."""
 
     levels: tuple[Level, ...]
-    covered: Mapping[int, Covered]
-    """By N."""
-    example: float
-    """c₀ of the paper's worked example."""
+    covered: Mapping[int, Covered]  # by N
+    example: float  # c₀ of the paper's worked example
     remedian: float
     growth_root: float
-    best_growth: float
-    """The growth that maximises the exponent of the bound on Sequential Halving."""
+    best_growth: float  # the growth that maximises the exponent of the bound on Sequential Halving
     shapes: Mapping[str, Hardness]
-    candidates: Mapping[str, tuple[CandidateSet, ...]]
-    """By policy, with more arms than any policy tries."""
+    candidates: Mapping[str, tuple[CandidateSet, ...]]  # by policy, with more arms than any policy tries
     variances: Mapping[str, Floats]  # [N] of one reward of each caption, by reward model
     comparisons: tuple[Comparison, ...]
     bounds: Mapping[tuple[str, str, int, float], float]

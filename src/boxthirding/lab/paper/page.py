@@ -21,15 +21,16 @@ from boxthirding.lab.paper.figures.regret import box_figure, regret_against_pull
 from boxthirding.lab.paper.figures.screening import candidates_figure, instances_figure, levels_figure, split_figure
 from boxthirding.lab.paper.printed import EPSILONS, TABLES
 
+# All claims, in the order of the page.
 CLAIMS: Final = tuple(
     one for part in (regret, structure, theory) for one in vars(part).values() if isinstance(one, Claim)
 )
-"""All claims, in the order of the page."""
 
 _NONE, _POWER, _VOTES = (caption_case(spec) for spec in ("none", "kumaraswamy", "bernoulli"))
 _TABLES: Final = tuple(table_case(table.arms) for table in TABLES)
 _SPLITS: Final = tuple((caption_case(spec), eps) for spec in SPLIT_REWARDS for eps in EPSILONS)
 
+# The figures that decide each claim. A figure is shown with the first of its claims; the others link to it.
 BESIDE: Final = {
     "lowest-when-noisy": tuple(f"regret-{case}" for case in NOISY),
     "best-without-noise": (f"regret-{_NONE}",),
@@ -51,7 +52,6 @@ BESIDE: Final = {
     "one-exponent": tuple(f"regret-{case}" for case in GAPS),
     "regret-rate": tuple(f"regret-{case}" for case in GAPS),
 }
-"""The figures that decide each claim. A figure is shown with the first of its claims; the others link to it."""
 
 _CLASSES: Final = {Verdict.HOLDS: "holds", Verdict.IN_PART: "in-part", Verdict.FAILS: "fails", Verdict.TOO_FEW: "soft"}
 _MARKS: Final = dict(zip(Verdict, "✓◐✗?", strict=True))  # verdicts differ without their colours, too
@@ -83,11 +83,9 @@ class Page:
     scale: str
     findings: Sequence[tuple[Claim, Finding]]
     sections: Mapping[str, Sequence[PaperFigure]]
-    drawn: Mapping[str, bytes]
-    """Each figure as SVG, by its key."""
+    drawn: Mapping[str, bytes]  # each figure as SVG, by its key
     command: str
-    made: Mapping[str, str]
-    """Versions and numbers that decide the results."""
+    made: Mapping[str, str]  # versions and numbers that decide the results
 
     def html(self) -> str:
         """Return the page as text."""

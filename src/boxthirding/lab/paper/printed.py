@@ -3,25 +3,21 @@
 from dataclasses import dataclass
 from typing import Final
 
-BUDGET: Final = 10_000
-"""Pulls of every figure."""
+BUDGET: Final = 10_000  # pulls of every figure
 
 ARMS: Final = 5_513
 
-REPLICATES: Final = 1_000
-"""Of every figure and table of the paper."""
+REPLICATES: Final = 1_000  # of every figure and table of the paper
 
-TABLE_SIGMA: Final = 0.25
-"""Not in the paper but inferred: it reproduces the rows of B3 and of SH with growth 1.7."""
+TABLE_SIGMA: Final = 0.25  # not in the paper but inferred: it reproduces the rows of B3 and of SH with growth 1.7
 
 BOX_PLOTS: Final = (5_000, 10_000)
 EPSILONS: Final = (0.1, 0.2)
-ANYTIME: Final = ("b3", "us", "bucb:delta=0.1", "bsh")
-"""The four policies of every figure."""
+ANYTIME: Final = ("b3", "us", "bucb:delta=0.1", "bsh")  # the four policies of every figure
 
-COMPARED: Final = ("b3", "us", "bsh")
-"""The policies whose candidate sets and bounds the paper compares."""
+COMPARED: Final = ("b3", "us", "bsh")  # the policies whose candidate sets and bounds the paper compares
 
+# Names of policies in figures and tables.
 NAMES: Final = {
     "us": "US",
     "bucb:delta=0.1": "BUCB",
@@ -35,7 +31,6 @@ NAMES: Final = {
     "asha": "ASHA",
     "b3:reuse=pool": "B3, pooled",
 }
-"""Names of policies in figures and tables."""
 
 
 @dataclass(frozen=True)

@@ -33,10 +33,8 @@ class CandidateSet:
     n_arms: int
     sizes: tuple[int, ...]
     """The size of each of these sets: one set of c₀ arms, or one for each bracket that has finished a run."""
-    introduced: int
-    """How many arms the rule has asked for."""
-    level: int | None
-    """L, the level of the answer, where the rule has levels."""
+    introduced: int  # how many arms the rule has asked for
+    level: int | None  # l, the level of the answer, where the rule has levels
 
     @property
     def size(self) -> float:

@@ -16,8 +16,7 @@ from boxthirding.lab.theory._checks import decay, nearest
 from boxthirding.policies.rivals.ucbe import oracle_hardness
 from boxthirding.types import Floats
 
-CRITICAL_ALPHA: Final = 0.5
-"""Where both terms of the regret fall alike in T (remark D.2)."""
+CRITICAL_ALPHA: Final = 0.5  # where both terms of the regret fall alike in T (remark D.2)
 
 _SLACK = 1e-12  # a gap that is ε but for rounding is not below it
 
@@ -25,10 +24,8 @@ _SLACK = 1e-12  # a gap that is ε but for rounding is not below it
 class RegretBound(NamedTuple):
     """The two terms of simple regret."""
 
-    screening: float
-    """From good arms that are no candidates."""
-    estimation: float
-    """From candidates that are not told apart."""
+    screening: float  # from good arms that are no candidates
+    estimation: float  # from candidates that are not told apart
 
     @property
     def total(self) -> float:

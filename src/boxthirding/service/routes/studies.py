@@ -37,8 +37,7 @@ async def open_study(request: Request, name: str) -> Served:
     return await run_in_threadpool(studies.get, name) if found is None else found
 
 
-OpenStudy = Annotated[Served, Depends(open_study)]
-"""The study that the path of a request names."""
+OpenStudy = Annotated[Served, Depends(open_study)]  # the study that the path of a request names
 
 Brief = Annotated[
     bool, Query(description="Only what the operator's page shows: no reply is large, and an arm goes by its `key`.")

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from boxthirding.errors import AlreadyTold, InvalidInput, TicketRefused, UnknownTicket
+from boxthirding.service import request_models as bodies
 from boxthirding.service import response_models as models
 from boxthirding.service import summaries as brief
 from boxthirding.service.authorization import GuardedRoute, key_of, needs, service_of
@@ -15,18 +16,6 @@ from boxthirding.service.links import check_not_a_rater, is_rater
 from boxthirding.service.problems import problem_of, reply
 from boxthirding.service.rating import release_late
 from boxthirding.service.remote_workers import SECONDS
-from boxthirding.service.request_models import (
-    AskIn,
-    CorrectionIn,
-    HolderIn,
-    ObservationsIn,
-    OfTickets,
-    ReleaseIn,
-    ResultIn,
-    ResultsIn,
-    TicketIn,
-    WorkersIn,
-)
 from boxthirding.service.routes.studies import OpenStudy, answer
 from boxthirding.service.studies import Served
 from boxthirding.session import Ticket
@@ -39,7 +28,7 @@ Holder = Annotated[str, Query(min_length=1, max_length=200)]
 
 
 @router.post("/studies/{name}/tickets", response_model=models.TicketsGiven, **needs(WORKER))
-def ask(request: Request, name: str, body: AskIn) -> Response:
+def ask(request: Request, name: str, body: bodies.AskIn) -> Response:
     """Ask for up to n tickets; none while the study is paused, or when the policy needs a result first."""
     holder, one = _holder(key_of(request), body.holder), service_of(request).studies.get(name)  # faster than `Depends`
     if is_worker(holder):
@@ -57,7 +46,7 @@ def held(one: OpenStudy, holder: Holder) -> Response:
 
 
 @router.post("/studies/{name}/results", response_model=models.Outcomes, **needs(WORKER))
-def tell(request: Request, name: str, body: ResultsIn) -> Response:
+def tell(request: Request, name: str, body: bodies.ResultsIn) -> Response:
     """Tell results. Each is told, told again (it counts once) or refused with a problem; `together`: all or none."""
     study = service_of(request).studies.get(name).study  # faster than `Depends`
     _check_origin(study, body)
@@ -74,7 +63,7 @@ def tell(request: Request, name: str, body: ResultsIn) -> Response:
 
 
 @router.post("/studies/{name}/failures", response_model=models.TicketFailed, **needs(WORKER))
-def fail(request: Request, one: OpenStudy, body: TicketIn) -> Response:
+def fail(request: Request, one: OpenStudy, body: bodies.TicketIn) -> Response:
     """Note that a ticket could not be evaluated: the next to ask is given it."""
     study = one.study
     _check_origin(study, body)
@@ -84,7 +73,7 @@ def fail(request: Request, one: OpenStudy, body: TicketIn) -> Response:
 
 
 @router.post("/studies/{name}/releases", response_model=models.TicketsReleased, **needs(WORKER))
-def release(request: Request, one: OpenStudy, body: ReleaseIn) -> Response:
+def release(request: Request, one: OpenStudy, body: bodies.ReleaseIn) -> Response:
     """Take open tickets, or all of a holder, from their holders: the next to ask is given them."""
     if not key_of(request).may(OPERATOR):
         check_not_a_rater(body.holder)
@@ -95,7 +84,7 @@ def release(request: Request, one: OpenStudy, body: ReleaseIn) -> Response:
 
 
 @router.post("/studies/{name}/workers", response_model=models.Silence, **needs(WORKER))
-def hear_workers(request: Request, one: OpenStudy, body: WorkersIn) -> Response:
+def hear_workers(request: Request, one: OpenStudy, body: bodies.WorkersIn) -> Response:
     """Say that workers live, or have ended. One that says nothing for the seconds in the reply is taken for ended."""
     one.workers.hear(body.alive, body.ended, service_of(request).clock())
     return reply({"seconds": SECONDS})
@@ -109,7 +98,7 @@ def reclaim(request: Request, one: OpenStudy) -> Response:
 
 
 @router.post("/studies/{name}/observations", response_model=models.Glance, **needs(OPERATOR, LARGE))
-def observe(one: OpenStudy, body: ObservationsIn) -> Response:
+def observe(one: OpenStudy, body: bodies.ObservationsIn) -> Response:
     """Take known results, which no ticket was handed out for; all or none of them."""
     study = one.study
     if body.only_new:
@@ -120,7 +109,7 @@ def observe(one: OpenStudy, body: ObservationsIn) -> Response:
 
 
 @router.post("/studies/{name}/corrections", response_model=models.Glance, **needs(OPERATOR))
-def correct(one: OpenStudy, body: CorrectionIn) -> Response:
+def correct(one: OpenStudy, body: bodies.CorrectionIn) -> Response:
     """Replace the reward of a ticket that was told: the answer is right at once."""
     study = one.study
     _check_origin(study, body)
@@ -129,7 +118,7 @@ def correct(one: OpenStudy, body: CorrectionIn) -> Response:
 
 
 @router.post("/studies/{name}/exclusions", response_model=models.ResultsChanged, **needs(OPERATOR))
-def exclude(one: OpenStudy, body: HolderIn) -> Response:
+def exclude(one: OpenStudy, body: bodies.HolderIn) -> Response:
     """Let the results of a holder, such as a careless rater, not count."""
     study = one.study
     return reply({"results": study.exclude(body.holder), **answer(study)})
@@ -151,7 +140,7 @@ def include(one: OpenStudy, holder: Holder) -> Response:
     return reply({"results": study.include(holder), **answer(study)})
 
 
-def _check_origin(study: Study, body: OfTickets) -> None:
+def _check_origin(study: Study, body: bodies.OfTickets) -> None:
     if body.origin is not None and body.origin != study.origin:
         raise UnknownTicket("the ticket is of another study, perhaps a deleted one", advice="ask for new tickets")
 
@@ -181,7 +170,7 @@ def _check_not_of_raters(of_raters: set[int], *tickets: int) -> None:
             )
 
 
-def _tell(study: Study, row: ResultIn, of_raters: set[int]) -> dict[str, Any]:
+def _tell(study: Study, row: bodies.ResultIn, of_raters: set[int]) -> dict[str, Any]:
     try:
         check_not_a_rater(row.holder)
         if row.holder is None:  # else it is told as that holder's

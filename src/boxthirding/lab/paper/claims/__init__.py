@@ -66,15 +66,11 @@ class Claim:
 
     key: str
     title: str
-    says: str
-    """The paper's statement, in other words."""
-    where: str
-    """The sections of the paper that make it."""
-    rule: str
-    """How it is decided."""
+    says: str  # the paper's statement, in other words
+    where: str  # the sections of the paper that make it
+    rule: str  # how it is decided
     decide: Callable[[Evidence], Finding]
-    exact: bool = False
-    """Whether it is decided without simulations, whatever the number of replicates."""
+    exact: bool = False  # whether it is decided without simulations, whatever the number of replicates
 
     def finding(self, evidence: Evidence) -> Finding:
         """Return the verdict, or "too few to say" if there are too few replicates for one."""
@@ -93,8 +89,7 @@ def claim(
     return lambda decide: Claim(decide.__name__.replace("_", "-"), title, says, where, rule, decide, exact)
 
 
-exact_claim: Final = partial(claim, exact=True)
-"""Makes a claim that is decided without simulations."""
+exact_claim: Final = partial(claim, exact=True)  # makes a claim that is decided without simulations
 
 
 def verdict_of(parts: list[bool]) -> Verdict:

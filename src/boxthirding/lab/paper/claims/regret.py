@@ -17,18 +17,15 @@ from boxthirding.lab.paper.printed import (
     PrintedTable,
 )
 
-FEW: Final = 100
-"""The first pulls, which the paper's claims exclude."""
+FEW: Final = 100  # the first pulls, which the paper's claims exclude
 
 EARLY: Final = 10
-COMPARABLE: Final = 1.5
-"""Two regrets are comparable if one is at most this many times the other."""
+COMPARABLE: Final = 1.5  # two regrets are comparable if one is at most this many times the other
 
 BRACKETS: Final = ("bucb:delta=0.1", "bsh")
 _B3, _US = "b3", "us"
 
-OURS: Final = ("b3", "sh:growth=1.7,mode=paper")
-"""The rows that specify the policy exactly."""
+OURS: Final = ("b3", "sh:growth=1.7,mode=paper")  # the rows that specify the policy exactly
 
 BASELINES: Final = ("sh", "ucbe:exploration=oracle", "bsh", "bucb:delta=0.1")
 """The rows of baselines, run here as their own authors define them."""

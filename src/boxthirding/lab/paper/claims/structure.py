@@ -2,17 +2,9 @@
 
 import numpy as np
 
+from boxthirding.lab.paper import printed as paper
 from boxthirding.lab.paper.claims import Finding, Measurement, exact_claim, listed, verdict_of
 from boxthirding.lab.paper.evidence import Estimate, Evidence
-from boxthirding.lab.paper.printed import (
-    BUDGET,
-    EXAMPLE_CANDIDATES,
-    EXAMPLE_PULLS,
-    GAPS_ALPHA,
-    GROWTH,
-    H2_EXPONENTS,
-    REMEDIAN,
-)
 
 _ENOUGH_ARMS = 100  # a level with fewer has a coarse share
 _NEAR_HALF = 0.02
@@ -26,7 +18,7 @@ _GRID = 2e-4  # twice the step on which the best growth is looked for
     "Of the arms of a level, 1/3 + 1/9 + 1/27 + … = 1/2 are lifted to the next one.",
     "section 3.2",
     f"Within {_NEAR_HALF} of one half at every level that {_ENOUGH_ARMS} arms or more have entered after "
-    f"{BUDGET:,} pulls. It does not depend on the rewards, so it is exact.",
+    f"{paper.BUDGET:,} pulls. It does not depend on the rewards, so it is exact.",
 )
 def half_is_lifted(evidence: Evidence) -> Finding:
     """Decide whether half of a level's arms are lifted."""
@@ -34,7 +26,7 @@ def half_is_lifted(evidence: Evidence) -> Finding:
     shares = {level.level: level.lifted / level.entered for level in found}
     measured = tuple(Measurement(f"level {level}: lifted", Estimate(share)) for level, share in shares.items())
     reason = (
-        f"After {BUDGET:,} pulls, of the {len(found)} levels that {_ENOUGH_ARMS} arms or more have entered, "
+        f"After {paper.BUDGET:,} pulls, of the {len(found)} levels that {_ENOUGH_ARMS} arms or more have entered, "
         f"{min(shares.values()):.1%} to {max(shares.values()):.1%} of the arms are lifted; a few still wait in boxes."
     )
     return Finding(verdict_of([abs(share - 0.5) < _NEAR_HALF for share in shares.values()]), reason, measured)
@@ -67,21 +59,21 @@ def data_poor_below_n(evidence: Evidence) -> Finding:
 
 @exact_claim(
     "Three candidates after six pulls",
-    f"With T = {EXAMPLE_PULLS} and five arms the candidate set of B3 has {EXAMPLE_CANDIDATES} arms.",
+    f"With T = {paper.EXAMPLE_PULLS} and five arms the candidate set of B3 has {paper.EXAMPLE_CANDIDATES} arms.",
     "section 4.1",
     "The candidate set of the rule as it runs.",
 )
 def worked_example(evidence: Evidence) -> Finding:
     """Decide the paper's worked example of a candidate set."""
     size = evidence.facts.example
-    reason = f"After {EXAMPLE_PULLS} pulls of five arms the candidate set of B3 has {size:g} arms."
-    measured = (Measurement(f"c₀ at T = {EXAMPLE_PULLS}", Estimate(size)),)
-    return Finding(verdict_of([size == EXAMPLE_CANDIDATES]), reason, measured)
+    reason = f"After {paper.EXAMPLE_PULLS} pulls of five arms the candidate set of B3 has {size:g} arms."
+    measured = (Measurement(f"c₀ at T = {paper.EXAMPLE_PULLS}", Estimate(size)),)
+    return Finding(verdict_of([size == paper.EXAMPLE_CANDIDATES]), reason, measured)
 
 
 @exact_claim(
     "The toy example of the remedian",
-    f"The remedian of three blocks with the medians 2.8, 5.3 and 4.8 is {REMEDIAN}.",
+    f"The remedian of three blocks with the medians 2.8, 5.3 and 4.8 is {paper.REMEDIAN}.",
     "figure 1",
     "Computed.",
 )
@@ -89,12 +81,12 @@ def remedian(evidence: Evidence) -> Finding:
     """Decide the paper's toy example of the remedian."""
     value = evidence.facts.remedian
     measured = (Measurement("remedian", Estimate(value)),)
-    return Finding(verdict_of([value == REMEDIAN]), f"The median of the three medians is {value:g}.", measured)
+    return Finding(verdict_of([value == paper.REMEDIAN]), f"The median of the three medians is {value:g}.", measured)
 
 
 @exact_claim(
     "Costs should grow by 1.728 a level",
-    f"The bound on Sequential Halving is best for the growth that solves r + r^1.5 = 4, about {GROWTH}.",
+    f"The bound on Sequential Halving is best for the growth that solves r + r^1.5 = 4, about {paper.GROWTH}.",
     "proposition 4.11",
     "The exponent of the bound on a fine grid of growths, and the root.",
 )
@@ -103,7 +95,7 @@ def optimal_growth(evidence: Evidence) -> Finding:
     root, best = evidence.facts.growth_root, evidence.facts.best_growth
     measured = (Measurement("root of r + r^1.5 = 4", Estimate(root)), Measurement("best on a grid", Estimate(best)))
     reason = f"The exponent of the bound is largest at {best:.4f}, and the root is {root:.6f}."
-    return Finding(verdict_of([abs(best - root) < _GRID, round(root, 3) == GROWTH]), reason, measured)
+    return Finding(verdict_of([abs(best - root) < _GRID, round(root, 3) == paper.GROWTH]), reason, measured)
 
 
 @exact_claim(
@@ -117,9 +109,9 @@ def instance_table(evidence: Evidence) -> Finding:
     measured, found = [], []
     counts = hardness = True
     for name, shape in evidence.facts.shapes.items():
-        counts &= abs(shape.good_power - 1 / GAPS_ALPHA[name]) < _SAME_POWER
-        hardness &= abs(shape.hardness_power - H2_EXPONENTS[name]) < _SAME_POWER
-        found.append(f"N^{shape.hardness_power:.2g} on {name} (paper N^{H2_EXPONENTS[name]:g})")
+        counts &= abs(shape.good_power - 1 / paper.GAPS_ALPHA[name]) < _SAME_POWER
+        hardness &= abs(shape.hardness_power - paper.H2_EXPONENTS[name]) < _SAME_POWER
+        found.append(f"N^{shape.hardness_power:.2g} on {name} (paper N^{paper.H2_EXPONENTS[name]:g})")
         measured += [
             Measurement(f"{name}: N_ε grows as ε to the power", Estimate(shape.good_power)),
             Measurement(f"{name}: H₂ grows as N to the power", Estimate(shape.hardness_power)),

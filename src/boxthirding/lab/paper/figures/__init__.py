@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-WIDTH: Final = 5.4
-"""Inches: letters of 10 points are readable when a figure is as wide as a phone."""
+WIDTH: Final = 5.4  # inches: letters of 10 points are readable when a figure is as wide as a phone
 
 
 @dataclass(frozen=True)
@@ -24,12 +23,10 @@ class FigureTable:
 class PaperFigure:
     """A figure before it is drawn."""
 
-    key: str
-    """The name of its files."""
+    key: str  # the name of its files
     title: str
     caption: str
     columns: tuple[str, ...]
-    rows: Sequence[Sequence[object]]
-    """The data that it shows, for its CSV file."""
+    rows: Sequence[Sequence[object]]  # the data that it shows, for its CSV file
     draw: "Callable[[], Figure]"
     table: FigureTable | None = None
