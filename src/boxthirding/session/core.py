@@ -372,7 +372,7 @@ class Core:
         tickets.close(ticket_id, ledger.rows)
         if tickets.earlier:
             tickets.has_told(ticket_id, who)
-        effect = self.effects.of(pull)
+        effect = 0.0 if self.examples.count is None else self.effects.of(pull)
         counts = ledger.add(arm, pull, reward, who, ticket_id, NONE if job is None else job.id, effect)
         if self.failed:
             self.failed.pop(arm, None)
@@ -391,8 +391,8 @@ class Core:
                 self.examples.owe(job, 1)
         if self.examples.count is not None:
             self._note_example(arm)
-        if self.effects.is_due:
-            self.refit()
+            if self.effects.is_due:
+                self.refit()
 
     @property
     def _accepts_late_results(self) -> bool:
