@@ -21,6 +21,7 @@ from boxthirding.errors import (
     UnknownLabel,
     UnknownTicket,
 )
+from boxthirding.policies.base_policy import arrays_of
 from boxthirding.policies.spec import parse_policy
 from boxthirding.session import AskTell, Recommendation, Session, Ticket
 from boxthirding.testing.rules import is_endless
@@ -437,7 +438,7 @@ class SessionInTheOpen(Session):
 
     def state(self) -> bytes:
         """Return all arrays of the rule's state."""
-        return b"".join(np.asarray(array).tobytes() for array in self._core.running.arrays)
+        return b"".join(np.asarray(array).tobytes() for array in arrays_of(self._core.running.arrays).values())
 
 
 def live(arms: int | Iterable[Label], policy: Policy, **settings: Any) -> tuple[AskTell, Callable[[], bytes]]:
