@@ -24,12 +24,12 @@ from boxthirding.types import Floats, Policy
 Regrets = dict[Cell, Floats]
 
 _NUMBER = "{}: Final = {}"
-_BAR = "state.merit[arm] >= mean(state, best)"
+_BAR = ">= mean(state.arms, leader)"
 _MERIT = "LEAD * deviation / math.sqrt(n)"
 _SHRUNK = """\
-            known = n + prior_pulls(state)
-            shrunk = facts[CENTRE] + (score - facts[CENTRE]) * (n / known)
-            score = shrunk - CAUTION * facts[SIGMA] / math.sqrt(known)
+        known = n + prior_pulls(state)
+        shrunk = facts[CENTRE] + (score - facts[CENTRE]) * (n / known)
+        score = shrunk - CAUTION * facts[SIGMA] / math.sqrt(known)
 """
 
 
@@ -50,16 +50,16 @@ def constant(name: str, before: str, after: str) -> tuple[str, str]:
 
 VARIANTS = (
     Variant("", "full"),
-    Variant("2", "keeping up with the leader's score", ((_BAR, "state.merit[arm] >= state.score[best]"),)),
-    Variant("2", "keeping up with the leader's lower bound", ((_BAR, "state.merit[arm] >= state.lower[best]"),)),
+    Variant("2", "keeping up with the leader's score", ((_BAR, ">= state.leader.value[leader]"),)),
+    Variant("2", "keeping up with the leader's lower bound", ((_BAR, ">= state.tree.lower[leader]"),)),
     Variant("2", "no lead: mean against mean", (constant("LEAD", "0.3", "0.0"),)),
     Variant("2", "a lead of 0.15 σ ln(n)/√n", ((_MERIT, "0.15 * math.log(n) * deviation / math.sqrt(n)"),)),
     Variant("2", "twice the lead", (constant("LEAD", "0.3", "0.6"),)),
-    Variant("2", "as many pulls again as it has had", (("(state.pulls[arm] + 1) // 2", "state.pulls[arm]"),)),
+    Variant("2", "as many pulls again as it has had", (("(state.arms.pulls[arm] + 1) // 2", "state.arms.pulls[arm]"),)),
     Variant(
         "3",
         "no pulls for the sake of σ",
-        (("too_few_repeats(scalars[REPEATS], scalars[TOLD], scalars[OUT])", "False"),),
+        (("too_few_repeats(state.noise.repeats[0], scalars[TOLD], scalars[OUT])", "False"),),
     ),
     Variant("4", "ρ = 5 if there is noise", (("        set_ratio(state)\n", "        facts[RATIO] = 5.0\n"),)),
     Variant("4", "ρ as low as 0.25", (constant("LEAST_RATIO", "2.0", "0.25"),)),
@@ -78,7 +78,7 @@ VARIANTS = (
     Variant(
         "9",
         "answer by lower bound - 2σ/√n",
-        ((_SHRUNK, "            score -= 2.0 * facts[SIGMA] / math.sqrt(n)\n"),),
+        ((_SHRUNK, "        score -= 2.0 * facts[SIGMA] / math.sqrt(n)\n"),),
     ),
     Variant("9", "answer by plain mean", ((_SHRUNK, ""),)),
     Variant(
@@ -86,7 +86,7 @@ VARIANTS = (
         "fits at every quarter",
         (("scalars[TOLD] + max(1, scalars[OWN])", "scalars[TOLD] + max(1, scalars[TOLD] // 4)"),),
     ),
-    Variant("11", "no result excluded", (("usual = usual_variance(state, scalars[KNOWN])", "usual = 0.0"),)),
+    Variant("11", "no result excluded", (("usual_variance(state.noise, pulls, scalars[KNOWN])", "0.0"),)),
 )
 
 

@@ -16,6 +16,7 @@ import pytest
 from boxthirding import _compile
 from boxthirding._compile import available, bound, cache_folder, compiled, digest, is_kernel, kernel
 from boxthirding.policies import BoxThirding, SequentialHalving, Uniform
+from boxthirding.policies.base_policy import arrays_of
 from boxthirding.types import WAIT
 
 pytestmark = pytest.mark.skipif(not available(), reason="Numba is not installed")
@@ -240,7 +241,9 @@ def test_compiled_rules_decide_as_interpreted_ones(policies):
         for driver in (fast, slow):
             state = policy.new(50, 1, 64)
             jobs = np.zeros((200, 3), np.int64)
-            results.append((driver(state, rewards, jobs), jobs.tolist(), [array.tolist() for array in state]))
+            results.append(
+                (driver(state, rewards, jobs), jobs.tolist(), [array.tolist() for array in arrays_of(state).values()])
+            )
         assert results[0] == results[1]
 
 

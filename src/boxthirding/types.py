@@ -1,6 +1,7 @@
 """The contract between a policy and whatever drives it, simulator or live session.
 
-A *policy* is a frozen configuration. Its *rule* is a set of plain functions over a *state*, a NamedTuple of arrays.
+A *policy* is a frozen configuration. Its *rule* is a set of plain functions over a *state*, a NamedTuple of arrays, or
+of groups of arrays, which are NamedTuples themselves.
 A rule sees neither rewards, clocks, files nor global randomness: it asks for jobs and is told what they gave.
 """
 

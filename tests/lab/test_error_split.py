@@ -63,8 +63,10 @@ class Slow:
             numbers = self.record.candidate_set(self.state) or self.asked
         elif isinstance(self.policy, BracketingSequentialHalving):
             done = [b for b in range(self.state.scalars[OPENED]) if self.state.run[b, KEPT] != NONE]
-            slots = [slot for b in done for slot in range(self.state.start[b], self.state.start[b + 1])]
-            numbers = [self.state.number[self.state.entrant[slot]] for slot in slots] or self.told[:1]
+            slots = [
+                slot for b in done for slot in range(self.state.brackets.start[b], self.state.brackets.start[b + 1])
+            ]
+            numbers = [self.state.brackets.number[self.state.brackets.entrant[slot]] for slot in slots] or self.told[:1]
         else:
             numbers = self.told
         return {int(self.order[number]) for number in numbers}

@@ -72,7 +72,7 @@ def in_the_given_order(order, stream, at, arm):  # noqa: ARG001
 def lowest_among_equals(state):
     """Recommend the largest mean, the lowest number among equals."""
     seen = int(state.scalars[uniform.SEEN])
-    return int(np.argmax(state.total[:seen] / state.pulls[:seen])) if seen else NONE
+    return int(np.argmax(state.arms.total[:seen] / state.arms.pulls[:seen])) if seen else NONE
 
 
 def uniform_regrets(means, **traps):

@@ -19,7 +19,9 @@ from boxthirding.policies import (
     boxes,
     chase_final,
     parse_policy,
+    roster,
 )
+from boxthirding.policies.base_policy import arrays_of
 from boxthirding.policies.noise import sigma
 from boxthirding.policies.rivals import prose, subsets, uniform
 from boxthirding.policies.rule_runner import LiveState
@@ -104,9 +106,9 @@ def test_a_first_lift_is_free_when_its_pulls_are_known_and_asks_only_for_those_m
     asked = state.ask()
     assert asked[1:] == (1, 2)
     assert state.recommend() == 0  # it stands in Box(0, 0) already
-    assert state.arrays.place[0] == 0
+    assert state.arrays.arms.place[0] == 0
     tell(state, asked, 1.0)
-    assert (state.arrays.pulls[1], state.arrays.total[1]) == (3, 2.25)
+    assert (state.arrays.arms.pulls[1], state.arrays.arms.total[1]) == (3, 2.25)
     assert state.recommend() == 1
     assert state.ask()[1:] == (2, 3)
 
@@ -131,9 +133,12 @@ def test_a_lift_under_way_keeps_what_it_waits_for():
     job, arm, times = state.ask()
     state.tell(job, 1, 1.0, 1.0)
     known(state, arm, 5.0, 5.0)
-    assert state.arrays.due[arm] == times - 1
+    assert state.arrays.lifts.due[arm] == times - 1
     state.tell(job, 2, 2.0, 2.0)
-    assert (state.arrays.pulls[arm], state.arrays.total[arm]) == (5, 13.0)  # the first LIFT joins what is known
+    assert (state.arrays.arms.pulls[arm], state.arrays.arms.total[arm]) == (
+        5,
+        13.0,
+    )  # the first LIFT joins what is known
 
 
 def test_a_later_lift_of_the_paper_replaces_what_was_known():
@@ -143,7 +148,7 @@ def test_a_later_lift_of_the_paper_replaces_what_was_known():
     job, arm, times = state.ask()
     assert arm == 2
     state.tell(job, times, 0.5 * times, 0.25 * times)
-    assert (state.arrays.pulls[2], state.arrays.total[2]) == (times, 0.5 * times)
+    assert (state.arrays.arms.pulls[2], state.arrays.arms.total[2]) == (times, 0.5 * times)
 
 
 def test_asha_counts_known_results_in_the_first_stay():
@@ -187,12 +192,12 @@ def test_prose_meets_every_arm_up_to_an_amended_one():
     state = LiveState(Prose(0.5), 100, 0)
     known(state, 2, 0.5, 0.5)
     assert (at(state, prose.SEEN), at(state, prose.LIVE), at(state, prose.ASKED)) == (3, 3, 2)
-    assert [state.arrays.upper[arm] for arm in (0, 1)] == [math.inf, math.inf]
+    assert [state.arrays.tree.upper[arm] for arm in (0, 1)] == [math.inf, math.inf]
     first = state.ask()
     assert first[1] == 2  # Z is 1
     bold = state.ask()[1]  # of all three, those without a result are the boldest
     assert bold in (0, 1)
-    assert [state.arrays.upper[arm] for arm in (bold, 1 - bold)] == [-math.inf, math.inf]
+    assert [state.arrays.tree.upper[arm] for arm in (bold, 1 - bold)] == [-math.inf, math.inf]
 
 
 @pytest.mark.parametrize("spec", SPECS)
@@ -246,7 +251,7 @@ def test_an_arm_whose_results_are_gone_is_no_answer_and_can_be_pulled_again(spec
     if state.policy.forgets:
         return
     assert state.recommend() == NONE
-    for array in state.arrays:
+    for array in arrays_of(state.arrays).values():
         assert not np.isnan(array).any()
     for _ in range(30):
         asked = state.ask()
@@ -259,10 +264,10 @@ def test_box_thirding_answers_from_the_next_box_that_has_a_result():
     for _ in range(5):
         asked = state.ask()
         tell(state, asked, float(asked[1] == 2))
-    assert state.arrays.place[[2, 3]].tolist() == [boxes.WIDTH, 0]
+    assert state.arrays.arms.place[[2, 3]].tolist() == [boxes.WIDTH, 0]
     assert state.recommend() == 2
     taken_out(state, 2, 1.0, 1.0)
-    assert state.arrays.place[2] == boxes.WIDTH
+    assert state.arrays.arms.place[2] == boxes.WIDTH
     assert state.recommend() == 3  # in Box(0, 0)
     known(state, 2, 1.0)
     assert state.recommend() == 2
@@ -271,12 +276,12 @@ def test_box_thirding_answers_from_the_next_box_that_has_a_result():
 def test_an_arm_is_met_with_the_record_it_has():
     state = LiveState(Chase(), 100, 0)
     known(state, 1, 0.5, 0.25)
-    luck = state.arrays.luck[:2].tolist()
+    luck = state.arrays.tree.luck[:2].tolist()
     for _ in range(12):
         tell(state, state.ask(), 0.25)
-    assert state.arrays.luck[:2].tolist() == luck
-    assert state.arrays.pulls[1] >= 2
-    assert at(state, boxes.SEEN) > 2
+    assert state.arrays.tree.luck[:2].tolist() == luck
+    assert state.arrays.arms.pulls[1] >= 2
+    assert at(state, roster.SEEN) > 2
 
 
 @pytest.mark.parametrize("spec", SPECS)
@@ -339,11 +344,12 @@ class Account:
         if hasattr(arrays, "facts"):
             origin = float(arrays.facts[chase_final.ORIGIN])
         found = {}
-        for arm in range(len(arrays.pulls)):
-            pulls, total = int(arrays.pulls[arm]), float(arrays.total[arm])
-            if hasattr(arrays, "due") and arm < arrays.scalars[boxes.KNOWN] and arrays.due[arm] > 0:
-                pulls += int(arrays.new_pulls[arm])
-                total += float(arrays.new_total[arm])
+        jobs = getattr(arrays, "lifts", arrays)
+        for arm in range(len(arrays.arms.pulls)):
+            pulls, total = int(arrays.arms.pulls[arm]), float(arrays.arms.total[arm])
+            if hasattr(jobs, "due") and arm < arrays.scalars[roster.KNOWN] and jobs.due[arm] > 0:
+                pulls += int(jobs.new_pulls[arm])
+                total += float(jobs.new_total[arm])
             if arm in self.results and pulls:
                 found[arm] = (pulls, total + origin * pulls)
         return found
@@ -370,14 +376,14 @@ def test_the_state_has_the_sums_of_all_results(spec, steps, seed):
     for verb, *arguments in steps:
         getattr(account, verb)(*arguments)
         assert account.sums() == {arm: (len(told), sum(told)) for arm, told in account.results.items() if told}
-        assert not any(np.isnan(array).any() for array in account.state.arrays)
+        assert not any(np.isnan(array).any() for array in arrays_of(account.state.arrays).values())
 
 
 def facts(state):
     """Return σ, m and the repeats of chase, worked out now."""
     arrays = state.arrays
-    repeats = at(state, chase_final.REPEATS)
-    return sigma(arrays, at(state, boxes.KNOWN), repeats), chase_final.centre(arrays), repeats
+    repeats = int(arrays.noise.repeats[0])
+    return sigma(arrays.noise, arrays.arms.pulls, at(state, roster.KNOWN)), chase_final.centre(arrays), repeats
 
 
 @EXAMPLES
@@ -441,7 +447,7 @@ def test_amend_compiles_and_does_the_same(spec):
         arm, reward = int(rng.integers(0, 40)), float(rng.normal())
         for arguments in ((arm, 1, reward, reward * reward), (arm, 0, 0.1, 0.3), (NONE, 0, 0.0, 0.0)):
             assert policy.rule.amend(one, *arguments) == amend(other, *arguments)
-    for mine, theirs in zip(one, other, strict=True):
+    for mine, theirs in zip(arrays_of(one).values(), arrays_of(other).values(), strict=True):
         assert mine.tobytes() == theirs.tobytes()
 
 
@@ -468,9 +474,9 @@ def test_only_the_first_of_the_paper_s_lifts_adds_to_what_is_known():
     assert box_thirding.REUSES["none"] == box_thirding.FRESH
     state = LiveState(BoxThirding(), 9, 0)
     known(state, 0, 0.5)
-    assert state.arrays.place[0] == boxes.NEW
+    assert state.arrays.arms.place[0] == boxes.NEW
     state.ask()
-    assert state.arrays.place[0] == 0
+    assert state.arrays.arms.place[0] == 0
 
 
 def test_a_result_of_the_lift_under_way_can_be_taken_out():
@@ -481,7 +487,7 @@ def test_a_result_of_the_lift_under_way_can_be_taken_out():
     state.tell(job, 1, 9.0, 81.0)
     taken_out(state, arm, 9.0)
     state.tell(job, 1, 2.0, 4.0)
-    assert state.arrays.pulls[arm] == 2
+    assert state.arrays.arms.pulls[arm] == 2
     assert state.recommend() == arm
 
 
@@ -493,14 +499,14 @@ def test_a_result_of_a_job_of_the_chase_under_way_can_be_taken_out():
         if times < 3:
             told += 1.0
             tell(state, (job, arm, times), float(arm % 7) + told % 3)
-    pulls, total = int(state.arrays.pulls[arm]), float(state.arrays.total[arm])
+    pulls, total = int(state.arrays.arms.pulls[arm]), float(state.arrays.arms.total[arm])
     origin = float(state.arrays.facts[chase_final.ORIGIN])
     state.tell(job, 1, 1.0, 1.0)
     state.tell(job, 1, 9.0, 81.0)
     taken_out(state, arm, 9.0)
     state.tell(job, times - 2, 2.0 * (times - 2), 4.0 * (times - 2))
-    assert state.arrays.pulls[arm] == pulls + times - 1
-    assert state.arrays.total[arm] == pytest.approx(total + 1.0 + 2.0 * (times - 2) - origin * (times - 1))
+    assert state.arrays.arms.pulls[arm] == pulls + times - 1
+    assert state.arrays.arms.total[arm] == pytest.approx(total + 1.0 + 2.0 * (times - 2) - origin * (times - 1))
 
 
 def test_a_corrected_arm_counts_in_m_with_the_mean_of_its_results():
@@ -515,11 +521,11 @@ def test_a_fit_renews_the_scores_of_arms_that_were_not_met_too():
     for arm in range(50):
         known(state, arm, arm - 0.5, arm + 0.5)
     state.amend(NONE, 0, 0.0, 0.0)
-    scores = state.arrays.score.copy()
+    scores = state.arrays.leader.value.copy()
     for arm in range(50):
         known(state, arm, 1.0)
         taken_out(state, arm, 1.0)
-    assert state.arrays.score.tolist() == scores.tolist()
+    assert state.arrays.leader.value.tolist() == scores.tolist()
 
 
 def test_an_arm_of_asha_that_is_promoted_is_not_promoted_again_for_a_better_mean():

@@ -59,8 +59,8 @@ class Run(Live):
         base = self.at(BASE)
         arm, times = self.ask()
         self.trace += ["U"] * (self.at(BASE) - base)
-        others = int(self.state.middle[arm]), int(self.state.worst[arm])
-        box = int(self.state.place[arm])
+        others = int(self.state.lifts.middle[arm]), int(self.state.lifts.worst[arm])
+        box = int(self.state.arms.place[arm])
         self.spent += times
         if others == (NONE, NONE):
             self.trace.append(f"N{self.spent}")
@@ -72,10 +72,10 @@ class Run(Live):
 
     def box(self, level, j):
         """Return the arms of Box(level, j) in order of entry; j = PILE is the pile of the level."""
-        arms, arm = [], int(self.state.first[level * WIDTH + j])
+        arms, arm = [], int(self.state.boxes.first[level * WIDTH + j])
         while arm != NONE:
             arms.append(arm)
-            arm = int(self.state.after[arm])
+            arm = int(self.state.boxes.after[arm])
         return arms
 
 
@@ -132,7 +132,7 @@ def test_a_lift_costs_what_its_level_of_arrival_costs():
     reward, seen = gaussian(seed=3), set()
     while run.spent < 3_000:
         arm, times = run.step(reward)
-        level = int(run.state.place[arm]) // WIDTH
+        level = int(run.state.arms.place[arm]) // WIDTH
         assert times == costs[level]
         seen.add(level)
     assert seen == set(range(8))
@@ -286,7 +286,7 @@ def test_invariants_hold_after_every_job(n_arms, reuse, rewards, seed):
         pulled[arm] += times
         levels = range(run.at(TOP) + 1)
         places = {(level, j): run.box(level, j) for level in levels for j in (*range(8), PILE)}
-        waiting = [arm for arm in range(run.at(SEEN)) if run.state.queued[arm] and run.state.place[arm] == NONE]
+        waiting = [arm for arm in range(run.at(SEEN)) if run.state.queued[arm] and run.state.arms.place[arm] == NONE]
         assert sorted(sum(places.values(), waiting)) == list(range(run.at(SEEN)))  # each in exactly one place
         assert all(len(arms) <= FULL for (_, j), arms in places.items() if j != PILE)
         assert run.at(TOP) >= top  # L never falls
@@ -295,7 +295,7 @@ def test_invariants_hold_after_every_job(n_arms, reuse, rewards, seed):
         assert not any(places[top, j] for j in range(1, 8))
         assert run.recommend() in places[top, 0]
         assert pulled.total() == run.spent
-        behind = {arm: int(run.state.pulls[arm]) for arm in pulled}
+        behind = {arm: int(run.state.arms.pulls[arm]) for arm in pulled}
         if reuse == "none":
             assert all(behind[arm] == costs(level) for (level, _), arms in places.items() for arm in arms)
         else:
@@ -338,7 +338,7 @@ def test_ties_break_uniformly_at_random(means, outcomes):
             policy.rule.ask(state)
             policy.rule.tell(state, arm, 1, means[arm], means[arm] ** 2)
         lifted = int(policy.rule.ask(state)[0])
-        found[lifted, int(state.middle[lifted]), int(state.worst[lifted])] += 1
+        found[lifted, int(state.lifts.middle[lifted]), int(state.lifts.worst[lifted])] += 1
     expected = runs / outcomes
     assert len(found) == outcomes
     assert all(means[a] >= means[b] >= means[c] for a, b, c in found)
@@ -355,9 +355,9 @@ def test_nothing_changes_before_the_last_pull_of_a_lift():
         before = parts.recommend()
         rewards = [float(rng.randrange(4)) for _ in range(times)]
         for reward in rewards[:-1]:
-            place = parts.state.place.copy()
+            place = parts.state.arms.place.copy()
             parts.tell(arm, 1, reward)
-            assert (parts.state.place == place).all()
+            assert (parts.state.arms.place == place).all()
             if before is not None:
                 assert parts.recommend() == before
         parts.tell(arm, 1, rewards[-1])
@@ -383,7 +383,7 @@ def test_a_lift_that_needs_no_pull_commits_at_once():
         live.tell(arm, 1, float(arm))
     arm, times = live.ask()
     assert times == 1
-    assert live.state.target[arm] == 9
+    assert live.state.lifts.target[arm] == 9
     assert live.recommend() == 8
 
 

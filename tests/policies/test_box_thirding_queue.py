@@ -123,45 +123,47 @@ class InFlight:
         state, live, reference = self.live.state, self.live, self.reference
         boxes = {}
         room = (live.at(TOP) + 1) * WIDTH
-        assert not state.size[room:].any()
-        assert not state.free[room:].any()
-        assert (state.first[room:] == NONE).all()
+        assert not state.boxes.size[room:].any()
+        assert not state.boxes.free[room:].any()
+        assert (state.boxes.first[room:] == NONE).all()
         for box in range(room):
-            arms = walk(state.first[box], state.after)
-            assert arms == walk(state.last[box], state.before)[::-1]
-            assert all(state.place[arm] == box for arm in arms)
-            assert state.size[box] == len(arms)
+            arms = walk(state.boxes.first[box], state.boxes.after)
+            assert arms == walk(state.boxes.last[box], state.boxes.before)[::-1]
+            assert all(state.arms.place[arm] == box for arm in arms)
+            assert state.boxes.size[box] == len(arms)
             if arms:
                 boxes[divmod(box, WIDTH)] = arms
             if box // WIDTH >= live.at(BASE):
-                free = [arm for arm in arms if state.lifter[arm] == NONE]
+                free = [arm for arm in arms if state.lifts.lifter[arm] == NONE]
                 assert arms[len(arms) - len(free) :] == free  # those taken stand in front
-                assert state.free[box] == len(free)
-                assert state.first_free[box] == (free[0] if free else NONE)
-                assert (state.ready[box // WIDTH] >> box % WIDTH) & 1 == (len(free) >= FULL and box % WIDTH != PILE)
+                assert state.boxes.free[box] == len(free)
+                assert state.boxes.first_free[box] == (free[0] if free else NONE)
+                assert (state.boxes.ready[box // WIDTH] >> box % WIDTH) & 1 == (
+                    len(free) >= FULL and box % WIDTH != PILE
+                )
         expected = {box: arms for box, arms in reference.boxes.items() if arms}
         expected |= {(level, PILE): arms for level, arms in reference.discarded.items() if arms}
         assert boxes == expected
-        assert live.at(READY) == sum(int(bits).bit_count() for bits in state.ready)
+        assert live.at(READY) == sum(int(bits).bit_count() for bits in state.boxes.ready)
 
         seen = range(live.at(SEEN))
         assert live.at(SEEN) == reference.seen
         assert live.at(LIVE) == len(self.present())
-        assert {arm for arm in seen if state.place[arm] == WITHDRAWN} == self.gone
+        assert {arm for arm in seen if state.arms.place[arm] == WITHDRAWN} == self.gone
         assert Counter(arm for arms in boxes.values() for arm in arms) <= Counter(seen)  # nobody stands twice
         waiting = {arm for arm in seen if state.queued[arm]}
         assert waiting == set(reference.waiting)
         assert live.at(WAITING) == len(waiting)
-        nowhere = {arm for arm in seen if state.place[arm] == NONE}
+        nowhere = {arm for arm in seen if state.arms.place[arm] == NONE}
         assert nowhere <= waiting | set(self.open)  # in W, or on the way into a first box
         assert live.at(BASE) == reference.base
 
         lifts = reference.lifts
-        assert lifts.keys() == self.open.keys() == {arm for arm in self.present() if state.lifter[arm] == arm}
-        assert all(state.due[arm] == times for arm, times in self.open.items())
+        assert lifts.keys() == self.open.keys() == {arm for arm in self.present() if state.lifts.lifter[arm] == arm}
+        assert all(state.lifts.due[arm] == times for arm, times in self.open.items())
         assert live.at(OPEN) == len(lifts)
         by_level = Counter(lift.lowest() for lift in lifts.values())
-        assert {level: count for level, count in enumerate(state.lifting.tolist()) if count} == by_level
+        assert {level: count for level, count in enumerate(state.lifts.lifting.tolist()) if count} == by_level
         self.check_the_recommendation()
 
     def check_the_recommendation(self):
@@ -326,7 +328,7 @@ def test_an_arrange_commits_without_the_arm_that_is_withdrawn(gone, recommended)
         live.tell(2, 2, 4.0)
     expected = [PILE, 1, WIDTH]  # D_0, Box(0, 1), Box(1, 0)
     expected[gone] = WITHDRAWN
-    assert live.state.place[:3].tolist() == expected
+    assert live.state.arms.place[:3].tolist() == expected
     assert live.recommend() == recommended
     assert live.at(LIVE) == 2
 

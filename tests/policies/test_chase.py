@@ -17,8 +17,8 @@ from trees import in_order
 from boxthirding.errors import InvalidInput
 from boxthirding.lab import captions
 from boxthirding.policies import Chase
-from boxthirding.policies.boxes import SEEN
 from boxthirding.policies.chase_final import ALL_MET, CENTRE, CREDIT, OUT, RATIO, SIGMA, TOLD
+from boxthirding.policies.roster import SEEN
 from boxthirding.session import Session
 from boxthirding.testing import PolicyContract
 
@@ -121,7 +121,7 @@ def test_any_order_of_events_is_that_of_the_reference(n_arms, steps, turnover, s
         both.happens(event, number)
         live, reference = both.live, both.reference
         by_lower = sorted(reference.final(), key=lambda arm: (reference.lower(arm), reference.luck[arm]), reverse=True)
-        assert in_order(live.state) == by_lower
+        assert in_order(live.state.tree) == by_lower
         assert live.at(OUT) == reference.in_final.total() == live.state.out[: live.at(SEEN)].sum()
         assert live.at(CREDIT) == reference.earned
     assert_same_knowledge(both.live, both.reference)
@@ -195,8 +195,8 @@ def assert_likeliest(live):
     if live.fact(SIGMA) == 0.0:
         return
     seen = live.at(SEEN)
-    n = live.state.pulls[:seen][live.state.pulls[:seen] > 0]
-    away = live.state.total[:seen][live.state.pulls[:seen] > 0] / n - live.fact(CENTRE)
+    n = live.state.arms.pulls[:seen][live.state.arms.pulls[:seen] > 0]
+    away = live.state.arms.total[:seen][live.state.arms.pulls[:seen] > 0] / n - live.fact(CENTRE)
     ratios = np.geomspace(live.fact(RATIO) / 4, live.fact(RATIO) * 4, 801)[:, None]
     variance = live.fact(SIGMA) ** 2 * (1 / ratios**2 + 1 / n)
     likelihood = -0.5 * (np.log(variance) + away**2 / variance).sum(axis=1) - 0.5 * np.log(ratios[:, 0] / 5) ** 2
@@ -355,14 +355,14 @@ def test_the_chase_ends_when_all_arms_have_been_tried_and_opens_again_for_new_on
     live, rng = Chasing(6, capacity=2), random.Random(6)
     noisy(live, 40, rng)
     assert live.at(ALL_MET) == 1
-    assert len(in_order(live.state)) == 6  # every arm is in the final
+    assert len(in_order(live.state.tree)) == 6  # every arm is in the final
     assert all(map(is_final, noisy(live, 60, rng)))
     live.add(30)
     jobs = noisy(live, 120, rng)
     assert {2 * arm for arm in range(6, 36)} <= set(jobs)
     noisy(live, 1_500, rng)
     assert live.at(ALL_MET) == 1
-    assert len(in_order(live.state)) == 36
+    assert len(in_order(live.state.tree)) == 36
     assert live.recommend() >= 30
 
 
@@ -374,7 +374,7 @@ def test_the_leader_can_be_withdrawn_again_and_again():
         assert live.ranking()[0] == leader
         live.drop(leader)
         gone.append(leader)
-        assert not set(gone) & {*in_order(live.state), *live.ranking()}
+        assert not set(gone) & {*in_order(live.state.tree), *live.ranking()}
         assert live.recommend() not in gone
     assert sorted(gone) == list(range(12))
     assert live.ask() is None
@@ -420,7 +420,7 @@ def test_an_arm_in_the_chase_is_not_asked_for_twice_and_keeps_its_results_apart(
 def test_an_arm_that_gets_more_pulls_in_the_chase_is_one_that_keeps_up():
     live, rng, chased, quiet = Chasing(400, seed=1), random.Random(1), 0, 0
     for _ in range(1_000):
-        keeps_up, had = live.policy.keeps_up(live.state), live.state.pulls.copy()
+        keeps_up, had = live.policy.keeps_up(live.state), live.state.arms.pulls.copy()
         assert not keeps_up[had == 0].any()
         best = live.recommend()
         assert best is None or not keeps_up[best]
@@ -434,7 +434,7 @@ def test_an_arm_that_gets_more_pulls_in_the_chase_is_one_that_keeps_up():
         live.take(job, [arm / 400 + rng.gauss(0, 0.3) for _ in range(times)])
         if live.at(SEEN) == 399:
             live.drop(live.recommend())
-            assert not live.policy.keeps_up(live.state)[live.state.place != 0].any()
+            assert not live.policy.keeps_up(live.state)[live.state.arms.place != 0].any()
             break
     assert chased > 50
     assert quiet > 50

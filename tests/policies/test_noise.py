@@ -3,14 +3,14 @@
 import math
 import random
 from fractions import Fraction
-from typing import NamedTuple
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from boxthirding.policies.noise import learn, more_repeats, sigma, too_few_repeats
+from boxthirding.policies.base_policy import zeros
+from boxthirding.policies.noise import Noise, learn, sigma, too_few_repeats
 
 EXAMPLES = settings(max_examples=200, derandomize=True, deadline=None)
 
@@ -18,22 +18,12 @@ rewards = st.integers(-4096, 4096).map(lambda number: number / 1024)
 jobs = st.lists(st.tuples(st.integers(0, 4), st.lists(rewards, min_size=1, max_size=9)), max_size=25)
 
 
-class Known(NamedTuple):
-    """What a rule keeps of its arms."""
-
-    pulls: np.ndarray
-    base: np.ndarray
-    apart: np.ndarray
-    around: np.ndarray
-    reach: np.ndarray
-
-
 class Learned:
     """Arms whose results come and go, as a rule is told of them."""
 
     def __init__(self, arms=60):
-        self.state = Known(np.zeros(arms, np.int64), *(np.zeros(arms) for _ in range(4)))
-        self.repeats = 0
+        self.pulls = np.zeros(arms, np.int64)
+        self.noise = zeros(Noise, arms, repeats=1)
         self.told = {}
 
     def add(self, arm, job):
@@ -51,13 +41,15 @@ class Learned:
         self.told[arm].append(new)
 
     def _take(self, arm, times, total, squares):
-        pulls = int(self.state.pulls[arm])
-        self.repeats += more_repeats(pulls, times)
-        learn(self.state, arm, times, total, squares)
-        self.state.pulls[arm] += times
+        learn(self.noise, arm, int(self.pulls[arm]), times, total, squares)
+        self.pulls[arm] += times
 
     def sigma(self):
-        return sigma(self.state, len(self.state.pulls), self.repeats)
+        return sigma(self.noise, self.pulls, len(self.pulls))
+
+    @property
+    def repeats(self):
+        return int(self.noise.repeats[0])
 
 
 def learned(jobs):

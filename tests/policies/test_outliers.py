@@ -8,9 +8,9 @@ import pytest
 from boxthirding import _compile
 from boxthirding.lab import Table, captions, simulate
 from boxthirding.policies import Chase
-from boxthirding.policies.boxes import KNOWN
 from boxthirding.policies.chase_final import SIGMA, VARIANCE
 from boxthirding.policies.noise import SHARE, outlier_value, usual_variance
+from boxthirding.policies.roster import KNOWN
 from boxthirding.policies.rule_runner import LiveState
 from boxthirding.types import NONE, WAIT
 
@@ -60,11 +60,11 @@ def test_the_outlier_is_told_with_its_arm():
     while times > 1:
         state.tell(job, times, times * mean(arm), times * mean(arm) ** 2)
         job, arm, times = state.ask()
-    before = state.arrays.pulls[arm], state.arrays.total[arm]
+    before = state.arrays.arms.pulls[arm], state.arrays.arms.total[arm]
     assert before[0] > 0
     state.tell(job, 1, 55.5, 55.5**2)
     assert state.policy.outliers(state.arrays) == {arm: (1, pytest.approx(55.5))}
-    assert (state.arrays.pulls[arm], state.arrays.total[arm]) == pytest.approx(before)
+    assert (state.arrays.arms.pulls[arm], state.arrays.arms.total[arm]) == pytest.approx(before)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -77,17 +77,17 @@ def test_a_single_result_that_is_too_high_is_repeated_before_it_is_believed():
     state = played(lambda rng, arm: mean(arm) + rng.gauss(0.0, 0.3), pulls=500)
     while True:
         job, arm, times = state.ask()
-        if state.arrays.pulls[arm] == 0:
+        if state.arrays.arms.pulls[arm] == 0:
             break
         state.tell(job, times, times * mean(arm), times * mean(arm) ** 2)
     state.tell(job, times, times * 40.0, times * 1600.0)
-    assert (state.recommend(), state.arrays.pulls[arm], n_outliers(state)) == (arm, 1, 0)
+    assert (state.recommend(), state.arrays.arms.pulls[arm], n_outliers(state)) == (arm, 1, 0)
     again, same, one = state.ask()
     assert (same, one) == (arm, 1)
     state.tell(again, 1, 0.25, 0.0625)
     assert n_outliers(state) == 1
     assert state.recommend() != arm
-    assert state.arrays.total[arm] + state.arrays.facts[0] == pytest.approx(0.25)
+    assert state.arrays.arms.total[arm] + state.arrays.facts[0] == pytest.approx(0.25)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_of_an_arm_one_result_in_eight_at_most_is_excluded():
     state = played(lambda rng, arm: rng.gauss(0.0, 0.3) + 1_000.0 * (arm == 0) * (rng.random() < 0.5), arms=40)
     arrays = state.arrays
     assert arrays.n_outliers[0] > 1
-    assert SHARE * (arrays.n_outliers[0] - 1) < arrays.pulls[0]
+    assert SHARE * (arrays.n_outliers[0] - 1) < arrays.arms.pulls[0]
     assert not arrays.n_outliers[1:].any()
 
 
@@ -123,7 +123,7 @@ def test_several_at_once_are_found_among_results_that_were_known():
     state.amend(NONE, 0, 0.0, 0.0)
     assert [*state.policy.outliers(state.arrays)] == [0, 40, 80, 120, 160]
     assert state.arrays.facts[SIGMA] == pytest.approx(0.3, rel=0.1)
-    assert 0.09 < usual_variance(state.arrays, int(state.arrays.scalars[KNOWN])) < 0.5
+    assert 0.09 < usual_variance(state.arrays.noise, state.arrays.arms.pulls, int(state.arrays.scalars[KNOWN])) < 0.5
 
 
 def test_nothing_is_judged_by_few_repeats():

@@ -11,21 +11,21 @@ from boxthirding import _code_digest
 from boxthirding.policies import POLICIES
 
 VERSIONS = {
-    "ash": (1, "3605f538f00fd3db"),
-    "asha": (1, "f9c3b0be02af39fd"),
-    "b3": (1, "0238502d4689c35a"),
-    "bsh": (1, "83838fde922ddb7b"),
-    "bucb": (1, "0871da591673cdfc"),
-    "chase": (1, "dad4a68cb3ee089a"),
-    "dsh": (1, "60de1475b75301a6"),
-    "ebtc": (1, "899779facf7fc44a"),
-    "klucb": (1, "aded9bdb703694ed"),
-    "lilucb": (1, "33e68b4d0984a4ee"),
-    "prose": (1, "85eb96de3a0eba77"),
-    "sh": (1, "c22eff362a99cf77"),
-    "sr": (1, "1f8626831a8bb9f4"),
-    "ucbe": (1, "d11e02f33744722d"),
-    "us": (1, "6f500b8517ca12c9"),
+    "ash": (1, "a931329925100e7a"),
+    "asha": (1, "9cc80e7aefd37ee1"),
+    "b3": (1, "3585ec76886ce2ab"),
+    "bsh": (1, "161d301cbdd21148"),
+    "bucb": (1, "8ed97bd8d96adc49"),
+    "chase": (1, "c088d8cbc62a3961"),
+    "dsh": (1, "d57febbee2f0f41a"),
+    "ebtc": (1, "c5e36aea77244ecc"),
+    "klucb": (1, "e728ef66b807eed8"),
+    "lilucb": (1, "026b0fb853fee2b3"),
+    "prose": (1, "c00e244f81f26c97"),
+    "sh": (1, "f96e7384f70d0c6e"),
+    "sr": (1, "ccdd32906a0cf13e"),
+    "ucbe": (1, "bcefb36cf57b2293"),
+    "us": (1, "4d82ce632aaa8f10"),
 }
 """By name of the policy: its version, and the digests of the code that decides in it.
 

@@ -88,7 +88,7 @@ def test_one_that_was_restored_shares_nothing_with_its_rule():
         for ticket in session.ask():
             session.tell(ticket, ticket.label / 16)
     state = session._core.live
-    assert sum(state.arrays.pulls) > 0  # what the rule wrote is what answers read
+    assert sum(state.arrays.arms.pulls) > 0  # what the rule wrote is what answers read
 
 
 def test_arms_of_an_iterator_cannot_be_pickled():

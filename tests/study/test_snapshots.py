@@ -149,7 +149,7 @@ def spoilt(data, how):
         assert head["version"] == 1
         return data.replace(b'"version":1', b'"version":2', 1)
     saved = unpack(data)
-    del saved["core"]["state"]["arrays"]["place"]
+    del saved["core"]["state"]["arrays"]["arms.place"]
     return pack(saved)
 
 

@@ -85,23 +85,23 @@ def broken(policy, **replaced):
 def untried(state):
     """Recommend an arm that nobody has pulled."""
     seen = int(state.scalars[uniform.SEEN])
-    return seen if seen < len(state.pulls) else NONE
+    return seen if seen < len(state.arms.pulls) else NONE
 
 
 def by_number(state):
     """Let the lower number win a tie."""
-    pulls = state.pulls[: int(state.scalars[uniform.SEEN])]
+    pulls = state.arms.pulls[: int(state.scalars[uniform.SEEN])]
     if not (pulls > 0).any():
         return NONE
     with np.errstate(divide="ignore", invalid="ignore"):
-        means = np.where(pulls > 0, state.total[: len(pulls)] / pulls, -np.inf)
+        means = np.where(pulls > 0, state.arms.total[: len(pulls)] / pulls, -np.inf)
     return int(np.argmax(means))
 
 
 @_compile.kernel
 def lost_parts(state, job, times, total, squares):
     """Forget the rewards that come before the last ones of a job."""
-    box_thirding.tell(state, job, times, total if times == state.due[job] else 0.0, squares)
+    box_thirding.tell(state, job, times, total if times == state.lifts.due[job] else 0.0, squares)
 
 
 def lost_tell(state, job, times, total, squares):
@@ -113,7 +113,7 @@ def lost_tell(state, job, times, total, squares):
 def half_measured(state):
     """Recommend an arm whose LIFT is under way, by what has come in."""
     seen = int(state.scalars[box_thirding.SEEN])
-    under_way = [arm for arm in range(seen) if state.due[arm] and state.new_pulls[arm]]
+    under_way = [arm for arm in range(seen) if state.lifts.due[arm] and state.lifts.new_pulls[arm]]
     return under_way[0] if under_way else box_thirding.recommend(state)
 
 
@@ -127,7 +127,7 @@ def by_whim(state):
 def forgetful_grow(self, state):
     """Grow, and lose the sums."""
     larger = Uniform.grow(self, state)
-    larger.total[:] = 0.0
+    larger.arms.total[:] = 0.0
     return larger
 
 
@@ -145,23 +145,23 @@ def half_reset(state):
 
 def ranks_everybody(_self, state, _k=None):
     """Rank arms that nobody has pulled too."""
-    return list(range(len(state.pulls)))
+    return list(range(len(state.arms.pulls)))
 
 
 def loses_amended_pulls(state, arm, times, total, squares):
     """Add a reward to a sum, but not to its count."""
-    return uniform.amend(state, arm, 1 if times > 0 else times, total, squares)
+    return Uniform.rule.amend(state, arm, 1 if times > 0 else times, total, squares)
 
 
 def keeps_amended(state, arm, times, total, squares):
     """Take nothing out."""
-    return uniform.amend(state, arm, times, total, squares) if times >= 0 else 0
+    return Uniform.rule.amend(state, arm, times, total, squares) if times >= 0 else 0
 
 
 def answers_for_the_dropped(state, arm, times, total, squares):
     """Hold on to the best arm, though it may have no result left."""
     best = state.scalars[uniform.BEST]
-    done = uniform.amend(state, arm, times, total, squares)
+    done = Uniform.rule.amend(state, arm, times, total, squares)
     if best != NONE:
         state.scalars[uniform.BEST] = best
         state.scalars[uniform.STALE] = 0
@@ -170,7 +170,7 @@ def answers_for_the_dropped(state, arm, times, total, squares):
 
 def begins_records_anew(state, arm, times, total, squares):
     """Draw luck again whenever an arm is amended."""
-    done = uniform.amend(state, arm, times, total, squares)
+    done = Uniform.rule.amend(state, arm, times, total, squares)
     if done == 0 and arm != NONE:
         state.luck[arm] = advance(state.ties)
         state.scalars[uniform.STALE] = 1
@@ -179,7 +179,7 @@ def begins_records_anew(state, arm, times, total, squares):
 
 def has_no_room(state, arm, times, total, squares):
     """Lose what there is no room for."""
-    return max(0, uniform.amend(state, arm, times, total, squares))
+    return max(0, Uniform.rule.amend(state, arm, times, total, squares))
 
 
 def ranks_the_first(self, state, k=None):
@@ -192,10 +192,10 @@ def ranks_the_first(self, state, k=None):
 def by_the_last_bit(state):
     """Let the answer depend on how a sum is rounded: NumPy adds in another order than compiled code does."""
     total = 0.0
-    for arm in range(len(state.total)):
-        total += state.total[arm]
+    for arm in range(len(state.arms.total)):
+        total += state.arms.total[arm]
     best = recommend(state)
-    return best if best == NONE or np.sum(state.total) == total else 0
+    return best if best == NONE or np.sum(state.arms.total) == total else 0
 
 
 @pytest.mark.parametrize(

@@ -167,7 +167,7 @@ def _replayed(n_arms: int, seed: int, numbers: Ints, pulls: int, count: int) -> 
     for row, streams in zip(slots, _streams(seed, numbers), strict=True):
         rest = (order, pulls, times, np.zeros(POSITIONS, np.int64), np.zeros((1, 1), np.int64))
         state = play_out(loop, policy, state, source, policy.squares, streams[None], *rest)
-        row[:] = order[state.number[state.entrant[:count]]]
+        row[:] = order[state.brackets.number[state.brackets.entrant[:count]]]
     return slots
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from boxthirding.errors import InvalidInput
+from boxthirding.policies.base_policy import arrays_of
 
 if TYPE_CHECKING:
     from boxthirding.lab.chunks import Experiment
@@ -54,5 +55,5 @@ def _state_size(experiment: "Experiment", arms: int) -> float:
     """Return how many bytes the final state takes, as a pull touches at most one arm."""
     sample = min(arms, _SAMPLE)
     states = (experiment.policy.new(arms, experiment.seed, room) for room in (1, sample))
-    small, larger = (sum(array.nbytes for array in state) for state in states)
+    small, larger = (sum(array.nbytes for array in arrays_of(state).values()) for state in states)
     return float(small + (larger - small) * min(arms, experiment.budget) / sample)

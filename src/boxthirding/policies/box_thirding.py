@@ -16,14 +16,12 @@ from typing import ClassVar, Final
 import numpy as np
 
 from boxthirding._checks import one_of
-from boxthirding._compile import kernel
+from boxthirding._compile import bound, kernel
 from boxthirding.policies.base_policy import BasePolicy, zeros
 from boxthirding.policies.boxes import (
     ARRANGED,
     BASE,
     FULL,
-    KNOWN,
-    LIVE,
     NEW,
     NEW_SWEEP,
     NEXT,
@@ -32,31 +30,40 @@ from boxthirding.policies.boxes import (
     READY,
     REUSE,
     SCALARS,
-    SEEN,
     SWEEP,
     TOP,
     WAITING,
     WIDTH,
-    WITHDRAWN,
     BoxesState,
     above,
-    begin_record,
     claim,
     enter,
     leave,
-    mean,
     note,
-    pass_over_withdrawn,
     refresh_ready,
     reset,
-    short_of_arms,
     short_of_levels,
 )
 from boxthirding.policies.lineage import BoxRecord
+from boxthirding.policies.roster import (
+    KNOWN,
+    LIVE,
+    SEEN,
+    WITHDRAWN,
+    Roster,
+    add,
+    admit,
+    amend,
+    has_result,
+    mean,
+    new_record,
+    short_of_arms,
+    withdraw,
+)
 from boxthirding.policies.structures.sorting import in_order
 from boxthirding.rng import below, shuffle
 from boxthirding.schedules import Schedule
-from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Rule
+from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Ints, Rule
 
 FRESH: Final = 0
 POOL: Final = 1
@@ -81,36 +88,38 @@ def ask(state: BoxesState) -> tuple[int, int, int]:
             scalars[SWEEP] = NEW_SWEEP
             scalars[ARRANGED] = 0
             if scalars[SEEN] < scalars[N_ARMS] or scalars[WAITING] > 0:
-                if scalars[OPEN] == 0 and state.free[scalars[BASE] * WIDTH] >= FULL:
+                if scalars[OPEN] == 0 and state.boxes.free[scalars[BASE] * WIDTH] >= FULL:
                     continue  # S7: the next sweep comes first
                 arm = introduce(state)
-            elif scalars[LIVE] == 0 or state.lifting[scalars[BASE]] > 0:
+            elif scalars[LIVE] == 0 or state.lifts.lifting[scalars[BASE]] > 0:
                 return WAIT, NONE, 0
             else:
                 if arranged == 0 or scalars[OPEN] > 0:  # S9
                     raise_base(state)
                 continue
-        if state.due[arm] > 0:
-            return arm, arm, state.due[arm]
+        due = state.lifts.due[arm]
+        if due > 0:
+            return arm, arm, due
         commit(state, arm)  # S15
 
 
 @kernel
 def tell(state: BoxesState, job: int, times: int, total: float, squares: float) -> None:  # noqa: ARG001  # the contract's
     """Collect the pulls of a LIFT apart from the arm's mean until the last one is in (S8)."""
-    state.due[job] -= times
-    state.new_pulls[job] += times
-    state.new_total[job] += total
-    if state.due[job] == 0:
+    lifts = state.lifts
+    lifts.due[job] -= times
+    lifts.new_pulls[job] += times
+    lifts.new_total[job] += total
+    if lifts.due[job] == 0:
         commit(state, job)
 
 
 @kernel
 def drop(state: BoxesState, arm: int) -> None:
     """Withdraw an arm from wherever it stands (S16)."""
-    if state.place[arm] == WITHDRAWN:
+    if state.arms.place[arm] == WITHDRAWN:
         return
-    lifter = state.lifter[arm]
+    lifts, lifter = state.lifts, state.lifts.lifter[arm]
     if state.queued[arm] == 1:
         state.queued[arm] = 0
         state.scalars[WAITING] -= 1
@@ -118,18 +127,14 @@ def drop(state: BoxesState, arm: int) -> None:
         close(state, arm)
         settle_others(state, arm)
     elif lifter != NONE:
-        if state.middle[lifter] == arm:
-            state.middle[lifter] = NONE
+        if lifts.middle[lifter] == arm:
+            lifts.middle[lifter] = NONE
         else:
-            state.worst[lifter] = NONE
-    if state.place[arm] >= 0:
+            lifts.worst[lifter] = NONE
+    if state.arms.place[arm] >= 0:
         leave(state, arm)
-    state.lifter[arm] = NONE
-    state.place[arm] = WITHDRAWN
-    if arm < state.scalars[SEEN]:
-        state.scalars[LIVE] -= 1
-    else:
-        pass_over_withdrawn(state)
+    lifts.lifter[arm] = NONE
+    withdraw(state, arm)
 
 
 @kernel
@@ -145,39 +150,31 @@ def recommend(state: BoxesState) -> int:
     # No Box(·, 0) holds an arm with a result: nothing has committed yet, or it was withdrawn. Most pulls, then mean.
     best = NONE
     for arm in range(state.scalars[KNOWN]):
-        if state.place[arm] != WITHDRAWN and state.pulls[arm] > 0 and (best == NONE or above(state, arm, best)):
+        if has_result(state.arms, arm) and (best == NONE or above(state.arms, arm, best)):
             best = arm
     return best
 
 
 @kernel
-def amend(state: BoxesState, arm: int, times: int, total: float, squares: float) -> int:  # noqa: ARG001  # the contract's
-    """Add sums to the mean that an arm competes with; where it stands, and what its LIFT waits for, stays as it is."""
-    if arm == NONE:
-        return 0
-    while state.scalars[KNOWN] <= arm:
-        if state.scalars[KNOWN] == len(state.place):
-            return GROW
-        begin_record(state)
-    if state.place[arm] != WITHDRAWN:
-        add_to_record(state, arm, times, total)
-    return 0
+def begin_record(state: BoxesState) -> None:
+    """Give the next number that has none an empty record."""
+    arm = new_record(state, NEW)
+    state.lifts.lifter[arm] = NONE
+    state.queued[arm] = 0
 
 
 @kernel
-def add_to_record(state: BoxesState, arm: int, times: int, total: float) -> None:
-    """Add to an arm's sums, which are exactly 0 when its last result has been taken out.
+def change(state: BoxesState, arm: int, times: int, total: float, squares: float) -> None:  # noqa: ARG001  # the contract's
+    """Add sums to the mean that an arm competes with; where it stands, and what its LIFT waits for, stays as it is.
 
-    What is taken out beyond that came from the LIFT under way, and is taken out of its sums.
+    What is taken out beyond its results came from the LIFT under way, and is taken out of its sums.
     """
-    state.pulls[arm] += times
-    state.total[arm] += total
-    if state.pulls[arm] <= 0:
-        if state.lifter[arm] == arm:
-            state.new_pulls[arm] += state.pulls[arm]
-            state.new_total[arm] += state.total[arm]
-        state.pulls[arm] = 0
-        state.total[arm] = 0.0
+    arms, lifts = state.arms, state.lifts
+    left = arms.pulls[arm] + times
+    if left <= 0 and lifts.lifter[arm] == arm:
+        lifts.new_pulls[arm] += left
+        lifts.new_total[arm] += arms.total[arm] + total
+    add(arms, arm, times, total)
 
 
 @kernel
@@ -185,12 +182,12 @@ def best_in(state: BoxesState, box: int) -> int:
     """Return the arm of a box with the largest mean, or NONE if none has a result."""
     best = NONE
     largest = -math.inf
-    arm = state.first[box]
+    arm = state.boxes.first[box]
     while arm != NONE:
-        its = mean(state, arm)
+        its = mean(state.arms, arm)
         if its > largest:
             best, largest = arm, its
-        arm = state.after[arm]
+        arm = state.boxes.after[arm]
     return best
 
 
@@ -201,7 +198,7 @@ def next_ready(state: BoxesState) -> int:
     With no job open, the sweep goes down from where it was and passes by a box whose neighbours are full (S5). With
     jobs open there is no sweep: the highest box that holds three is next.
     """
-    scalars = state.scalars
+    scalars, free = state.scalars, state.boxes.free
     if scalars[READY] == 0:
         return NONE
     alone = scalars[OPEN] == 0
@@ -209,7 +206,7 @@ def next_ready(state: BoxesState) -> int:
     if alone:
         limit = min(limit, scalars[SWEEP])
     for level in range((limit - 1) // WIDTH, scalars[BASE] - 1, -1):
-        bits = state.ready[level]
+        bits = state.boxes.ready[level]
         if level == limit // WIDTH:
             bits &= (1 << (limit % WIDTH)) - 1
         while bits != 0:
@@ -217,7 +214,7 @@ def next_ready(state: BoxesState) -> int:
             while bits >> (j + 1) != 0:
                 j += 1
             box = level * WIDTH + j
-            if not alone or (state.free[box + WIDTH - j] < FULL and state.free[box + 1] < FULL):
+            if not alone or (free[box + WIDTH - j] < FULL and free[box + 1] < FULL):
                 return box
             bits ^= 1 << j
     return NONE
@@ -226,12 +223,13 @@ def next_ready(state: BoxesState) -> int:
 @kernel
 def arrange(state: BoxesState, box: int) -> int:
     """ARRANGE (S6): take the first three of a box and start the LIFT of their best."""
-    best = claim(state, box)
-    middle = claim(state, box)
-    worst = claim(state, box)
-    state.free[box] -= FULL
+    boxes, arms, lifts = state.boxes, state.arms, state.lifts
+    best = claim(boxes, box)
+    middle = claim(boxes, box)
+    worst = claim(boxes, box)
+    boxes.free[box] -= FULL
     refresh_ready(state, box)
-    one, two, three = mean(state, best), mean(state, middle), mean(state, worst)
+    one, two, three = mean(arms, best), mean(arms, middle), mean(arms, worst)
     if one == two or two == three or one == three:  # S13: shuffled, so that the sort below breaks ties at random
         third = below(state.ties, 3)
         if third == 0:
@@ -240,18 +238,18 @@ def arrange(state: BoxesState, box: int) -> int:
             middle, worst = worst, middle
         if below(state.ties, 2) == 0:
             best, middle = middle, best
-    if mean(state, middle) > mean(state, best):
+    if mean(arms, middle) > mean(arms, best):
         best, middle = middle, best
-    if mean(state, worst) > mean(state, middle):
+    if mean(arms, worst) > mean(arms, middle):
         middle, worst = worst, middle
-        if mean(state, middle) > mean(state, best):
+        if mean(arms, middle) > mean(arms, best):
             best, middle = middle, best
     level = box // WIDTH
     open_lift(state, best, level + 1, level)
-    state.middle[best] = middle
-    state.worst[best] = worst
-    state.lifter[middle] = best
-    state.lifter[worst] = best
+    lifts.middle[best] = middle
+    lifts.worst[best] = worst
+    lifts.lifter[middle] = best
+    lifts.lifter[worst] = best
     note(state, box, best, middle, worst)
     return best
 
@@ -265,13 +263,9 @@ def introduce(state: BoxesState) -> int:
     scalars = state.scalars
     unseen = scalars[N_ARMS] - scalars[SEEN]
     if unseen > 0 and (scalars[WAITING] == 0 or below(state.ties, unseen + scalars[WAITING]) < unseen):
-        arm = scalars[SEEN]
-        if arm == scalars[KNOWN]:
+        if scalars[SEEN] == scalars[KNOWN]:
             begin_record(state)
-        scalars[SEEN] += 1
-        scalars[LIVE] += 1
-        if scalars[SEEN] < scalars[KNOWN]:
-            pass_over_withdrawn(state)
+        arm = admit(state)
     else:
         while state.queued[state.waiting[scalars[NEXT]]] == 0:
             scalars[NEXT] += 1
@@ -280,8 +274,8 @@ def introduce(state: BoxesState) -> int:
         scalars[WAITING] -= 1
         state.queued[arm] = 0
     open_lift(state, arm, scalars[BASE], scalars[BASE])
-    state.middle[arm] = NONE
-    state.worst[arm] = NONE
+    state.lifts.middle[arm] = NONE
+    state.lifts.worst[arm] = NONE
     note(state, scalars[BASE] * WIDTH, arm, NONE, NONE)
     return arm
 
@@ -289,21 +283,21 @@ def introduce(state: BoxesState) -> int:
 @kernel
 def raise_base(state: BoxesState) -> None:
     """Base update (S9): what is left at the base level, and what was discarded there, waits to be introduced again."""
-    scalars = state.scalars
+    scalars, boxes = state.scalars, state.boxes
     base = scalars[BASE] * WIDTH
     scalars[NEXT] = 0
     end = 0
     for j in range(PILE):  # R stays in its frozen boxes until its own LIFT commits
-        arm = state.first[base + j]
+        arm = boxes.first[base + j]
         while arm != NONE:
             state.waiting[end] = arm
             end += 1
-            arm = state.after[arm]
+            arm = boxes.after[arm]
     shuffle(state.ties, state.waiting, 0, end)
-    sort_by_mean(state, end)
+    sort_by_mean(state.arms, state.waiting, end)
     remaining = end
-    while state.first[base + PILE] != NONE:
-        arm = state.first[base + PILE]
+    while boxes.first[base + PILE] != NONE:
+        arm = boxes.first[base + PILE]
         leave(state, arm)
         state.waiting[end] = arm
         end += 1
@@ -315,15 +309,15 @@ def raise_base(state: BoxesState) -> None:
 
 
 @kernel
-def sort_by_mean(state: BoxesState, stop: int) -> None:
+def sort_by_mean(arms: Roster, waiting: Ints, stop: int) -> None:
     """Sort waiting[:stop], best mean first; stable, and short: two arms a box at the most, but for open jobs."""
     for i in range(1, stop):
-        arm = state.waiting[i]
+        arm = waiting[i]
         k = i
-        while k > 0 and mean(state, arm) > mean(state, state.waiting[k - 1]):
-            state.waiting[k] = state.waiting[k - 1]
+        while k > 0 and mean(arms, arm) > mean(arms, waiting[k - 1]):
+            waiting[k] = waiting[k - 1]
             k -= 1
-        state.waiting[k] = arm
+        waiting[k] = arm
 
 
 @kernel
@@ -332,26 +326,26 @@ def open_lift(state: BoxesState, arm: int, target: int, lowest: int) -> None:
 
     They count when it is topped up; results that were known of an arm before it was introduced always do.
     """
-    cost = state.costs[target]
-    if state.scalars[REUSE] == TOPUP or state.place[arm] == NEW:
-        cost = max(0, cost - state.pulls[arm])
-    state.lifter[arm] = arm
-    state.target[arm] = target
-    state.due[arm] = cost
-    state.new_pulls[arm] = 0
-    state.new_total[arm] = 0.0
+    cost, lifts = state.costs[target], state.lifts
+    if state.scalars[REUSE] == TOPUP or state.arms.place[arm] == NEW:
+        cost = max(0, cost - state.arms.pulls[arm])
+    lifts.lifter[arm] = arm
+    lifts.target[arm] = target
+    lifts.due[arm] = cost
+    lifts.new_pulls[arm] = 0
+    lifts.new_total[arm] = 0.0
     state.scalars[OPEN] += 1
-    state.lifting[lowest] += 1
+    lifts.lifting[lowest] += 1
 
 
 @kernel
 def close(state: BoxesState, arm: int) -> None:
     """End the job of a LIFT."""
-    target = state.target[arm]
+    lifts, target = state.lifts, state.lifts.target[arm]
     state.scalars[OPEN] -= 1
     # The base cannot rise while a job touches it, so an arm on its way to the base is one that was introduced.
-    state.lifting[target if target == state.scalars[BASE] else target - 1] -= 1
-    state.due[arm] = 0
+    lifts.lifting[target if target == state.scalars[BASE] else target - 1] -= 1
+    lifts.due[arm] = 0
 
 
 @kernel
@@ -359,37 +353,34 @@ def commit(state: BoxesState, arm: int) -> None:
     """The last pull of a LIFT is in: the three change places, the mean is renewed (S3, S8)."""
     close(state, arm)
     settle_others(state, arm)
-    was_new = state.place[arm] == NEW
-    if state.place[arm] >= 0:
+    arms, lifts = state.arms, state.lifts
+    was_new = arms.place[arm] == NEW
+    if arms.place[arm] >= 0:
         leave(state, arm)
-    state.lifter[arm] = NONE
+    lifts.lifter[arm] = NONE
     if state.scalars[REUSE] == FRESH and not was_new:
-        state.pulls[arm] = state.new_pulls[arm]
-        state.total[arm] = state.new_total[arm]
-    else:
-        state.pulls[arm] += state.new_pulls[arm]
-        state.total[arm] += state.new_total[arm]
-    if state.pulls[arm] <= 0:  # all of them were taken out
-        state.pulls[arm] = 0
-        state.total[arm] = 0.0
-    state.new_pulls[arm] = 0
-    enter(state, arm, state.target[arm] * WIDTH)
+        arms.pulls[arm] = 0
+        arms.total[arm] = 0.0
+    add(arms, arm, lifts.new_pulls[arm], lifts.new_total[arm])
+    lifts.new_pulls[arm] = 0
+    enter(state, arm, lifts.target[arm] * WIDTH)
 
 
 @kernel
 def settle_others(state: BoxesState, arm: int) -> None:
     """SHIFT the middle arm of an ARRANGE and DISCARD the worst, as far as they are still there."""
-    middle = state.middle[arm]
-    worst = state.worst[arm]
+    lifts, place = state.lifts, state.arms.place
+    middle = lifts.middle[arm]
+    worst = lifts.worst[arm]
     if middle != NONE:
-        box = state.place[middle]
+        box = place[middle]
         leave(state, middle)
-        state.lifter[middle] = NONE
+        lifts.lifter[middle] = NONE
         enter(state, middle, box + 1)
     if worst != NONE:
-        level = state.place[worst] // WIDTH
+        level = place[worst] // WIDTH
         leave(state, worst)
-        state.lifter[worst] = NONE
+        lifts.lifter[worst] = NONE
         enter(state, worst, level * WIDTH + PILE)
 
 
@@ -413,7 +404,9 @@ class BoxThirding(BasePolicy):
     reuse: str = "none"
 
     name: ClassVar[str] = "b3"
-    rule: ClassVar[Rule] = Rule(reset, ask, tell, drop, recommend, amend)
+    rule: ClassVar[Rule] = Rule(
+        reset, ask, tell, drop, recommend, bound(amend, begin_record=begin_record, change=change)
+    )
 
     def __post_init__(self) -> None:
         self.costs()
@@ -435,7 +428,7 @@ class BoxThirding(BasePolicy):
 
     def grow(self, state: BoxesState) -> BoxesState:
         """Return the same state with room for twice as many arms or levels, whichever has run short."""
-        arms, levels = len(state.place), len(state.costs)
+        arms, levels = len(state.arms.place), len(state.costs)
         arms = 2 * arms if state.scalars[KNOWN] == arms else arms
         return self.grown(state, self.empty(arms, 2 * levels if short_of_levels(state) else levels))
 
@@ -446,12 +439,12 @@ class BoxThirding(BasePolicy):
 
     def record_pulls(self, state: BoxesState, arm: int) -> int:
         """Return how many results the mean is of that an arm competes with."""
-        return int(state.pulls[arm])
+        return int(state.arms.pulls[arm])
 
     def ranking(self, state: BoxesState, k: int | None = None) -> list[int]:
         """Return the arms by level, those in boxes before the pile, then by mean; last those in no box."""
         known = int(state.scalars[KNOWN])
-        place, pulls = state.place[:known], state.pulls[:known]
+        place, pulls = state.arms.place[:known], state.arms.pulls[:known]
         if k is not None:  # whole levels from the top down, as long as they have fewer than k arms with a result
             level = int(state.scalars[TOP])
             arms = np.flatnonzero((place >= level * WIDTH) & (pulls > 0))
@@ -462,7 +455,7 @@ class BoxThirding(BasePolicy):
             arms = np.flatnonzero((place != WITHDRAWN) & (pulls > 0))
         levels, deferment = np.divmod(place[arms], WIDTH)
         on_pile = (deferment == PILE) & (levels >= 0)
-        return in_order(arms, levels, -on_pile.astype(np.int64), state.total[arms] / pulls[arms], k=k)
+        return in_order(arms, levels, -on_pile.astype(np.int64), state.arms.total[arms] / pulls[arms], k=k)
 
     def record(self) -> BoxRecord:
         """Return an empty record of who met whom."""

@@ -4,26 +4,23 @@ Box (l, j) is Box(l, j) of the paper, j the deferment count; the last box of a l
 discarded there. What moves an arm, and when, is the rule's business: see box_thirding.py.
 """
 
-import math
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from boxthirding._compile import kernel
-from boxthirding.types import N_ARMS, NONE, Floats, Ints
+from boxthirding.policies.roster import ROSTER_SCALARS, Roster, mean
+from boxthirding.types import NONE, Floats, Ints
 
-SEEN: Final = 1  # numbers 0 … SEEN - 1 have been introduced
-LIVE: Final = 2  # of them, how many are not withdrawn
-TOP: Final = 3  # the highest level that an arm has ever entered
-BASE: Final = 4  # the level at which arms are introduced
-SWEEP: Final = 5  # the box that the sweep looked at last; it goes on below
-ARRANGED: Final = 6  # ARRANGEs since the sweep began
-OPEN: Final = 7  # jobs asked for and not ended
-READY: Final = 8  # boxes with three arms free to be arranged
-WAITING: Final = 9  # arms in `waiting` still to be introduced again
-NEXT: Final = 10  # where in `waiting` the next one stands
-MET: Final = 11  # rows written to `met` so far
-KNOWN: Final = 12  # numbers 0 … KNOWN - 1 have a record, and those from SEEN on wait with it to be introduced
-REUSE: Final = 13
-SCALARS: Final = 14
+TOP: Final = ROSTER_SCALARS  # the highest level that an arm has ever entered
+BASE: Final = ROSTER_SCALARS + 1  # the level at which arms are introduced
+SWEEP: Final = ROSTER_SCALARS + 2  # the box that the sweep looked at last; it goes on below
+ARRANGED: Final = ROSTER_SCALARS + 3  # ARRANGEs since the sweep began
+OPEN: Final = ROSTER_SCALARS + 4  # jobs asked for and not ended
+READY: Final = ROSTER_SCALARS + 5  # boxes with three arms free to be arranged
+WAITING: Final = ROSTER_SCALARS + 6  # arms in `waiting` still to be introduced again
+NEXT: Final = ROSTER_SCALARS + 7  # where in `waiting` the next one stands
+MET: Final = ROSTER_SCALARS + 8  # rows written to `met` so far
+REUSE: Final = ROSTER_SCALARS + 9
+SCALARS: Final = ROSTER_SCALARS + 10
 
 NEW_SWEEP: Final = 1 << 40
 """Above every box: the sweep has not begun."""
@@ -33,24 +30,26 @@ WIDTH: Final = 32
 PILE: Final = WIDTH - 1
 FULL: Final = 3
 
-WITHDRAWN: Final = -2
-"""The place of an arm that is gone; NONE is the place of one that is in W after a base update."""
-
 NEW: Final = -3
-"""The place of an arm that was never in a box."""
+"""The place of an arm that was never in a box; NONE is the place of one that is in W after a base update."""
 
 
-class BoxesState(NamedTuple):
-    """K arms of room, M levels of room; a box's index is level * WIDTH + j."""
+class Boxes(NamedTuple):
+    """Lists of arms, each in the order of entry; a box's index is level * WIDTH + j."""
 
-    scalars: Ints
-    ties: Ints  # [6]
-    costs: Ints  # [M] pulls of a LIFT to each level
-    pulls: Ints  # [K] pulls behind the arm's mean
-    total: Floats  # [K] their sum
-    place: Ints  # [K] the box the arm stands in, NONE, WITHDRAWN or NEW
-    before: Ints  # [K] its neighbours in that box
+    before: Ints  # [K] an arm's neighbours in its box
     after: Ints  # [K]
+    first: Ints  # [M * WIDTH] the box's earliest entry
+    last: Ints  # [M * WIDTH] its latest
+    size: Ints  # [M * WIDTH] arms standing in it
+    free: Ints  # [M * WIDTH] of them, not taken by an ARRANGE
+    first_free: Ints  # [M * WIDTH] the earliest of those
+    ready: Ints  # [M] bit j: Box(l, j) holds three free arms
+
+
+class Lifts(NamedTuple):
+    """Jobs under way."""
+
     lifter: Ints  # [K] the arm whose LIFT will move it (itself, if it is the one lifted), or NONE
     target: Ints  # [K] the level its LIFT goes to
     due: Ints  # [K] pulls its LIFT still waits for
@@ -58,20 +57,21 @@ class BoxesState(NamedTuple):
     new_total: Floats  # [K] their sum
     middle: Ints  # [K] whom its ARRANGE will SHIFT, or NONE
     worst: Ints  # [K] whom its ARRANGE will DISCARD, or NONE
-    waiting: Ints  # [K] W after a base update, in order
-    queued: Ints  # [K] 1 while the arm is in `waiting`
-    met: Ints  # [Q, 4] the latest rows of who met whom: box, best, middle, worst; the rule itself never reads them
-    first: Ints  # [M * WIDTH] the box's earliest entry
-    last: Ints  # [M * WIDTH] its latest
-    size: Ints  # [M * WIDTH] arms standing in it
-    free: Ints  # [M * WIDTH] of them, not taken by an ARRANGE
-    first_free: Ints  # [M * WIDTH] the earliest of those
-    ready: Ints  # [M] bit j: Box(l, j) holds three free arms
     lifting: Ints  # [M] open jobs by the lowest level they touch
 
 
-ArmRecords = Any
-"""The state of any rule that has these fields of a `BoxesState`: scalars, pulls, total and place."""
+class BoxesState(NamedTuple):
+    """K arms of room, M levels of room."""
+
+    scalars: Ints
+    ties: Ints  # [6]
+    costs: Ints  # [M] pulls of a LIFT to each level
+    arms: Roster  # its place is the box an arm stands in, NONE, WITHDRAWN or NEW
+    boxes: Boxes
+    lifts: Lifts
+    waiting: Ints  # [K] W after a base update, in order
+    queued: Ints  # [K] 1 while the arm is in `waiting`
+    met: Ints  # [Q, 4] the latest rows of who met whom: box, best, middle, worst; the rule itself never reads them
 
 
 @kernel
@@ -80,13 +80,14 @@ def reset(state: BoxesState) -> None:
     for i in range(1, REUSE):
         state.scalars[i] = 0
     state.scalars[SWEEP] = NEW_SWEEP
-    state.first[:] = NONE
-    state.last[:] = NONE
-    state.size[:] = 0
-    state.free[:] = 0
-    state.first_free[:] = NONE
-    state.ready[:] = 0
-    state.lifting[:] = 0
+    boxes = state.boxes
+    boxes.first[:] = NONE
+    boxes.last[:] = NONE
+    boxes.size[:] = 0
+    boxes.free[:] = 0
+    boxes.first_free[:] = NONE
+    boxes.ready[:] = 0
+    state.lifts.lifting[:] = 0
 
 
 @kernel
@@ -96,53 +97,21 @@ def short_of_levels(state: BoxesState) -> bool:
 
 
 @kernel
-def short_of_arms(state: ArmRecords) -> bool:
-    """Tell whether there is no room for the next unseen arm."""
-    return state.scalars[SEEN] == len(state.place) and state.scalars[SEEN] < state.scalars[N_ARMS]
-
-
-@kernel
-def mean(state: ArmRecords, arm: int) -> float:
-    """Return the mean an arm competes with; -∞, if all its results were taken out."""
-    return state.total[arm] / state.pulls[arm] if state.pulls[arm] > 0 else -math.inf
-
-
-@kernel
-def begin_record(state: BoxesState) -> None:
-    """Give the next number that has none an empty record."""
-    arm = state.scalars[KNOWN]
-    state.scalars[KNOWN] = arm + 1
-    state.pulls[arm] = 0
-    state.total[arm] = 0.0
-    state.place[arm] = NEW
-    state.lifter[arm] = NONE
-    state.queued[arm] = 0
-
-
-@kernel
-def pass_over_withdrawn(state: BoxesState) -> None:
-    """Let the next arm to be introduced be one that is still there."""
-    scalars = state.scalars
-    while scalars[SEEN] < scalars[KNOWN] and state.place[scalars[SEEN]] == WITHDRAWN:
-        scalars[SEEN] += 1
-
-
-@kernel
 def enter(state: BoxesState, arm: int, box: int) -> None:
     """Put an arm at the end of a box."""
-    last = state.last[box]
-    state.place[arm] = box
-    state.before[arm] = last
-    state.after[arm] = NONE
+    boxes, last = state.boxes, state.boxes.last[box]
+    state.arms.place[arm] = box
+    boxes.before[arm] = last
+    boxes.after[arm] = NONE
     if last == NONE:
-        state.first[box] = arm
+        boxes.first[box] = arm
     else:
-        state.after[last] = arm
-    state.last[box] = arm
-    state.size[box] += 1
-    state.free[box] += 1
-    if state.first_free[box] == NONE:
-        state.first_free[box] = arm
+        boxes.after[last] = arm
+    boxes.last[box] = arm
+    boxes.size[box] += 1
+    boxes.free[box] += 1
+    if boxes.first_free[box] == NONE:
+        boxes.first_free[box] = arm
     refresh_ready(state, box)
     if box // WIDTH > state.scalars[TOP]:
         state.scalars[TOP] = box // WIDTH
@@ -151,31 +120,31 @@ def enter(state: BoxesState, arm: int, box: int) -> None:
 @kernel
 def leave(state: BoxesState, arm: int) -> None:
     """Take an arm out of its box."""
-    box = state.place[arm]
-    before = state.before[arm]
-    after = state.after[arm]
+    boxes, box = state.boxes, state.arms.place[arm]
+    before = boxes.before[arm]
+    after = boxes.after[arm]
     if before == NONE:
-        state.first[box] = after
+        boxes.first[box] = after
     else:
-        state.after[before] = after
+        boxes.after[before] = after
     if after == NONE:
-        state.last[box] = before
+        boxes.last[box] = before
     else:
-        state.before[after] = before
-    state.size[box] -= 1
-    state.place[arm] = NONE
-    if state.lifter[arm] == NONE:  # an arm that an ARRANGE has taken is not free already
-        if state.first_free[box] == arm:
-            state.first_free[box] = after
-        state.free[box] -= 1
+        boxes.before[after] = before
+    boxes.size[box] -= 1
+    state.arms.place[arm] = NONE
+    if state.lifts.lifter[arm] == NONE:  # an arm that an ARRANGE has taken is not free already
+        if boxes.first_free[box] == arm:
+            boxes.first_free[box] = after
+        boxes.free[box] -= 1
         refresh_ready(state, box)
 
 
 @kernel
-def claim(state: BoxesState, box: int) -> int:
+def claim(boxes: Boxes, box: int) -> int:
     """Return the earliest free arm of a box; from now on it is not free."""
-    arm = state.first_free[box]
-    state.first_free[box] = state.after[arm]
+    arm = boxes.first_free[box]
+    boxes.first_free[box] = boxes.after[arm]
     return arm
 
 
@@ -185,10 +154,11 @@ def refresh_ready(state: BoxesState, box: int) -> None:
     level, j = box // WIDTH, box % WIDTH
     if j == PILE:
         return
-    is_ready = 1 if state.free[box] >= FULL else 0
-    was_ready = (state.ready[level] >> j) & 1
+    boxes = state.boxes
+    is_ready = 1 if boxes.free[box] >= FULL else 0
+    was_ready = (boxes.ready[level] >> j) & 1
     if is_ready != was_ready:
-        state.ready[level] ^= 1 << j
+        boxes.ready[level] ^= 1 << j
         state.scalars[READY] += is_ready - was_ready
 
 
@@ -196,19 +166,19 @@ def refresh_ready(state: BoxesState, box: int) -> None:
 def highest(state: BoxesState) -> int:
     """Return Box(L, 0), the highest Box(·, 0) that is not empty, or NONE."""
     for level in range(state.scalars[TOP], -1, -1):
-        if state.size[level * WIDTH] > 0:
+        if state.boxes.size[level * WIDTH] > 0:
             return level * WIDTH
     return NONE
 
 
 @kernel
-def above(state: BoxesState, arm: int, other: int) -> bool:
+def above(arms: Roster, arm: int, other: int) -> bool:
     """Tell whether more pulls speak for an arm than for another, or as many with a larger mean.
 
     Levels would not do: a base update takes arms out of the pile though no job has ended.
     """
-    more = state.pulls[arm] - state.pulls[other]
-    return more > 0 or (more == 0 and mean(state, arm) > mean(state, other))
+    more = arms.pulls[arm] - arms.pulls[other]
+    return more > 0 or (more == 0 and mean(arms, arm) > mean(arms, other))
 
 
 @kernel

@@ -42,9 +42,8 @@ from typing import ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from boxthirding._compile import kernel
+from boxthirding._compile import bound, kernel
 from boxthirding.policies.base_policy import BasePolicy, zeros
-from boxthirding.policies.boxes import KNOWN, SEEN, WITHDRAWN, mean, short_of_arms
 from boxthirding.policies.chase_final import (
     ALL_MET,
     CENTRE,
@@ -57,7 +56,6 @@ from boxthirding.policies.chase_final import (
     OUT,
     OWN,
     RATIO,
-    REPEATS,
     SIGMA,
     TOLD,
     TYPICAL_RATIO,
@@ -65,7 +63,6 @@ from boxthirding.policies.chase_final import (
     count_sent,
     fit_is_due,
     from_origin,
-    has_result,
     is_unbelievable,
     learn_amended,
     learn_anew,
@@ -76,8 +73,19 @@ from boxthirding.policies.chase_final import (
     upper_bound,
 )
 from boxthirding.policies.noise import too_few_repeats
+from boxthirding.policies.roster import (
+    KNOWN,
+    SEEN,
+    WITHDRAWN,
+    add,
+    has_result,
+    mean,
+    new_record,
+    short_of_arms,
+)
+from boxthirding.policies.roster import amend as amend_record
 from boxthirding.policies.structures.sorting import in_order
-from boxthirding.policies.structures.tournament import play_all, play_first, player, replay, runner_up
+from boxthirding.policies.structures.tournament import best, play_all, play_first, runner_up, set_value
 from boxthirding.policies.structures.treap import build, first
 from boxthirding.rng import advance
 from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Rule
@@ -97,10 +105,11 @@ def reset(state: ChaseState) -> None:
         state.scalars[i] = 0
     state.facts[:] = 0.0
     state.facts[RATIO] = TYPICAL_RATIO
-    state.root[0] = NONE
+    state.noise.repeats[0] = 0
+    state.tree.root[0] = NONE
     state.sent[0] = NONE
-    state.score[:] = -math.inf
-    state.merit[:] = -math.inf
+    state.leader.value[:] = -math.inf
+    state.chaser.value[:] = -math.inf
     play_both(state)
 
 
@@ -116,8 +125,8 @@ def ask(state: ChaseState) -> tuple[int, int, int]:
         scalars[ALL_MET] = all_met
         draw_up(state)
     count_sent(state)
-    arm = player(state.chaser, 0, len(state.merit), 1)
-    if state.merit[arm] < math.inf:
+    arm = best(state.chaser)
+    if arm == NONE or state.chaser.value[arm] < math.inf:
         arm = next_finalist(state)
         if arm != NONE:
             return 2 * arm + 1, arm, send(state, arm)
@@ -126,7 +135,7 @@ def ask(state: ChaseState) -> tuple[int, int, int]:
             if all_met == 1:
                 return WAIT, NONE, 0
             arm = admit(state)
-    state.due[arm] = max(1, (state.pulls[arm] + 1) // 2)
+    state.due[arm] = max(1, (state.arms.pulls[arm] + 1) // 2)
     scalars[CREDIT] += EARNED * state.due[arm]
     set_merit(state, arm)
     return 2 * arm, arm, state.due[arm]
@@ -165,9 +174,9 @@ def tell(state: ChaseState, job: int, times: int, total: float, squares: float) 
 @kernel
 def drop(state: ChaseState, arm: int) -> None:
     """Withdraw an arm from the chase, from the final and from the answer."""
-    if state.place[arm] == WITHDRAWN:
+    if state.arms.place[arm] == WITHDRAWN:
         return
-    state.place[arm] = WITHDRAWN
+    state.arms.place[arm] = WITHDRAWN
     state.due[arm] = 0
     forget_job(state, arm)
     state.scalars[OUT] -= state.out[arm]
@@ -178,50 +187,44 @@ def drop(state: ChaseState, arm: int) -> None:
 @kernel
 def recommend(state: ChaseState) -> int:
     """Return the leader (rule 9)."""
-    arm = player(state.leader, 0, len(state.score), 1)
-    return arm if state.score[arm] > -math.inf else NONE
+    return best(state.leader)
 
 
 @kernel
 def amend(state: ChaseState, arm: int, times: int, total: float, squares: float) -> int:
     """Add sums to an arm's record and update its score; σ, m and ρ follow at the end of a batch, if it was large."""
-    scalars = state.scalars
-    if arm == NONE:
-        if fit_is_due(state):
-            fit(state)
-        return 0
-    while scalars[KNOWN] <= arm:
-        if scalars[KNOWN] == len(state.place):
-            return GROW
-        begin_record(state)
-    if state.place[arm] == WITHDRAWN or (times == 0 and total == 0.0 and squares == 0.0):
-        return 0
+    if arm == NONE and fit_is_due(state):
+        fit(state)
+    return change_record(state, arm, times, total, squares)
+
+
+@kernel
+def change(state: ChaseState, arm: int, times: int, total: float, squares: float) -> None:
+    """Add sums to the record of an arm that is there; what is beyond its results came from the job under way."""
+    if times == 0 and total == 0.0 and squares == 0.0:
+        return
     total, squares = learn_amended(state, arm, times, total, squares)
-    state.pulls[arm] += times
-    state.total[arm] += total
-    if state.pulls[arm] <= 0:
-        if state.due[arm] > 0:  # what is taken out beyond its results came from the job under way
-            state.new_pulls[arm] += state.pulls[arm]
-            state.new_total[arm] += state.total[arm]
-            state.new_squares[arm] += squares
-        state.pulls[arm] = 0
-        state.total[arm] = 0.0
+    left = state.arms.pulls[arm] + times
+    if left <= 0 and state.due[arm] > 0:
+        state.new_pulls[arm] += left
+        state.new_total[arm] += state.arms.total[arm] + total
+        state.new_squares[arm] += squares
+    add(state.arms, arm, times, total)
     rate(state, arm)
-    return 0
 
 
 @kernel
 def next_finalist(state: ChaseState) -> int:
     """Return whom the final pulls now, or NONE if the chase goes on."""
     scalars = state.scalars
-    best = recommend(state)
-    if best == NONE:
+    leader = recommend(state)
+    if leader == NONE:
         return NONE
-    if is_unbelievable(state, best):
-        return best
+    if is_unbelievable(state, leader):
+        return leader
     if scalars[ALL_MET] == 0:
-        if too_few_repeats(scalars[REPEATS], scalars[TOLD], scalars[OUT]):  # rule 3
-            return best
+        if too_few_repeats(state.noise.repeats[0], scalars[TOLD], scalars[OUT]):  # rule 3
+            return leader
         if scalars[CREDIT] < PRICE:
             return NONE
         if is_clear(state):
@@ -233,21 +236,21 @@ def next_finalist(state: ChaseState) -> int:
 @kernel
 def is_clear(state: ChaseState) -> bool:
     """Tell whether no arm is worth a pull of the final (rule 7)."""
-    boldest = state.champion[state.root[0]]
-    return state.upper[boldest] <= state.lower[first(state, 0)] + CLEAR * state.facts[SIGMA]
+    tree = state.tree
+    boldest = tree.champion[tree.root[0]]
+    return tree.upper[boldest] <= tree.lower[first(tree, 0)] + CLEAR * state.facts[SIGMA]
 
 
 @kernel
 def next_chaser(state: ChaseState) -> int:
     """Return the arm that is furthest ahead of the leader by its merit, or NONE if none keeps up (rule 2)."""
-    arms = len(state.merit)
-    best = recommend(state)
-    if best == NONE:
+    leader = recommend(state)
+    if leader == NONE:
         return NONE
-    arm = player(state.chaser, 0, arms, 1)
-    if arm == best:
-        arm = runner_up(state.chaser, 0, arms, state.merit, state.luck)
-    return arm if arm != NONE and state.merit[arm] >= mean(state, best) else NONE
+    arm = best(state.chaser)
+    if arm == leader:
+        arm = runner_up(state.chaser, 0, len(state.chaser.value), state.tree.luck)
+    return arm if arm != NONE and state.chaser.value[arm] >= mean(state.arms, leader) else NONE
 
 
 @kernel
@@ -266,7 +269,7 @@ def pass_over_known(state: ChaseState) -> None:
     scalars = state.scalars
     while scalars[SEEN] < scalars[KNOWN]:
         arm = scalars[SEEN]
-        if state.place[arm] != WITHDRAWN and state.pulls[arm] + state.due[arm] + state.out[arm] == 0:
+        if state.arms.place[arm] != WITHDRAWN and state.arms.pulls[arm] + state.due[arm] + state.out[arm] == 0:
             return
         scalars[SEEN] = arm + 1
 
@@ -284,12 +287,8 @@ def admit(state: ChaseState) -> int:
 @kernel
 def begin_record(state: ChaseState) -> None:
     """Give the next number that has none an empty record."""
-    arm = state.scalars[KNOWN]
-    state.scalars[KNOWN] = arm + 1
-    state.luck[arm] = advance(state.ties)
-    state.pulls[arm] = 0
-    state.total[arm] = 0.0
-    state.place[arm] = 0
+    arm = new_record(state, 0)
+    state.tree.luck[arm] = advance(state.ties)
     state.due[arm] = 0
     forget_job(state, arm)
     state.out[arm] = 0
@@ -308,28 +307,31 @@ def forget_job(state: ChaseState, arm: int) -> None:
     state.new_squares[arm] = 0.0
 
 
+change_record = bound(amend_record, begin_record=begin_record, change=change)
+"""Change an arm's record, also of an arm that has none yet."""
+
+
 @kernel
 def rate(state: ChaseState, arm: int) -> None:
     """Work out an arm's bounds, score and merit, and give it its place in the final, if it has one."""
-    seat(state, arm, has_result(state, arm))
-    set_score(state, arm)
-    replay(state.leader, 0, len(state.score), arm, state.score, state.luck)
+    seat(state, arm, has_result(state.arms, arm))
+    set_value(state.leader, state.tree.luck, arm, score_of(state, arm))
     set_merit(state, arm)
 
 
 @kernel
-def set_score(state: ChaseState, arm: int) -> None:
-    """Work out the lower bound of an arm's shrunk mean (rule 9)."""
-    facts = state.facts
-    score = -math.inf
-    if has_result(state, arm):
-        score = mean(state, arm)
-        if facts[SIGMA] > 0.0:
-            n = float(state.pulls[arm])
-            known = n + prior_pulls(state)
-            shrunk = facts[CENTRE] + (score - facts[CENTRE]) * (n / known)
-            score = shrunk - CAUTION * facts[SIGMA] / math.sqrt(known)
-    state.score[arm] = score
+def score_of(state: ChaseState, arm: int) -> float:
+    """Return the lower bound of an arm's shrunk mean (rule 9)."""
+    facts, arms = state.facts, state.arms
+    if not has_result(arms, arm):
+        return -math.inf
+    score = mean(arms, arm)
+    if facts[SIGMA] > 0.0:
+        n = float(arms.pulls[arm])
+        known = n + prior_pulls(state)
+        shrunk = facts[CENTRE] + (score - facts[CENTRE]) * (n / known)
+        score = shrunk - CAUTION * facts[SIGMA] / math.sqrt(known)
+    return score
 
 
 @kernel
@@ -342,22 +344,22 @@ def prior_pulls(state: ChaseState) -> float:
 @kernel
 def set_merit(state: ChaseState, arm: int) -> None:
     """Work out what an arm has to keep up with the leader, or that it is out of the chase."""
-    state.merit[arm] = merit_of(state, arm)
-    replay(state.chaser, 0, len(state.merit), arm, state.merit, state.luck)
+    set_value(state.chaser, state.tree.luck, arm, merit_of(state, arm))
 
 
 @kernel
 def merit_of(state: ChaseState, arm: int) -> float:
     """Return an arm's merit (rule 2); one whose results were all taken out is pulled before all others."""
-    if state.place[arm] == WITHDRAWN or state.due[arm] > 0:
+    arms = state.arms
+    if arms.place[arm] == WITHDRAWN or state.due[arm] > 0:
         return -math.inf
-    n = state.pulls[arm]
+    n = arms.pulls[arm]
     if n == 0:
         return math.inf if arm < state.scalars[SEEN] and state.out[arm] == 0 else -math.inf
     deviation = state.facts[SIGMA]
     if deviation == 0.0 or state.scalars[ALL_MET] == 1:
         return -math.inf
-    return mean(state, arm) - LEAD * deviation / math.sqrt(n)
+    return mean(arms, arm) - LEAD * deviation / math.sqrt(n)
 
 
 @kernel
@@ -370,27 +372,27 @@ def fit(state: ChaseState) -> None:
 @kernel
 def draw_up(state: ChaseState) -> None:
     """Seat all arms, and update their scores."""
-    known = state.scalars[KNOWN]
+    known, tree, leader, chaser = state.scalars[KNOWN], state.tree, state.leader, state.chaser
     chain = NONE
     for arm in range(known):
         state.finalist[arm] = 0
-        if has_result(state, arm):
+        if has_result(state.arms, arm):
             state.finalist[arm] = 1
-            state.lower[arm], state.upper[arm] = lower_bound(state, arm), upper_bound(state, arm)
-            state.right[arm] = chain
+            tree.lower[arm], tree.upper[arm] = lower_bound(state, arm), upper_bound(state, arm)
+            tree.right[arm] = chain
             chain = arm
-        set_score(state, arm)
-        state.merit[arm] = merit_of(state, arm)
-    build(state, 0, chain)
-    play_first(state.leader, 0, len(state.score), known, state.score, state.luck)
-    play_first(state.chaser, 0, len(state.merit), known, state.merit, state.luck)
+        leader.value[arm] = score_of(state, arm)
+        chaser.value[arm] = merit_of(state, arm)
+    build(tree, 0, chain)
+    play_first(leader, 0, len(leader.value), known, tree.luck)
+    play_first(chaser, 0, len(chaser.value), known, tree.luck)
 
 
 @kernel
 def play_both(state: ChaseState) -> None:
     """Find the leader, and who is furthest ahead by merit."""
-    play_all(state.leader, 0, len(state.score), state.score, state.luck)
-    play_all(state.chaser, 0, len(state.merit), state.merit, state.luck)
+    play_all(state.leader, 0, len(state.leader.value), state.tree.luck)
+    play_all(state.chaser, 0, len(state.chaser.value), state.tree.luck)
 
 
 @dataclass(frozen=True)
@@ -410,7 +412,7 @@ class Chase(BasePolicy):
 
     def empty(self, room: int) -> ChaseState:
         """Return a state with room for a number of arms."""
-        return zeros(ChaseState, room, scalars=N_SCALARS, facts=N_FACTS, root=1, sent=1)
+        return zeros(ChaseState, room, scalars=N_SCALARS, facts=N_FACTS, root=1, sent=1, repeats=1)
 
     def grown(self, state: ChaseState, larger: ChaseState) -> ChaseState:
         """Copy a state into one with more room, where both tournaments are other ones."""
@@ -420,8 +422,9 @@ class Chase(BasePolicy):
 
     def ranking(self, state: ChaseState, k: int | None = None) -> list[int]:
         """Return the arms by score."""
-        arms = np.flatnonzero(state.score > -math.inf)
-        return in_order(arms, state.score[arms], state.luck[arms], k=k)
+        score = state.leader.value
+        arms = np.flatnonzero(score > -math.inf)
+        return in_order(arms, score[arms], state.tree.luck[arms], k=k)
 
     def n_outliers(self, state: ChaseState) -> int:
         """Return how many results the rule has excluded as outliers (rule 11)."""
@@ -434,12 +437,12 @@ class Chase(BasePolicy):
 
     def keeps_up(self, state: ChaseState) -> NDArray[np.bool_]:
         """Return, by arm, whether it keeps up with the leader (rule 2); the leader itself does not."""
-        best = recommend(state)
+        leader, arms = recommend(state), state.arms
         deviation = float(state.facts[SIGMA])
-        has_results = (state.pulls > 0) & (state.place != WITHDRAWN)
-        if best == NONE or deviation == 0.0:
+        has_results = (arms.pulls > 0) & (arms.place != WITHDRAWN)
+        if leader == NONE or deviation == 0.0:
             return np.zeros(len(has_results), bool)
-        n = np.maximum(state.pulls, 1)
-        merit = state.total / n - LEAD * deviation / np.sqrt(n)
-        kept: NDArray[np.bool_] = has_results & (merit >= mean(state, best))
+        n = np.maximum(arms.pulls, 1)
+        merit = arms.total / n - LEAD * deviation / np.sqrt(n)
+        kept: NDArray[np.bool_] = has_results & (merit >= mean(arms, leader))
         return kept

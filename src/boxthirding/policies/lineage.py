@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boxthirding._text import counted
-from boxthirding.policies.boxes import BASE, KNOWN, LIVE, MET, NEW, PILE, SEEN, WIDTH, WITHDRAWN, BoxesState, highest
+from boxthirding.policies.boxes import BASE, MET, NEW, PILE, WIDTH, BoxesState, highest
+from boxthirding.policies.roster import KNOWN, LIVE, SEEN, WITHDRAWN
 from boxthirding.types import NONE, Policy
 
 
@@ -149,11 +150,12 @@ class BoxRecord(Record):
         """Say where an arm stands now."""
         if number >= state.scalars[KNOWN]:
             return "not tried yet"
-        place, lifter = int(state.place[number]), int(state.lifter[number])
+        lifts = state.lifts
+        place, lifter = int(state.arms.place[number]), int(lifts.lifter[number])
         if place == WITHDRAWN:
             return "withdrawn"
         if lifter == number:
-            return f"being pulled for level {state.target[number]}, pulls to go: {state.due[number]}"
+            return f"being pulled for level {lifts.target[number]}, pulls to go: {lifts.due[number]}"
         if place == NEW:
             return "not in a box yet"
         if place == NONE:
@@ -166,8 +168,8 @@ class BoxRecord(Record):
 
     def level(self, state: BoxesState, number: int) -> int | None:
         """Return the level of the box or pile an arm stands in."""
-        is_in_box = number < state.scalars[KNOWN] and state.place[number] >= 0
-        return int(state.place[number]) // WIDTH if is_in_box else None
+        is_in_box = number < state.scalars[KNOWN] and state.arms.place[number] >= 0
+        return int(state.arms.place[number]) // WIDTH if is_in_box else None
 
     def candidates(self, state: BoxesState) -> int | None:
         """Return the size of the candidate set; it is counted when Box(L, 0) or the withdrawn arms have changed."""
@@ -197,19 +199,19 @@ class BoxRecord(Record):
             elif index not in seen:
                 seen.add(index)
                 to_visit += self._union(index)
-        return {number for number in arms if state.place[number] != WITHDRAWN}
+        return {number for number in arms if state.arms.place[number] != WITHDRAWN}
 
     def sizes(self, state: BoxesState) -> list[Size]:
         """Return the boxes and piles that hold an arm."""
         found = []
-        for box in map(int, state.size.nonzero()[0]):
+        for box in map(int, state.boxes.size.nonzero()[0]):
             level, deferment = divmod(box, WIDTH)
-            found.append(Size(level, None if deferment == PILE else deferment, int(state.size[box])))
+            found.append(Size(level, None if deferment == PILE else deferment, int(state.boxes.size[box])))
         return found
 
     def contents(self, state: BoxesState, level: int, deferment: int | None, first: int, count: int) -> list[Arm]:
         """Follow a box's list of arms, earliest entry first."""
-        if level * WIDTH >= len(state.first):
+        if level * WIDTH >= len(state.boxes.first):
             return []
         box = level * WIDTH + (PILE if deferment is None else deferment)
         return [self._arm(state, number) for number in islice(_standing_in(state, box), first, first + count)]
@@ -239,7 +241,7 @@ class BoxRecord(Record):
     def _settled(self, state: BoxesState, number: int) -> int:
         """Return the latest union of an arm that has been carried out: an ARRANGE under way leaves it where it was."""
         index = self._latest[number] if number < len(self._latest) else NONE
-        if index != NONE and self._union_box[index] == state.place[number] >= 0:
+        if index != NONE and self._union_box[index] == state.arms.place[number] >= 0:
             return dict(self._union(index))[number]
         return index
 
@@ -249,9 +251,9 @@ class BoxRecord(Record):
             self._met.append(NONE)
             self._latest.append(NONE)
             self._box.append(NONE)
-        pulls = state.pulls[number]
+        pulls = state.arms.pulls[number]
         self._who.append(number)
-        self._mean.append(state.total[number] / pulls + origin if pulls else 0.0)
+        self._mean.append(state.arms.total[number] / pulls + origin if pulls else 0.0)
         self._pulls.append(pulls)
         self._earlier.append(self._met[number])
         self._met[number] = len(self._at)
@@ -284,8 +286,8 @@ class BoxRecord(Record):
         self._members.append(len(self._member))
 
     def _arm(self, state: BoxesState, number: int) -> Arm:
-        pulls = int(state.pulls[number])
-        return Arm(number, float(state.total[number]) / pulls + self._origin(state) if pulls else 0.0, pulls)
+        pulls = int(state.arms.pulls[number])
+        return Arm(number, float(state.arms.total[number]) / pulls + self._origin(state) if pulls else 0.0, pulls)
 
     def _origin(self, state: BoxesState) -> float:  # noqa: ARG002  # a state may have one
         """Return what the totals of a state are counted from."""
@@ -294,10 +296,10 @@ class BoxRecord(Record):
 
 def _standing_in(state: BoxesState, box: int) -> Iterator[int]:
     """Return the arms of a box, earliest entry first."""
-    number = int(state.first[box])
+    number = int(state.boxes.first[box])
     while number != NONE:
         yield number
-        number = int(state.after[number])
+        number = int(state.boxes.after[number])
 
 
 def record_for(policy: Policy) -> Record:

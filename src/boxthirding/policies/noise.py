@@ -10,9 +10,10 @@ success in a thousand tries, must count, so nothing is judged where most arms sh
 """
 
 import math
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 from boxthirding._compile import kernel
+from boxthirding.types import Floats, Ints
 
 _REPEATS: Final = 60  # there will never be too few
 _ROUNDING: Final = 2.0**-52  # of a sum, for each of its terms
@@ -24,41 +25,40 @@ ENOUGH: Final = 8  # arms with repeats that tell what noise is
 SHARE: Final = 8  # at most one arm in eight has an outlier, and one result in eight of an arm is one, or its first
 
 
-Noise = Any
-"""A rule's own state, if it has these fields:
+class Noise(NamedTuple):
+    """K arms of room."""
 
-    pulls: Ints  # [K] results of each arm
-    base: Floats  # [K] what its rewards are counted from
+    base: Floats  # [K] what an arm's rewards are counted from
     apart: Floats  # [K] their distances from it, summed
     around: Floats  # [K] the squares of these distances, summed
     reach: Floats  # [K] the largest number that was added to or taken out of that sum: what is far smaller is rounding
-"""
+    repeats: Ints  # [1] results of arms that had one before
 
 
 @kernel
-def learn(state: Noise, arm: int, times: int, total: float, squares: float) -> None:
-    """Take in rewards of an arm, given by their sums, before its pulls count them; negative sums take rewards out."""
-    pulls = state.pulls[arm]
+def learn(noise: Noise, arm: int, pulls: int, times: int, total: float, squares: float) -> None:
+    """Take in rewards of an arm that has `pulls` results, given by their sums; negative sums take rewards out."""
+    noise.repeats[0] += more_repeats(pulls, times)
     if pulls == 0:
-        state.base[arm] = total if times == 1 else shortened(total / times)
-        state.apart[arm] = 0.0
-        state.around[arm] = 0.0
-        state.reach[arm] = 0.0
+        noise.base[arm] = total if times == 1 else shortened(total / times)
+        noise.apart[arm] = 0.0
+        noise.around[arm] = 0.0
+        noise.reach[arm] = 0.0
         if times == 1:
             return
-    base = state.base[arm]
+    base = noise.base[arm]
     apart = total - times * base
     if times == 1 or times == -1:
         if abs(apart) <= (pulls + 1) * _ROUNDING * abs(total):  # the rewards were rounded, and that is no noise
             apart = 0.0
         squares = times * apart * apart
     else:
-        state.reach[arm] = max(state.reach[arm], abs(squares))
+        noise.reach[arm] = max(noise.reach[arm], abs(squares))
         squares -= base * (2.0 * total - times * base)
     if times <= 0:
-        state.reach[arm] = max(state.reach[arm], state.around[arm])
-    state.apart[arm] += apart
-    state.around[arm] += squares
+        noise.reach[arm] = max(noise.reach[arm], noise.around[arm])
+    noise.apart[arm] += apart
+    noise.around[arm] += squares
 
 
 @kernel
@@ -68,29 +68,29 @@ def more_repeats(pulls: int, times: int) -> int:
 
 
 @kernel
-def sigma(state: Noise, arms: int, repeats: int) -> float:
-    """Return the standard deviation of a pull, 0 while no arm was pulled twice."""
+def sigma(noise: Noise, pulls: Ints, arms: int) -> float:
+    """Return the standard deviation of a pull of the first arms, which have these pulls; 0 while none has two."""
     within = 0.0
     for arm in range(arms):
-        pulls = state.pulls[arm]
-        if pulls > 1:
-            within += spread(state, arm, pulls)
-    return math.sqrt(within / repeats) if repeats > 0 else 0.0
+        n = pulls[arm]
+        if n > 1:
+            within += spread(noise, arm, n)
+    return math.sqrt(within / noise.repeats[0]) if noise.repeats[0] > 0 else 0.0
 
 
 @kernel
-def spread(state: Noise, arm: int, pulls: int) -> float:
+def spread(noise: Noise, arm: int, pulls: int) -> float:
     """Return the squared distances of an arm's rewards from their mean, summed; 0 if they are rounding only."""
-    around = state.around[arm]
-    found = around - state.apart[arm] * state.apart[arm] / pulls
-    return found if found > 4.0 * _ROUNDING * pulls * max(around, state.reach[arm]) else 0.0
+    around = noise.around[arm]
+    found = around - noise.apart[arm] * noise.apart[arm] / pulls
+    return found if found > 4.0 * _ROUNDING * pulls * max(around, noise.reach[arm]) else 0.0
 
 
 @kernel
-def squares_of(state: Noise, arm: int, pulls: int) -> float:
+def squares_of(noise: Noise, arm: int, pulls: int) -> float:
     """Return the sum of the squares of an arm's rewards."""
-    base = state.base[arm]
-    return state.around[arm] + base * (2.0 * state.apart[arm] + pulls * base)
+    base = noise.base[arm]
+    return noise.around[arm] + base * (2.0 * noise.apart[arm] + pulls * base)
 
 
 @kernel
@@ -114,7 +114,7 @@ def is_outlier(squares: float, times: int, variance: float) -> bool:
 
 
 @kernel
-def usual_variance(state: Noise, arms: int) -> float:
+def usual_variance(noise: Noise, pulls: Ints, arms: int) -> float:
     """Return a variance that the results of seven arms in eight do not exceed, to a factor of 2.
 
     0, while few arms have been pulled twice, and where results of most of them never differ.
@@ -124,9 +124,9 @@ def usual_variance(state: Noise, arms: int) -> float:
     repeated = 0
     noisy = 0
     for arm in range(arms):
-        if state.pulls[arm] > 1:
+        if pulls[arm] > 1:
             repeated += 1
-            its = spread(state, arm, state.pulls[arm]) / (state.pulls[arm] - 1)
+            its = spread(noise, arm, pulls[arm]) / (pulls[arm] - 1)
             if its > 0.0:
                 noisy += 1
                 low = min(low, its)
@@ -137,7 +137,7 @@ def usual_variance(state: Noise, arms: int) -> float:
         between = math.sqrt(low) * math.sqrt(high)
         above = 0
         for arm in range(arms):
-            if state.pulls[arm] > 1 and spread(state, arm, state.pulls[arm]) > between * (state.pulls[arm] - 1):
+            if pulls[arm] > 1 and spread(noise, arm, pulls[arm]) > between * (pulls[arm] - 1):
                 above += 1
         if SHARE * above <= repeated:
             high = between

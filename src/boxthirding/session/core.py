@@ -12,6 +12,7 @@ import numpy as np
 
 from boxthirding._checks import whole
 from boxthirding.errors import AlreadyTold, CannotAmend, InvalidInput, TicketRefused
+from boxthirding.policies.base_policy import arrays_of, with_arrays
 from boxthirding.policies.lineage import Record, record_for
 from boxthirding.policies.rule_runner import LiveState
 from boxthirding.rng import EXAMPLES, ORDER, spawn
@@ -594,9 +595,9 @@ class Core:
             "state": None,
         }
         if self.live is not None:
-            state = self.live.arrays
-            spent = {name: getattr(state, name).shape for name in self.record.spent}
-            kept = {name: array.copy() for name, array in state._asdict().items() if name not in spent}
+            arrays = arrays_of(self.live.arrays)
+            spent = {name: arrays[name].shape for name in self.record.spent}
+            kept = {name: array.copy() for name, array in arrays.items() if name not in spent}
             saved["state"] = {"spent": spent, "arrays": kept, "record": self.record.save()}
         return saved
 
@@ -611,6 +612,6 @@ class Core:
         if state is not None and policy is not None:
             live = LiveState(policy, 1, self.seed)
             spent = {name: np.zeros(shape, np.int64) for name, shape in state["spent"].items()}
-            live.hold(type(live.arrays)(**state["arrays"], **spent))
+            live.hold(with_arrays(live.arrays, {**state["arrays"], **spent}))
             self.run(live)
             self.record.load(state["record"])

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from boxthirding import errors
+from boxthirding.policies.base_policy import arrays_of
 from boxthirding.policies.spec import parse_policy
 from boxthirding.session import AskTell, Recommendation, Session, Ticket
 from boxthirding.testing.rules import is_endless
@@ -431,7 +432,7 @@ class SessionInTheOpen(Session):
 
     def state(self) -> bytes:
         """Return all arrays of the rule's state."""
-        return b"".join(np.asarray(array).tobytes() for array in self._core.running.arrays)
+        return b"".join(np.asarray(array).tobytes() for array in arrays_of(self._core.running.arrays).values())
 
 
 def live(arms: int | Iterable[Label], policy: Policy, **settings: Any) -> tuple[AskTell, Callable[[], bytes]]:

@@ -117,8 +117,8 @@ def candidate_set(policy, n_arms, pulls, seed):
     if policy != BSH:
         return record.candidate_set(state) or set(told)
     finished = [b for b in range(state.scalars[OPENED]) if state.run[b, KEPT] != NONE]
-    slots = [slot for b in finished for slot in range(state.start[b], state.start[b + 1])]
-    return {int(state.number[state.entrant[slot]]) for slot in slots}
+    slots = [slot for b in finished for slot in range(state.brackets.start[b], state.brackets.start[b + 1])]
+    return {int(state.brackets.number[state.brackets.entrant[slot]]) for slot in slots}
 
 
 @pytest.mark.parametrize(("policy", "pulls"), [(Uniform(), 12), (BoxThirding(), 50), (BSH, 120)], ids=NAMES)

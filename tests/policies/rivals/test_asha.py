@@ -50,7 +50,7 @@ def test_any_order_of_events_is_that_of_the_reference(n_arms, steps, turnover, s
         both.happens(event, number)
         state = both.live.state
         for rung in range(both.live.at(TOP) + 1):
-            assert [state.arm[stay] for stay in in_order(state, rung)] == both.reference.ranked(rung)
+            assert [state.stays.arm[stay] for stay in in_order(state.rungs, rung)] == both.reference.ranked(rung)
 
 
 def test_a_run_that_can_be_checked_by_hand():

@@ -51,7 +51,10 @@ def test_any_order_of_events_is_that_of_the_reference(n_arms, steps, turnover, s
 
 def subsets(state):
     """The entrants of each bracket."""
-    return [state.entrant[state.start[b] : state.start[b + 1]].tolist() for b in range(int(state.scalars[OPENED]))]
+    return [
+        state.brackets.entrant[state.brackets.start[b] : state.brackets.start[b + 1]].tolist()
+        for b in range(int(state.scalars[OPENED]))
+    ]
 
 
 @pytest.mark.parametrize(
@@ -86,7 +89,7 @@ def test_brackets_take_turns_one_pull_each():
     for _ in range(30):
         job = live.ask()[0]
         live.tell(job, 1, 0.0)
-        turns.append(sum(job >= int(start) for start in live.state.start[: live.at(OPENED)]))
+        turns.append(sum(job >= int(start) for start in live.state.brackets.start[: live.at(OPENED)]))
     assert turns == [1, *[2, 1] * 3, *[2, 3, 1] * 5, 2, *[3, 4, 1, 2], *[3, 4, 1]]
 
 

@@ -16,8 +16,9 @@ from reference_stream import Stream
 import boxthirding as b3
 from boxthirding.errors import InvalidInput
 from boxthirding.lab import Gaussian, captions
-from boxthirding.policies.rivals.brackets import OPENED, WITHDRAWN
+from boxthirding.policies.rivals.brackets import OPENED
 from boxthirding.policies.rivals.bucb import BracketingUCB, deviation
+from boxthirding.policies.roster import WITHDRAWN
 from boxthirding.policies.structures.tournament import player
 from boxthirding.rng import TIES, spawn
 from boxthirding.testing import PolicyContract
@@ -60,11 +61,11 @@ def test_any_order_of_events_is_that_of_the_reference(n_arms, steps, turnover, s
 def assert_trees_are_sound(state):
     """The winner of every tree is the slot with the largest value; withdrawn slots have none."""
     for b in range(int(state.scalars[OPENED])):
-        first, stop = int(state.start[b]), int(state.start[b + 1])
-        for winner, values in ((state.boldest, state.upper), (state.safest, state.lower)):
+        first, stop = int(state.brackets.start[b]), int(state.brackets.start[b + 1])
+        for winner, values in (state.boldest, state.safest):
             largest = max(range(first, stop), key=lambda slot: (values[slot], state.luck[slot]))
             assert player(winner, first, stop, 1) == largest
-            gone = [slot for slot in range(first, stop) if state.entrant[slot] == WITHDRAWN]
+            gone = [slot for slot in range(first, stop) if state.brackets.entrant[slot] == WITHDRAWN]
             assert all(values[slot] == -math.inf for slot in gone)
 
 
@@ -110,14 +111,18 @@ def test_the_recommendation_is_the_largest_lower_bound_and_needs_more_certainty_
     for _ in range(20):
         pulled(live, [1.0] * 100, 1)
         state = live.state
-        slots = range(int(state.start[live.at(OPENED)]))
+        slots = range(int(state.brackets.start[live.at(OPENED)]))
         bounds = {}
         for slot in slots:
             if state.pulls[slot]:
-                r = 1 + sum(slot >= int(start) for start in state.start[1 : live.at(OPENED)])
-                size = int(state.start[r] - state.start[r - 1])
+                r = 1 + sum(slot >= int(start) for start in state.brackets.start[1 : live.at(OPENED)])
+                size = int(state.brackets.start[r] - state.brackets.start[r - 1])
                 bounds[slot] = 1.0 - deviation(1.0, int(state.pulls[slot]), 0.1 / (size * r**2))
-        best = {int(state.number[state.entrant[slot]]) for slot in bounds if bounds[slot] == max(bounds.values())}
+        best = {
+            int(state.brackets.number[state.brackets.entrant[slot]])
+            for slot in bounds
+            if bounds[slot] == max(bounds.values())
+        }
         assert live.recommend() in best
         assert all(slot < 2 for slot in bounds if bounds[slot] == max(bounds.values()))
 
@@ -146,7 +151,9 @@ def test_brackets_grow_by_one_arm_at_a_time_when_arms_are_added_one_by_one():
         job, _, _ = live.ask()
         live.tell(job, 1, 0.0)
         if live.at(OPENED) > len(sizes):
-            sizes.append(int(live.state.start[live.at(OPENED)] - live.state.start[live.at(OPENED) - 1]))
+            sizes.append(
+                int(live.state.brackets.start[live.at(OPENED)] - live.state.brackets.start[live.at(OPENED) - 1])
+            )
             live.add()
     assert sizes == list(range(1, 11))  # the last one opens at t = 9 · 2⁹ = 4,608
 

@@ -13,7 +13,7 @@ from reference_stream import Stream
 from boxthirding.errors import InvalidInput
 from boxthirding.policies.rivals.ebtc import EBTC, NO_CHALLENGER, fewer
 from boxthirding.policies.rivals.subsets import FIRST_LEVELS
-from boxthirding.policies.structures.tournament import player
+from boxthirding.policies.structures.tournament import best
 from boxthirding.testing import PolicyContract
 
 EXAMPLES = settings(max_examples=80, derandomize=True, deadline=None)
@@ -63,10 +63,9 @@ def assert_trees_are_sound(state):
     for node in range(1, len(state.n)):
         assert state.fewest[node] == fewer(state, node)
     has_result = state.n < NO_CHALLENGER
-    assert (has_result == (state.mean > -math.inf)).all()
+    assert (has_result == (state.leader.value > -math.inf)).all()
     if has_result.any():
-        leader = player(state.leader, 0, len(state.n), 1)
-        assert state.mean[leader] == np.max(state.mean)
+        assert state.leader.value[best(state.leader)] == np.max(state.leader.value)
 
 
 def test_a_leader_gets_half_of_the_pulls_and_its_challengers_the_rest():

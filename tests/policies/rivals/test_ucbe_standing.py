@@ -50,7 +50,7 @@ def test_whatever_changes_the_means_are_in_order(changes):
     standing = empty()
     for one in [*changes, None]:
         if one is None:
-            expected = sorted(standing.mean[standing.mean > -np.inf], reverse=True)
+            expected = sorted(standing.leader.value[standing.leader.value > -np.inf], reverse=True)
             assert ranked(standing) == expected
             assert ranked(standing) == expected  # asking again is no news
         else:

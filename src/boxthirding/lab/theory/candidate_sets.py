@@ -12,12 +12,13 @@ from boxthirding._checks import whole
 from boxthirding.errors import InvalidInput
 from boxthirding.lab.theory._checks import several
 from boxthirding.policies.box_thirding import BoxThirding
-from boxthirding.policies.boxes import SEEN, WIDTH, highest
+from boxthirding.policies.boxes import WIDTH, highest
 from boxthirding.policies.lineage import BoxRecord
 from boxthirding.policies.rivals.brackets import OPENED
 from boxthirding.policies.rivals.bsh import BUDGET, KEPT, BracketingSequentialHalving
 from boxthirding.policies.rivals.sequential_halving import SequentialHalving
 from boxthirding.policies.rivals.uniform import Uniform
+from boxthirding.policies.roster import SEEN
 from boxthirding.policies.rule_runner import LiveState
 from boxthirding.screening import non_inclusion
 from boxthirding.types import NONE, WAIT, Policy
@@ -145,5 +146,5 @@ class _Run:
     def finished_brackets(self) -> list[tuple[int, int]]:
         """Return the brackets of `bsh` that have finished a run, each with its size."""
         state = self.live.arrays
-        opened = range(int(state.scalars[OPENED]))
-        return [(b, int(state.start[b + 1] - state.start[b])) for b in opened if state.run[b, KEPT] != NONE]
+        opened, start = range(int(state.scalars[OPENED])), state.brackets.start
+        return [(b, int(start[b + 1] - start[b])) for b in opened if state.run[b, KEPT] != NONE]

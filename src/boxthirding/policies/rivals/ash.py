@@ -12,18 +12,14 @@ a pass begins with a pull of every arm, the largest mean is the luck of an arm t
 from dataclasses import dataclass
 from typing import ClassVar, Final, NamedTuple
 
-from boxthirding._compile import kernel
+from boxthirding._compile import bound, kernel
 from boxthirding.policies.base_policy import zeros
 from boxthirding.policies.rivals.subsets import (
     ALL,
     LEVEL,
-    LIVE,
-    SEEN,
     SUBSET_SCALARS,
-    TOLD,
-    WITHDRAWN,
+    Subset,
     SubsetPolicy,
-    add,
     admit,
     clear,
     double,
@@ -32,8 +28,18 @@ from boxthirding.policies.rivals.subsets import (
     withdraw,
 )
 from boxthirding.policies.rivals.subsets import recommend as largest_mean
+from boxthirding.policies.roster import (
+    LIVE,
+    SEEN,
+    WITHDRAWN,
+    Roster,
+    amend,
+    has_larger_mean,
+    has_result,
+    mean,
+    short_of_arms,
+)
 from boxthirding.policies.structures.sorting import rank
-from boxthirding.policies.structures.tournament import beats
 from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Floats, Ints, Rule
 
 PHASE: Final = SUBSET_SCALARS  # each arm of a phase has 2^PHASE pulls
@@ -50,14 +56,10 @@ class AshState(NamedTuple):
 
     scalars: Ints
     ties: Ints  # [6]
-    pulls: Ints  # [K] pulls to best: what subsets.py keeps
-    out: Ints  # [K]
-    total: Floats  # [K]
-    mean: Floats  # [K]
-    rating: Floats  # [K]
-    luck: Ints  # [K]
-    best: Ints  # [K]
+    arms: Roster
+    subset: Subset
     standing: Ints  # [K] the arms that play in this phase; in the first phase all do
+    mean: Floats  # [K] the means that the last phase has ended with
     scratch: Ints  # [K] room for sorting
 
 
@@ -79,7 +81,7 @@ def ask(state: AshState) -> tuple[int, int, int]:
         if arm == GROW:
             return GROW, NONE, 0
         if arm != NONE:
-            state.out[arm] += 1
+            state.subset.out[arm] += 1
             scalars[OUT] += 1
             return arm, arm, 1
         if scalars[OUT] > 0 or (scalars[LIVE] == 0 and scalars[SEEN] == scalars[N_ARMS]):
@@ -88,19 +90,18 @@ def ask(state: AshState) -> tuple[int, int, int]:
 
 
 @kernel
-def tell(state: AshState, job: int, times: int, total: float, squares: float) -> None:  # noqa: ARG001  # the contract's
+def tell(state: AshState, job: int, times: int, total: float, squares: float) -> None:
     """Add a reward to its arm."""
     state.scalars[OUT] -= times
-    state.scalars[TOLD] += times
-    state.out[job] -= times
-    add(state, job, times, total)
+    state.subset.out[job] -= times
+    know(state, job, times, total, squares)
 
 
 @kernel
 def drop(state: AshState, arm: int) -> None:
     """Withdraw an arm: its turns are passed over."""
-    if state.pulls[arm] != WITHDRAWN:
-        state.scalars[OUT] -= state.out[arm]
+    if state.arms.place[arm] != WITHDRAWN:
+        state.scalars[OUT] -= state.subset.out[arm]
         withdraw(state, arm)
 
 
@@ -108,43 +109,29 @@ def drop(state: AshState, arm: int) -> None:
 def recommend(state: AshState) -> int:
     """Return the winner of the last pass of a subset, else the largest mean."""
     kept = state.scalars[KEPT]
-    return kept if kept != NONE and state.pulls[kept] > 0 else largest_mean(state)
-
-
-@kernel
-def amend(state: AshState, arm: int, times: int, total: float, squares: float) -> int:  # noqa: ARG001  # the contract's
-    """Add sums to an arm's record; one that was not met is met now, and so are those before it."""
-    if arm == NONE:
-        return 0
-    while state.scalars[SEEN] <= arm:
-        if state.scalars[SEEN] == len(state.pulls):
-            return GROW
-        admit(state)
-    if state.pulls[arm] != WITHDRAWN:
-        know(state, arm, times, total)
-    return 0
+    return kept if kept != NONE and has_result(state.arms, kept) else largest_mean(state)
 
 
 @kernel
 def next_arm(state: AshState) -> int:
     """Return whose turn it is; NONE when the phase has asked for all its pulls, GROW when a new arm needs room."""
-    scalars = state.scalars
+    scalars, place = state.scalars, state.arms.place
     if scalars[PHASE] == 0:
         while scalars[NEXT] < scalars[SEEN] or has_new(state):
             arm = scalars[NEXT]
             if arm == scalars[SEEN]:
-                if arm == len(state.pulls):
+                if short_of_arms(state):
                     return GROW
                 admit(state)
             scalars[NEXT] += 1
-            if state.pulls[arm] != WITHDRAWN:
+            if place[arm] != WITHDRAWN:
                 return arm
         return NONE
     while scalars[TURN] < 1 << scalars[PHASE]:
         while scalars[NEXT] < scalars[SIZE]:
             arm = state.standing[scalars[NEXT]]
             scalars[NEXT] += 1
-            if state.pulls[arm] != WITHDRAWN:
+            if place[arm] != WITHDRAWN:
                 return arm
         scalars[NEXT] = 0
         scalars[TURN] += 1
@@ -159,8 +146,9 @@ def end_phase(state: AshState) -> None:
     left = 0
     for i in range(played):
         arm = i if scalars[PHASE] == 0 else state.standing[i]
-        if state.pulls[arm] != WITHDRAWN:
+        if state.arms.place[arm] != WITHDRAWN:
             state.standing[left] = arm
+            state.mean[arm] = mean(state.arms, arm)
             left += 1
     scalars[NEXT] = 0
     scalars[TURN] = 0
@@ -168,7 +156,7 @@ def end_phase(state: AshState) -> None:
         scalars[PHASE] = 0
         if scalars[LEVEL] != ALL and left > 0:
             one, two = state.standing[0], state.standing[left - 1]
-            scalars[KEPT] = two if beats(state.mean, state.luck, two, one) else one
+            scalars[KEPT] = two if has_larger_mean(state.arms, state.subset.luck, two, one) else one
         double(state)
     else:
         rank(state.standing, 0, left, state.mean, state.scratch, state.ties)
@@ -190,7 +178,7 @@ class AnytimeSequentialHalving(SubsetPolicy):
     subset: str = "all"
 
     name: ClassVar[str] = "ash"
-    rule: ClassVar[Rule] = Rule(reset, ask, tell, drop, recommend, amend)
+    rule: ClassVar[Rule] = Rule(reset, ask, tell, drop, recommend, bound(amend, begin_record=admit, change=know))
 
     def empty(self, room: int) -> AshState:
         """Return a state with room for a number of arms."""

@@ -7,12 +7,13 @@ first pull, and only that gives them their number, so a slot holds an *entrant*:
 """
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, NamedTuple, Protocol
 
 from boxthirding._compile import kernel
 from boxthirding.policies.base_policy import BasePolicy
+from boxthirding.policies.roster import WITHDRAWN
 from boxthirding.rng import below
-from boxthirding.types import GROW, N_ARMS, NONE, WAIT
+from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Ints, State
 
 SEEN: Final = 1  # numbers 0 … SEEN - 1 have been asked for
 DRAWN: Final = 2  # entrants 0 … DRAWN - 1 have been drawn into a bracket
@@ -28,39 +29,43 @@ BRACKET_SCALARS: Final = 10
 MOST: Final = 48
 """Brackets there is room for: the last would open after 2^53 pulls."""
 
-Brackets = Any
-"""A rule's own state, if it has these fields:
 
-    scalars: Ints  # its first places as above
-    ties: Ints  # [6]
+class Brackets(NamedTuple):
+    """K arms and S slots of room."""
+
     start: Ints  # [MOST + 1] the first slot of each bracket, and where the next one will begin
     alive: Ints  # [MOST] slots of each bracket that are not withdrawn
     pool: Ints  # [K] the entrants that are not withdrawn, in any order
     number: Ints  # [K] the number of each entrant, NONE before it is asked for
     known: Ints  # [K] the entrant behind each number
     entrant: Ints  # [S] who plays in each slot, or WITHDRAWN
-"""
 
-WITHDRAWN: Final = -2
-"""Instead of a slot's entrant, when that is gone."""
+
+class WithBrackets(State, Protocol):
+    """A state with brackets; the first places of its scalars are as above."""
+
+    @property
+    def brackets(self) -> Brackets:
+        """Who plays where."""
+
 
 # The rule's own functions: every rule gets a copy of `ask` with these names bound to them.
-begin: Callable[[Brackets, int], None]  # set up a bracket that has been opened
-next_slot: Callable[[Brackets, int], int]  # the slot of a bracket to pull now, or NONE
-retire: Callable[[Brackets, int], None]  # take a withdrawn entrant out of every bracket
+begin: Callable[[Any, int], None]  # set up a bracket that has been opened
+next_slot: Callable[[Any, int], int]  # the slot of a bracket to pull now, or NONE
+retire: Callable[[Any, int], None]  # take a withdrawn entrant out of every bracket
 
 
 @kernel
-def reset(state: Brackets) -> None:
+def reset(state: WithBrackets) -> None:
     """Forget every arm and every bracket."""
     for i in range(1, BRACKET_SCALARS):
         state.scalars[i] = 0
     state.scalars[FIRST] = NONE
-    state.start[0] = 0
+    state.brackets.start[0] = 0
 
 
 @kernel
-def ask(state: Brackets) -> tuple[int, int, int]:
+def ask(state: WithBrackets) -> tuple[int, int, int]:
     """Open a bracket when it is time, then return one pull for the next bracket that can start one."""
     scalars = state.scalars
     entrant = gone_unmet(state)
@@ -86,9 +91,9 @@ class BracketPolicy(BasePolicy):
 
     open_ended: ClassVar[bool] = False
 
-    def grow(self, state: Brackets) -> Brackets:
+    def grow(self, state: WithBrackets) -> Any:
         """Return the same state with room for twice as many arms and slots."""
-        return self.grown(state, self.empty(2 * len(state.pool)))
+        return self.grown(state, self.empty(2 * len(state.brackets.pool)))
 
 
 def room_for(arms: int) -> dict[str, int]:
@@ -97,14 +102,14 @@ def room_for(arms: int) -> dict[str, int]:
 
 
 @kernel
-def live_arms(state: Brackets) -> int:
+def live_arms(state: WithBrackets) -> int:
     """Return how many arms there are, drawn or not."""
     scalars = state.scalars
     return scalars[POOLED] + max(0, scalars[N_ARMS] - scalars[SEEN] - scalars[UNMET])
 
 
 @kernel
-def is_due(state: Brackets) -> bool:
+def is_due(state: WithBrackets) -> bool:
     """Tell whether the next bracket opens now; when no arm is left in any, they start again."""
     scalars = state.scalars
     if scalars[PLAYING] == 0:
@@ -114,76 +119,76 @@ def is_due(state: Brackets) -> bool:
     opened = scalars[OPENED]
     if opened == MOST or scalars[ASKED] + 1 < opened * 2**opened:
         return False
-    return state.alive[opened - 1] < live_arms(state)
+    return state.brackets.alive[opened - 1] < live_arms(state)
 
 
 @kernel
-def next_size(state: Brackets) -> int:
+def next_size(state: WithBrackets) -> int:
     """Return how many arms the next bracket takes."""
     return min(2 ** (state.scalars[OPENED] + 1), live_arms(state))
 
 
 @kernel
-def has_room(state: Brackets) -> bool:
+def has_room(state: WithBrackets) -> bool:
     """Tell whether the next bracket fits into the arrays."""
-    size = next_size(state)
-    slots = state.start[state.scalars[OPENED]]
-    return state.scalars[DRAWN] + size <= len(state.pool) and slots + size <= len(state.entrant)
+    brackets, size = state.brackets, next_size(state)
+    slots = brackets.start[state.scalars[OPENED]]
+    return state.scalars[DRAWN] + size <= len(brackets.pool) and slots + size <= len(brackets.entrant)
 
 
 @kernel
-def open_bracket(state: Brackets) -> int:
+def open_bracket(state: WithBrackets) -> int:
     """Draw the arms of the next bracket; return its index.
 
     A draw is an entrant already there, or a new one, with the right odds: arms never drawn are exchangeable.
     """
-    scalars = state.scalars
+    scalars, brackets, pool = state.scalars, state.brackets, state.brackets.pool
     bracket = scalars[OPENED]
-    first = state.start[bracket]
+    first = brackets.start[bracket]
     size = next_size(state)
     live = live_arms(state)
     for i in range(size):
         place = i + below(state.ties, live - i)
         if place >= scalars[POOLED]:
             place = scalars[POOLED]
-            state.pool[place] = scalars[DRAWN]
-            state.number[scalars[DRAWN]] = NONE
+            pool[place] = scalars[DRAWN]
+            brackets.number[scalars[DRAWN]] = NONE
             scalars[POOLED] += 1
             scalars[UNMET] += 1
             scalars[DRAWN] += 1
-        state.pool[i], state.pool[place] = state.pool[place], state.pool[i]
-        state.entrant[first + i] = state.pool[i]
-    state.start[bracket + 1] = first + size
-    state.alive[bracket] = size
+        pool[i], pool[place] = pool[place], pool[i]
+        brackets.entrant[first + i] = pool[i]
+    brackets.start[bracket + 1] = first + size
+    brackets.alive[bracket] = size
     scalars[PLAYING] += size
     scalars[OPENED] += 1
     return bracket
 
 
 @kernel
-def arm_of(state: Brackets, slot: int) -> int:
+def arm_of(state: WithBrackets, slot: int) -> int:
     """Return the number of a slot's arm: the next one, if it has none yet."""
-    scalars = state.scalars
-    entrant = state.entrant[slot]
-    if state.number[entrant] == NONE:
-        state.number[entrant] = scalars[SEEN]
-        state.known[scalars[SEEN]] = entrant
+    scalars, number = state.scalars, state.brackets.number
+    entrant = state.brackets.entrant[slot]
+    if number[entrant] == NONE:
+        number[entrant] = scalars[SEEN]
+        state.brackets.known[scalars[SEEN]] = entrant
         scalars[SEEN] += 1
         scalars[UNMET] -= 1
-    return state.number[entrant]
+    return number[entrant]
 
 
 @kernel
-def bracket_of(state: Brackets, slot: int) -> int:
+def bracket_of(brackets: Brackets, slot: int) -> int:
     """Return the bracket that a slot belongs to."""
     bracket = 0
-    while state.start[bracket + 1] <= slot:
+    while brackets.start[bracket + 1] <= slot:
         bracket += 1
     return bracket
 
 
 @kernel
-def gone_unmet(state: Brackets) -> int:
+def gone_unmet(state: WithBrackets) -> int:
     """Return an entrant without an arm, or NONE: more were drawn than arms are left that have not been asked for.
 
     So it is when arms are withdrawn before they were ever met; as nothing is known of them, any of them will do.
@@ -192,33 +197,35 @@ def gone_unmet(state: Brackets) -> int:
     if scalars[UNMET] <= max(0, scalars[N_ARMS] - scalars[SEEN]):
         return NONE
     place = scalars[POOLED] - 1
-    while state.number[state.pool[place]] != NONE:
+    brackets = state.brackets
+    while brackets.number[brackets.pool[place]] != NONE:
         place -= 1
-    return state.pool[place]
+    return brackets.pool[place]
 
 
 @kernel
-def forget(state: Brackets, entrant: int) -> None:
+def forget(state: WithBrackets, entrant: int) -> None:
     """Take a withdrawn entrant out of the pool, so that no later bracket draws it."""
-    scalars = state.scalars
-    if state.number[entrant] == NONE:
+    scalars, pool, number = state.scalars, state.brackets.pool, state.brackets.number[entrant]
+    if number == NONE:
         scalars[UNMET] -= 1
-    elif scalars[FIRST] == state.number[entrant]:
+    elif scalars[FIRST] == number:
         scalars[FIRST] = NONE
     for i in range(scalars[POOLED]):
-        if state.pool[i] == entrant:
+        if pool[i] == entrant:
             scalars[POOLED] -= 1
-            state.pool[i] = state.pool[scalars[POOLED]]
+            pool[i] = pool[scalars[POOLED]]
             break
 
 
 @kernel
-def vacate(state: Brackets, bracket: int, entrant: int) -> int:
+def vacate(state: WithBrackets, bracket: int, entrant: int) -> int:
     """Empty an entrant's slot in a bracket; return it, or NONE if it has none there."""
-    for slot in range(state.start[bracket], state.start[bracket + 1]):
-        if state.entrant[slot] == entrant:
-            state.entrant[slot] = WITHDRAWN
-            state.alive[bracket] -= 1
+    brackets = state.brackets
+    for slot in range(brackets.start[bracket], brackets.start[bracket + 1]):
+        if brackets.entrant[slot] == entrant:
+            brackets.entrant[slot] = WITHDRAWN
+            brackets.alive[bracket] -= 1
             state.scalars[PLAYING] -= 1
             return slot
     return NONE

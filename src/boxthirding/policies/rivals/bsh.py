@@ -13,8 +13,8 @@ from boxthirding.policies.rivals.brackets import (
     FIRST,
     MOST,
     OPENED,
-    WITHDRAWN,
     BracketPolicy,
+    Brackets,
     arm_of,
     ask,
     bracket_of,
@@ -23,6 +23,7 @@ from boxthirding.policies.rivals.brackets import (
     room_for,
     vacate,
 )
+from boxthirding.policies.roster import WITHDRAWN
 from boxthirding.policies.structures.sorting import rank
 from boxthirding.rng import advance
 from boxthirding.types import NONE, Floats, Ints, Rule
@@ -43,12 +44,7 @@ class BSHState(NamedTuple):
 
     scalars: Ints
     ties: Ints  # [6]
-    start: Ints  # [MOST + 1]
-    alive: Ints  # [MOST]
-    pool: Ints  # [K]
-    number: Ints  # [K]
-    known: Ints  # [K]
-    entrant: Ints  # [S]
+    brackets: Brackets
     run: Ints  # [MOST, 8] where the run of each bracket stands
     kept_mean: Floats  # [MOST] the mean of the kept winner in its last round
     standing: Ints  # [S] the slots of each bracket, those that play first
@@ -68,13 +64,13 @@ def tell(state: BSHState, job: int, times: int, total: float, squares: float) ->
     state.total[job] += total
     state.due[job] -= times
     if state.due[job] == 0:
-        end_one(state, bracket_of(state, job))
+        end_one(state, bracket_of(state.brackets, job))
 
 
 @kernel
 def drop(state: BSHState, arm: int) -> None:
     """Withdraw an arm from every bracket."""
-    retire(state, state.known[arm])
+    retire(state, state.brackets.known[arm])
     for bracket in range(state.scalars[OPENED]):
         if state.run[bracket, KEPT] == arm:
             state.run[bracket, KEPT] = NONE
@@ -115,7 +111,7 @@ def next_slot(state: BSHState, bracket: int) -> int:
     """Return the slot whose pull is next in a bracket's round, or NONE when all of them are out."""
     run = state.run[bracket]
     while run[NEXT] < run[SIZE]:
-        slot = state.standing[state.start[bracket] + run[NEXT]]
+        slot = state.standing[state.brackets.start[bracket] + run[NEXT]]
         if state.left[slot] > 0:
             state.left[slot] -= 1
             return slot
@@ -126,7 +122,7 @@ def next_slot(state: BSHState, bracket: int) -> int:
 @kernel
 def begin(state: BSHState, bracket: int) -> None:
     """Set up a new bracket and its first run."""
-    start, stop = state.start[bracket], state.start[bracket + 1]
+    start, stop = state.brackets.start[bracket], state.brackets.start[bracket + 1]
     for slot in range(start, stop):
         state.told[slot] = 0
         state.left[slot] = 0
@@ -139,10 +135,10 @@ def begin(state: BSHState, bracket: int) -> None:
 @kernel
 def begin_run(state: BSHState, bracket: int) -> None:
     """Put every slot of a bracket whose arm is still there into the first round."""
-    start = state.start[bracket]
+    start = state.brackets.start[bracket]
     size = 0
-    for slot in range(start, state.start[bracket + 1]):
-        if state.entrant[slot] != WITHDRAWN:
+    for slot in range(start, state.brackets.start[bracket + 1]):
+        if state.brackets.entrant[slot] != WITHDRAWN:
             state.standing[start + size] = slot
             size += 1
     state.run[bracket, ROUNDS] = max(1, log2_ceiling(size))
@@ -157,7 +153,7 @@ def begin_round(state: BSHState, bracket: int, size: int) -> None:
     run[NEXT] = 0
     run[ENDED] = 0
     run[EACH] = max(1, run[BUDGET] // (max(1, size) * run[ROUNDS]))
-    for position in range(state.start[bracket], state.start[bracket] + size):
+    for position in range(state.brackets.start[bracket], state.brackets.start[bracket] + size):
         slot = state.standing[position]
         state.total[slot] = 0.0
         state.left[slot] = run[EACH]
@@ -171,11 +167,11 @@ def end_one(state: BSHState, bracket: int) -> None:
     run[ENDED] += 1
     if run[ENDED] < run[SIZE]:
         return
-    start = state.start[bracket]
+    start = state.brackets.start[bracket]
     stay = 0
     for position in range(start, start + run[SIZE]):
         slot = state.standing[position]
-        if state.entrant[slot] != WITHDRAWN:
+        if state.brackets.entrant[slot] != WITHDRAWN:
             state.standing[start + stay] = slot
             stay += 1
     rank(state.standing, start, start + stay, state.total, state.scratch, state.ties)
@@ -224,8 +220,8 @@ class BracketingSequentialHalving(BracketPolicy):
         for b in reversed(range(opened)):
             if k is not None and len(set(arms)) >= k:
                 break
-            slots = state.standing[state.start[b] : state.start[b + 1]]
-            told = slots[(state.told[slots] == 1) & (state.entrant[slots] != WITHDRAWN)]
+            slots = state.standing[state.brackets.start[b] : state.brackets.start[b + 1]]
+            told = slots[(state.told[slots] == 1) & (state.brackets.entrant[slots] != WITHDRAWN)]
             new = told if k is None else told[: k + len(arms)]
-            arms += state.number[state.entrant[new]].tolist()
+            arms += state.brackets.number[state.brackets.entrant[new]].tolist()
         return list(dict.fromkeys(arms))

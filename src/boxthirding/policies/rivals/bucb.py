@@ -18,8 +18,8 @@ from boxthirding.policies.rivals.brackets import (
     FIRST,
     MOST,
     OPENED,
-    WITHDRAWN,
     BracketPolicy,
+    Brackets,
     arm_of,
     ask,
     bracket_of,
@@ -28,8 +28,9 @@ from boxthirding.policies.rivals.brackets import (
     room_for,
     vacate,
 )
+from boxthirding.policies.roster import WITHDRAWN
 from boxthirding.policies.structures.sorting import in_order
-from boxthirding.policies.structures.tournament import beats, play_all, player, replay
+from boxthirding.policies.structures.tournament import Tournament, beats, play_all, player, replay
 from boxthirding.rng import advance
 from boxthirding.types import NONE, Floats, Ints, Rule
 
@@ -43,21 +44,14 @@ class BUCBState(NamedTuple):
     scalars: Ints
     ties: Ints  # [6]
     told: Floats  # [2] σ and δ
-    start: Ints  # [MOST + 1]
-    alive: Ints  # [MOST]
-    pool: Ints  # [K]
-    number: Ints  # [K]
-    known: Ints  # [K]
-    entrant: Ints  # [S]
+    brackets: Brackets
     tried: Ints  # [MOST] slots of each bracket that have been asked for at least once
     pulls: Ints  # [S] pulls told
     out: Ints  # [S] pulls asked for and not told
     total: Floats  # [S]
-    upper: Floats  # [S] the index; -∞ before the first result
-    lower: Floats  # [S]
     luck: Ints  # [S] the larger one wins a tie
-    boldest: Ints  # [S] tournament trees of upper, one for each bracket
-    safest: Ints  # [S] and of lower
+    boldest: Tournament  # a tree for each bracket, of the indices of its slots, -∞ before the first result
+    safest: Tournament  # and of their lower bounds
 
 
 @kernel
@@ -68,28 +62,27 @@ def tell(state: BUCBState, job: int, times: int, total: float, squares: float) -
     state.out[job] -= times
     state.pulls[job] += times
     state.total[job] += total
-    bracket = bracket_of(state, job)
+    bracket = bracket_of(state.brackets, job)
     set_upper(state, bracket, job)
-    size = state.start[bracket + 1] - state.start[bracket]
+    size = state.brackets.start[bracket + 1] - state.brackets.start[bracket]
     doubt = state.told[DELTA] / (size * (bracket + 1) ** 2)
     width = deviation(state.told[SIGMA], state.pulls[job], doubt)
-    state.lower[job] = state.total[job] / state.pulls[job] - width
-    play_again(state, state.safest, bracket, job, state.lower)
+    play_again(state, state.safest, bracket, job, state.total[job] / state.pulls[job] - width)
 
 
 @kernel
 def drop(state: BUCBState, arm: int) -> None:
     """Withdraw an arm from every bracket."""
-    retire(state, state.known[arm])
+    retire(state, state.brackets.known[arm])
 
 
 @kernel
 def recommend(state: BUCBState) -> int:
     """Return the arm with the largest lower bound over all brackets; before there is one, the first arm pulled."""
-    best = NONE
+    best, start, lower = NONE, state.brackets.start, state.safest.value
     for bracket in range(state.scalars[OPENED]):
-        slot = player(state.safest, state.start[bracket], state.start[bracket + 1], 1)
-        if state.lower[slot] > -math.inf and (best == NONE or beats(state.lower, state.luck, slot, best)):
+        slot = player(state.safest.winner, start[bracket], start[bracket + 1], 1)
+        if lower[slot] > -math.inf and (best == NONE or beats(lower, state.luck, slot, best)):
             best = slot
     return state.scalars[FIRST] if best == NONE else arm_of(state, best)
 
@@ -101,40 +94,38 @@ def retire(state: BUCBState, entrant: int) -> None:
     for bracket in range(state.scalars[OPENED]):
         slot = vacate(state, bracket, entrant)
         if slot != NONE:
-            state.upper[slot] = -math.inf
-            state.lower[slot] = -math.inf
-            play_again(state, state.boldest, bracket, slot, state.upper)
-            play_again(state, state.safest, bracket, slot, state.lower)
+            play_again(state, state.boldest, bracket, slot, -math.inf)
+            play_again(state, state.safest, bracket, slot, -math.inf)
 
 
 @kernel
 def begin(state: BUCBState, bracket: int) -> None:
     """Set up the slots of a new bracket."""
     state.tried[bracket] = 0
-    for slot in range(state.start[bracket], state.start[bracket + 1]):
+    first, stop = state.brackets.start[bracket], state.brackets.start[bracket + 1]
+    for slot in range(first, stop):
         state.pulls[slot] = 0
         state.out[slot] = 0
         state.total[slot] = 0.0
-        state.upper[slot] = -math.inf
-        state.lower[slot] = -math.inf
+        state.boldest.value[slot] = -math.inf
+        state.safest.value[slot] = -math.inf
         state.luck[slot] = advance(state.ties)
-    first, stop = state.start[bracket], state.start[bracket + 1]
-    play_all(state.boldest, first, stop, state.upper, state.luck)
-    play_all(state.safest, first, stop, state.lower, state.luck)
+    play_all(state.boldest, first, stop, state.luck)
+    play_all(state.safest, first, stop, state.luck)
 
 
 @kernel
 def next_slot(state: BUCBState, bracket: int) -> int:
     """Return the next slot not yet pulled, else the one with the largest upper bound, else NONE."""
-    first, stop = state.start[bracket], state.start[bracket + 1]
+    first, stop = state.brackets.start[bracket], state.brackets.start[bracket + 1]
     while first + state.tried[bracket] < stop:
         slot = first + state.tried[bracket]
         state.tried[bracket] += 1
-        if state.entrant[slot] != WITHDRAWN:
+        if state.brackets.entrant[slot] != WITHDRAWN:
             state.out[slot] += 1
             return slot
-    slot = player(state.boldest, first, stop, 1)
-    if state.upper[slot] == -math.inf:
+    slot = player(state.boldest.winner, first, stop, 1)
+    if state.boldest.value[slot] == -math.inf:
         return NONE
     state.out[slot] += 1
     set_upper(state, bracket, slot)
@@ -145,14 +136,14 @@ def next_slot(state: BUCBState, bracket: int) -> int:
 def set_upper(state: BUCBState, bracket: int, slot: int) -> None:
     """Renew a slot's index: a pull in flight counts in n, not in the mean."""
     width = deviation(state.told[SIGMA], state.pulls[slot] + state.out[slot], state.told[DELTA])
-    state.upper[slot] = state.total[slot] / state.pulls[slot] + width
-    play_again(state, state.boldest, bracket, slot, state.upper)
+    play_again(state, state.boldest, bracket, slot, state.total[slot] / state.pulls[slot] + width)
 
 
 @kernel
-def play_again(state: BUCBState, winner: Ints, bracket: int, slot: int, values: Floats) -> None:
-    """Renew a bracket's tournament after a slot's value has changed."""
-    replay(winner, state.start[bracket], state.start[bracket + 1], slot, values, state.luck)
+def play_again(state: BUCBState, tree: Tournament, bracket: int, slot: int, value: float) -> None:
+    """Let a slot play in its bracket with another value."""
+    tree.value[slot] = value
+    replay(tree, state.brackets.start[bracket], state.brackets.start[bracket + 1], slot, state.luck)
 
 
 @kernel
@@ -191,8 +182,8 @@ class BracketingUCB(BracketPolicy):
     def ranking(self, state: BUCBState, k: int | None = None) -> list[int]:
         """Return the arms by their largest lower bound."""
         opened = int(state.scalars[OPENED])
-        end = int(state.start[opened])
-        told = np.flatnonzero((state.entrant[:end] != WITHDRAWN) & (state.pulls[:end] > 0))
+        end = int(state.brackets.start[opened])
+        told = np.flatnonzero((state.brackets.entrant[:end] != WITHDRAWN) & (state.pulls[:end] > 0))
         several = None if k is None else k * max(1, opened)  # an arm has a slot in each bracket at the most
-        slots = in_order(told, state.lower[told], state.luck[told], k=several)
-        return list(dict.fromkeys(state.number[state.entrant[slots]].tolist()))
+        slots = in_order(told, state.safest.value[told], state.luck[told], k=several)
+        return list(dict.fromkeys(state.brackets.number[state.brackets.entrant[slots]].tolist()))

@@ -15,12 +15,11 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, NamedTuple
 
 from boxthirding._checks import fraction, positive
-from boxthirding._compile import kernel
+from boxthirding._compile import bound, kernel
 from boxthirding.policies.base_policy import zeros
 from boxthirding.policies.rivals.subsets import (
-    SEEN,
     SUBSET_SCALARS,
-    WITHDRAWN,
+    Subset,
     SubsetPolicy,
     admit,
     clear,
@@ -30,7 +29,9 @@ from boxthirding.policies.rivals.subsets import (
     record,
     withdraw,
 )
-from boxthirding.policies.structures.tournament import beats, play_all, player, replay
+from boxthirding.policies.roster import SEEN, WITHDRAWN, Roster, amend, mean, short_of_arms
+from boxthirding.policies.structures.tournament import Tournament, beats, best, play_all, player, set_value
+from boxthirding.policies.structures.tournament import clear as clear_tournament
 from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Floats, Ints, Rule
 
 NEXT: Final = SUBSET_SCALARS  # numbers below it have a result, or their first pull is in flight, or they are gone
@@ -49,14 +50,9 @@ class EBTCState(NamedTuple):
     scalars: Ints
     ties: Ints  # [6]
     tuning: Floats  # [2] ε and β
-    pulls: Ints  # [K] pulls to best: what subsets.py keeps
-    out: Ints  # [K]
-    total: Floats  # [K]
-    mean: Floats  # [K]
-    rating: Floats  # [K]
-    luck: Ints  # [K]
-    best: Ints  # [K]
-    leader: Ints  # [K] the tournament of means
+    arms: Roster
+    subset: Subset
+    leader: Tournament  # of means
     n: Ints  # [K] pulls told or in flight of an arm with a result, else NO_CHALLENGER
     fewest: Ints  # [K] the least n below each inner node of that tournament
     led: Ints  # [K] rounds that an arm has led: L
@@ -68,7 +64,7 @@ def reset(state: EBTCState) -> None:
     """Forget every arm."""
     clear(state)
     state.scalars[NEXT] = 0
-    state.leader[:] = NONE
+    clear_tournament(state.leader)
     state.n[:] = NO_CHALLENGER
     state.fewest[:] = NO_CHALLENGER
 
@@ -85,7 +81,7 @@ def ask(state: EBTCState) -> tuple[int, int, int]:
         return GROW, NONE, 0
     if arm == NONE:
         return WAIT, NONE, 0
-    state.out[arm] += 1
+    state.subset.out[arm] += 1
     count(state, arm)
     return arm, arm, 1
 
@@ -100,34 +96,27 @@ def tell(state: EBTCState, job: int, times: int, total: float, squares: float) -
 @kernel
 def drop(state: EBTCState, arm: int) -> None:
     """Withdraw an arm."""
-    if state.pulls[arm] != WITHDRAWN:
+    if state.arms.place[arm] != WITHDRAWN:
         withdraw(state, arm)
         play_again(state, arm)
 
 
 @kernel
-def amend(state: EBTCState, arm: int, times: int, total: float, squares: float) -> int:  # noqa: ARG001  # the contract's
-    """Add sums to an arm's record; one that was not met is met now, and so are those before it."""
-    if arm == NONE:
-        return 0
-    while state.scalars[SEEN] <= arm:
-        if enter(state) == GROW:
-            return GROW
-    if state.pulls[arm] != WITHDRAWN:
-        know(state, arm, times, total)
-        play_again(state, arm)
-        if state.pulls[arm] == 0:
-            state.scalars[NEXT] = min(state.scalars[NEXT], arm)
-    return 0
+def change(state: EBTCState, arm: int, times: int, total: float, squares: float) -> None:
+    """Add sums to an arm's record."""
+    know(state, arm, times, total, squares)
+    play_again(state, arm)
+    if state.arms.pulls[arm] == 0:
+        state.scalars[NEXT] = min(state.scalars[NEXT], arm)
 
 
 @kernel
 def without_pull(state: EBTCState) -> int:
     """Return an arm that has no result and none in flight, a new one if there is room for it; NONE, or GROW."""
-    scalars = state.scalars
+    scalars, arms = state.scalars, state.arms
     while scalars[NEXT] < scalars[SEEN]:
         arm = scalars[NEXT]
-        if state.pulls[arm] == 0 and state.out[arm] == 0:
+        if arms.pulls[arm] == 0 and state.subset.out[arm] == 0 and arms.place[arm] != WITHDRAWN:
             return arm
         scalars[NEXT] += 1
     return enter(state) if has_new(state) else NONE
@@ -136,7 +125,7 @@ def without_pull(state: EBTCState) -> int:
 @kernel
 def enter(state: EBTCState) -> int:
     """Let the next arm in; GROW, if there is no room for it."""
-    if state.scalars[SEEN] == len(state.pulls):
+    if short_of_arms(state):
         return GROW
     arm = admit(state)
     state.led[arm] = 0
@@ -147,8 +136,8 @@ def enter(state: EBTCState) -> int:
 @kernel
 def one_of_two(state: EBTCState) -> int:
     """Return the leader, or its challenger when the leader has had its share; NONE, if no arm has a result."""
-    leader = player(state.leader, 0, len(state.mean), 1)
-    if leader == NONE or state.mean[leader] == -math.inf:
+    leader = best(state.leader)
+    if leader == NONE:
         return NONE
     state.led[leader] += 1
     if state.own[leader] > state.tuning[BETA] * state.led[leader]:  # tracking: N_B^B ≤ β L_B pulls the leader
@@ -167,20 +156,20 @@ def least_cost(state: EBTCState, leader: int) -> int:
     largest mean with its fewest pulls, is larger than the least cost so far. Where one arm has both, it is the best
     of them, and no other needs a look.
     """
-    arms = len(state.mean)
+    winner, means, arms = state.leader.winner, state.leader.value, len(state.n)
     challenger = NONE
     least = math.inf
     node = 1
     while node > 0:
-        arm = player(state.leader, 0, arms, node)
+        arm = player(winner, 0, arms, node)
         fewest = state.n[arm] if node >= arms else state.fewest[node]
         down = False
         if arm != NONE and fewest != NO_CHALLENGER:
-            bound = cost(state, leader, state.mean[arm], fewest)
+            bound = cost(state, leader, means[arm], fewest)
             if bound <= least:
                 down = node < arms and (arm == leader or state.n[arm] > fewest)
                 if not down and arm != leader:
-                    if bound < least or beats(state.mean, state.luck, arm, challenger):
+                    if bound < least or beats(means, state.subset.luck, arm, challenger):
                         challenger = arm
                     least = bound
         node = 2 * node if down else following(node)
@@ -198,20 +187,21 @@ def following(node: int) -> int:
 @kernel
 def cost(state: EBTCState, leader: int, mean: float, n: int) -> float:
     """Return (mean_B - mean + ε) / √(1/n_B + 1/n)."""
-    return (state.mean[leader] - mean + state.tuning[EPSILON]) / math.sqrt(1.0 / state.n[leader] + 1.0 / n)
+    return (state.leader.value[leader] - mean + state.tuning[EPSILON]) / math.sqrt(1.0 / state.n[leader] + 1.0 / n)
 
 
 @kernel
 def play_again(state: EBTCState, arm: int) -> None:
     """Let an arm play with another mean."""
-    replay(state.leader, 0, len(state.mean), arm, state.mean, state.luck)
+    set_value(state.leader, state.subset.luck, arm, mean(state.arms, arm))
     count(state, arm)
 
 
 @kernel
 def count(state: EBTCState, arm: int) -> None:
     """Count an arm's pulls, and the fewest of the nodes above it."""
-    n = state.pulls[arm] + state.out[arm] if state.pulls[arm] > 0 else NO_CHALLENGER
+    pulls = state.arms.pulls[arm]
+    n = pulls + state.subset.out[arm] if pulls > 0 else NO_CHALLENGER
     if state.n[arm] == n:
         return
     state.n[arm] = n
@@ -253,7 +243,7 @@ class EBTC(SubsetPolicy):
     subset: str = "all"
 
     name: ClassVar[str] = "ebtc"
-    rule: ClassVar[Rule] = Rule(reset, ask, tell, drop, recommend, amend)
+    rule: ClassVar[Rule] = Rule(reset, ask, tell, drop, recommend, bound(amend, begin_record=enter, change=change))
 
     def __post_init__(self) -> None:
         positive("epsilon", self.epsilon)
@@ -269,7 +259,7 @@ class EBTC(SubsetPolicy):
     def grown(self, state: EBTCState, larger: EBTCState) -> EBTCState:
         """Copy a state into one with more room, where both tournaments are other ones."""
         super().grown(state, larger)
-        play_all(larger.leader, 0, len(larger.mean), larger.mean, larger.luck)
+        play_all(larger.leader, 0, len(larger.n), larger.subset.luck)
         for node in range(len(larger.n) - 1, 0, -1):
             larger.fewest[node] = fewer(larger, node)
         return larger

@@ -25,9 +25,8 @@ from boxthirding._compile import bound, kernel
 from boxthirding.errors import InvalidInput
 from boxthirding.policies.base_policy import zeros
 from boxthirding.policies.rivals.subsets import (
-    SEEN,
     SUBSET_SCALARS,
-    WITHDRAWN,
+    Subset,
     SubsetPolicy,
     admit,
     clear,
@@ -37,7 +36,9 @@ from boxthirding.policies.rivals.subsets import (
     record,
     withdraw,
 )
-from boxthirding.policies.structures.tournament import play_all, player, replay
+from boxthirding.policies.roster import SEEN, WITHDRAWN, Roster, amend, mean, short_of_arms
+from boxthirding.policies.structures.tournament import Tournament, best, play_all, set_value
+from boxthirding.policies.structures.tournament import clear as clear_tournament
 from boxthirding.rng import below
 from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Floats, Ints, Rule
 
@@ -60,15 +61,9 @@ class IndicesState(NamedTuple):
     scalars: Ints
     ties: Ints  # [6]
     told: Floats  # [3] what the bound needs to know
-    pulls: Ints  # [K] pulls to best: what subsets.py keeps
-    out: Ints  # [K]
-    total: Floats  # [K]
-    mean: Floats  # [K]
-    rating: Floats  # [K]
-    luck: Ints  # [K]
-    best: Ints  # [K]
-    listed: Floats  # [K] the bound; +∞ before the first pull, -∞ for an arm that the list has passed or that is gone
-    boldest: Ints  # [K] the tournament of bounds
+    arms: Roster
+    subset: Subset
+    listed: Tournament  # the bounds; +∞ before the first pull, -∞ for an arm that the list has passed or that is gone
     moved: Ints  # [K] the arms that were asked for, told or amended since the list was made
     has_moved: Ints  # [K] 1 for each of them
 
@@ -79,8 +74,7 @@ def reset(state: IndicesState) -> None:
     clear(state)
     state.scalars[MOVED] = 0
     state.scalars[RENEW] = 0
-    state.listed[:] = -math.inf
-    state.boldest[:] = NONE
+    clear_tournament(state.listed)
     state.has_moved[:] = 0
 
 
@@ -95,25 +89,25 @@ def ask(state: IndicesState) -> tuple[int, int, int]:
     The list is rebuilt when it is old, or has been gone through. Where all arms in play are in flight and none has a
     result, a worker gets a new one rather than wait.
     """
-    scalars = state.scalars
-    if scalars[RENEW] == 1 or (not has_new(state) and top(state) == NONE):
+    scalars, pulls, out, listed = state.scalars, state.arms.pulls, state.subset.out, state.listed
+    if scalars[RENEW] == 1 or (not has_new(state) and best(listed) == NONE):
         for i in range(scalars[MOVED]):
             arm = state.moved[i]
             state.has_moved[arm] = 0
-            if state.pulls[arm] > 0:
+            if pulls[arm] > 0:
                 list_as(state, arm, bound_of(state, arm))
-            elif state.pulls[arm] == 0:
-                list_as(state, arm, -math.inf if state.out[arm] > 0 else math.inf)
+            elif state.arms.place[arm] != WITHDRAWN:
+                list_as(state, arm, -math.inf if out[arm] > 0 else math.inf)
         scalars[MOVED] = 0
         scalars[RENEW] = 0
-    arm = top(state)
-    if (arm == NONE and scalars[SEEN] < scalars[N_ARMS]) or (has_new(state) and state.listed[arm] < math.inf):
-        if scalars[SEEN] == len(state.pulls):
+    arm = best(listed)
+    if (arm == NONE and scalars[SEEN] < scalars[N_ARMS]) or (has_new(state) and listed.value[arm] < math.inf):
+        if short_of_arms(state):
             return GROW, NONE, 0
         arm = enter(state)
     if arm == NONE:
         return WAIT, NONE, 0
-    state.out[arm] += 1
+    out[arm] += 1
     note_move(state, arm)
     list_as(state, arm, -math.inf)
     return arm, arm, 1
@@ -131,25 +125,17 @@ def tell(state: IndicesState, job: int, times: int, total: float, squares: float
 @kernel
 def drop(state: IndicesState, arm: int) -> None:
     """Withdraw an arm."""
-    if state.pulls[arm] != WITHDRAWN:
+    if state.arms.place[arm] != WITHDRAWN:
         withdraw(state, arm)
         list_as(state, arm, -math.inf)
 
 
 @kernel
-def amend(state: IndicesState, arm: int, times: int, total: float, squares: float) -> int:  # noqa: ARG001  # the contract's
-    """Add sums to an arm, and rebuild the list; one that was not met is met now, and so are those before it."""
-    if arm == NONE:
-        return 0
-    while state.scalars[SEEN] <= arm:
-        if state.scalars[SEEN] == len(state.pulls):
-            return GROW
-        enter(state)
-    if state.pulls[arm] != WITHDRAWN:
-        know(state, arm, times, total)
-        note_move(state, arm)
-        state.scalars[RENEW] = 1
-    return 0
+def change(state: IndicesState, arm: int, times: int, total: float, squares: float) -> None:
+    """Add sums to an arm, and rebuild the list."""
+    know(state, arm, times, total, squares)
+    note_move(state, arm)
+    state.scalars[RENEW] = 1
 
 
 @kernel
@@ -158,13 +144,6 @@ def enter(state: IndicesState) -> int:
     arm = admit(state)
     list_as(state, arm, math.inf)
     return arm
-
-
-@kernel
-def top(state: IndicesState) -> int:
-    """Return the next arm of the list, or NONE."""
-    arm = player(state.boldest, 0, len(state.listed), 1)
-    return arm if arm != NONE and state.listed[arm] > -math.inf else NONE
 
 
 @kernel
@@ -179,15 +158,14 @@ def note_move(state: IndicesState, arm: int) -> None:
 @kernel
 def list_as(state: IndicesState, arm: int, value: float) -> None:
     """Let an arm play with another bound."""
-    state.listed[arm] = value
-    replay(state.boldest, 0, len(state.listed), arm, state.listed, state.luck)
+    set_value(state.listed, state.subset.luck, arm, value)
 
 
 @kernel
 def kl_bound(state: IndicesState, arm: int) -> float:
     """Return the bound of KL-UCB."""
-    n = state.pulls[arm]
-    share = (state.mean[arm] - state.told[LOW]) / state.told[WIDTH]  # NEXT: (mean - 1) / 2, for answers 1 to 3
+    n = state.arms.pulls[arm]
+    share = (mean(state.arms, arm) - state.told[LOW]) / state.told[WIDTH]  # NEXT: (mean - 1) / 2, for answers 1 to 3
     return upper(share, math.log(2.0 * n * n / state.told[DELTA]) / n)
 
 
@@ -216,13 +194,16 @@ def divergence(p: float, q: float) -> float:
 @kernel
 def lil_bound(state: IndicesState, arm: int) -> float:
     """Return the bound of lil'UCB."""
-    return state.mean[arm] + deviation(state.told[SIGMA], state.pulls[arm], state.told[DELTA])
+    return mean(state.arms, arm) + deviation(state.told[SIGMA], state.arms.pulls[arm], state.told[DELTA])
 
 
 @kernel
 def deviation(sigma: float, n: int, delta: float) -> float:
     """Return how far a mean of n pulls strays at most."""
     return sigma * math.sqrt(2.0 * math.log(4.0 * n * n / delta) / n)
+
+
+amend_indices = bound(amend, begin_record=enter, change=change)
 
 
 class IndicesPolicy(SubsetPolicy):
@@ -246,7 +227,7 @@ class IndicesPolicy(SubsetPolicy):
     def grown(self, state: IndicesState, larger: IndicesState) -> IndicesState:
         """Copy a state into one with more room, where both tournaments are other ones."""
         super().grown(state, larger)
-        play_all(larger.boldest, 0, len(larger.listed), larger.listed, larger.luck)
+        play_all(larger.listed, 0, len(larger.moved), larger.subset.luck)
         return larger
 
 
@@ -274,7 +255,7 @@ class KLUCB(IndicesPolicy):
     subset: str = "all"
 
     name: ClassVar[str] = "klucb"
-    rule: ClassVar[Rule] = Rule(reset, bound(ask, bound_of=kl_bound), tell, drop, recommend, amend)
+    rule: ClassVar[Rule] = Rule(reset, bound(ask, bound_of=kl_bound), tell, drop, recommend, amend_indices)
 
     def __post_init__(self) -> None:
         if not (is_finite(self.low) and is_finite(self.high) and self.low < self.high):
@@ -311,7 +292,7 @@ class LilUCB(IndicesPolicy):
     subset: str = "all"
 
     name: ClassVar[str] = "lilucb"
-    rule: ClassVar[Rule] = Rule(reset, bound(ask, bound_of=lil_bound), tell, drop, recommend, amend)
+    rule: ClassVar[Rule] = Rule(reset, bound(ask, bound_of=lil_bound), tell, drop, recommend, amend_indices)
     told: ClassVar[frozenset[str]] = frozenset({"sigma"})
 
     def __post_init__(self) -> None:

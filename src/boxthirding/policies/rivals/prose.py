@@ -15,27 +15,37 @@ from typing import ClassVar, Final, NamedTuple
 import numpy as np
 
 from boxthirding._checks import not_negative, positive
-from boxthirding._compile import kernel
+from boxthirding._compile import bound, kernel
 from boxthirding.errors import InvalidInput
 from boxthirding.policies.base_policy import BasePolicy, zeros
-from boxthirding.policies.noise import learn, more_repeats, too_few_repeats
+from boxthirding.policies.noise import Noise, learn, too_few_repeats
 from boxthirding.policies.noise import sigma as estimated_sigma
+from boxthirding.policies.roster import (
+    LIVE,
+    ROSTER_SCALARS,
+    SEEN,
+    WITHDRAWN,
+    Roster,
+    add,
+    admit,
+    new_record,
+    short_of_arms,
+    withdraw,
+)
+from boxthirding.policies.roster import amend as amend_record
 from boxthirding.policies.structures.sorting import in_order
-from boxthirding.policies.structures.treap import champion_among, first, insert, refresh_path, remove
+from boxthirding.policies.structures.treap import Treap, champion_among, first, insert, refresh_path, remove
 from boxthirding.rng import advance
 from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Floats, Ints, Rule
 
-SEEN: Final = 1  # numbers 0 … SEEN - 1 have been asked for
-LIVE: Final = 2  # of them, how many are not withdrawn
-ASKED: Final = 3  # pulls asked for
-SWEEP: Final = 4  # where the sweep of Z stands: J
-OUT: Final = 5  # pulls asked for and not told
-TOLD: Final = 6
-NEXT_FIT: Final = 7  # how many pulls must be told for the next estimate of the noise
-REPEATS: Final = 8  # results of arms that had one before
-AMENDED: Final = 9  # results amended since the noise was last estimated
-LEARNS: Final = 10  # 1 if the noise is estimated
-_SCALARS = 11
+ASKED: Final = ROSTER_SCALARS  # pulls asked for
+SWEEP: Final = ROSTER_SCALARS + 1  # where the sweep of Z stands: J
+OUT: Final = ROSTER_SCALARS + 2  # pulls asked for and not told
+TOLD: Final = ROSTER_SCALARS + 3
+NEXT_FIT: Final = ROSTER_SCALARS + 4  # how many pulls must be told for the next estimate of the noise
+AMENDED: Final = ROSTER_SCALARS + 5  # results amended since the noise was last estimated
+LEARNS: Final = ROSTER_SCALARS + 6  # 1 if the noise is estimated
+_SCALARS = ROSTER_SCALARS + 7
 
 AMENDED_SHARE: Final = 8  # after a batch that amended one result in eight, the noise is estimated again
 
@@ -43,33 +53,18 @@ _SLACK: Final = 1e-13  # a power that is an integer but for rounding is that int
 
 ESTIMATED: Final = "estimated"
 
-WITHDRAWN: Final = -1
-"""Instead of the pulls in flight of an arm that is gone; its results stay part of the noise."""
-
 
 class ProseState(NamedTuple):
-    """K arms of room; root to luck are a treap of the arms seen, by lower bound."""
+    """K arms of room."""
 
     scalars: Ints
     ties: Ints  # [6]
     width: Floats  # [1] √β σ
     root_beta: Floats  # [1] √β
-    pulls: Ints  # [K] pulls told
-    out: Ints  # [K] pulls asked for and not told, or WITHDRAWN
-    total: Floats  # [K]
-    base: Floats  # [K] base to reach: what noise.py keeps
-    apart: Floats  # [K]
-    around: Floats  # [K]
-    reach: Floats  # [K]
-    root: Ints  # [1]
-    left: Ints  # [K]
-    right: Ints  # [K]
-    parent: Ints  # [K]
-    weight: Ints  # [K]
-    champion: Ints  # [K]
-    lower: Floats  # [K] from the pulls told
-    upper: Floats  # [K] from those in flight too: a pull in flight counts in n, not in the mean
-    luck: Ints  # [K] drawn once for each arm: the larger one wins a tie
+    arms: Roster
+    out: Ints  # [K] pulls asked for and not told
+    noise: Noise  # of all arms, also of those that are gone
+    tree: Treap  # by lower bound, of the pulls told; in its upper, a pull in flight counts in n, not in the mean
 
 
 @kernel
@@ -79,19 +74,20 @@ def reset(state: ProseState) -> None:
         state.scalars[i] = 0
     if state.scalars[LEARNS] == 1:
         state.width[0] = 0.0
-    state.root[0] = NONE
+    state.noise.repeats[0] = 0
+    state.tree.root[0] = NONE
 
 
 @kernel
 def ask(state: ProseState) -> tuple[int, int, int]:
     """Move Z on, and pull a new arm if it has outgrown those seen, else the boldest of the first Z."""
-    scalars = state.scalars
+    scalars, tree = state.scalars, state.tree
     unseen = scalars[N_ARMS] - scalars[SEEN]
-    if unseen > 0 and scalars[SEEN] == len(state.pulls):
+    if short_of_arms(state):
         return GROW, NONE, 0
     if unseen == 0 and scalars[LIVE] == 0:
         return WAIT, NONE, 0
-    if scalars[LEARNS] == 1 and too_few_repeats(scalars[REPEATS], scalars[TOLD], scalars[OUT]):
+    if scalars[LEARNS] == 1 and too_few_repeats(state.noise.repeats[0], scalars[TOLD], scalars[OUT]):
         arm = recommend(state)
         if arm != NONE:
             return send(state, arm)
@@ -101,15 +97,15 @@ def ask(state: ProseState) -> tuple[int, int, int]:
     z = scope(t, j, j_max)
     arm = NONE
     if z <= scalars[LIVE] or unseen == 0:
-        arm = champion_among(state, 0, z)
-        if state.upper[arm] == -math.inf:  # its first pull is still in flight, and so is that of all of the first Z
+        arm = champion_among(tree, 0, z)
+        if tree.upper[arm] == -math.inf:  # its first pull is still in flight, and so is that of all of the first Z
             arm = NONE
             if unseen == 0:
-                arm = champion_among(state, 0, scalars[LIVE])
-                if state.upper[arm] == -math.inf:
+                arm = champion_among(tree, 0, scalars[LIVE])
+                if tree.upper[arm] == -math.inf:
                     return WAIT, NONE, 0
     if arm == NONE:
-        arm = admit(state)
+        arm = enter(state)
     scalars[SWEEP] = j
     return send(state, arm)
 
@@ -117,16 +113,15 @@ def ask(state: ProseState) -> tuple[int, int, int]:
 @kernel
 def tell(state: ProseState, job: int, times: int, total: float, squares: float) -> None:
     """Add a reward to its arm and put it in its new place."""
-    scalars = state.scalars
-    remove(state, 0, job)
+    scalars, arms = state.scalars, state.arms
+    remove(state.tree, 0, job)
     if scalars[LEARNS] == 1:
-        scalars[REPEATS] += more_repeats(state.pulls[job], times)
-        learn(state, job, times, total, squares)
+        learn(state.noise, job, arms.pulls[job], times, total, squares)
     scalars[TOLD] += times
     scalars[OUT] -= times
     state.out[job] -= times
-    state.pulls[job] += times
-    state.total[job] += total
+    arms.pulls[job] += times
+    arms.total[job] += total
     put_back(state, job)
     if scalars[LEARNS] == 1 and scalars[TOLD] >= scalars[NEXT_FIT]:
         estimate_noise(state)
@@ -135,49 +130,44 @@ def tell(state: ProseState, job: int, times: int, total: float, squares: float) 
 @kernel
 def drop(state: ProseState, arm: int) -> None:
     """Withdraw an arm."""
-    if state.out[arm] != WITHDRAWN:
-        remove(state, 0, arm)
+    if state.arms.place[arm] != WITHDRAWN:
+        remove(state.tree, 0, arm)
         state.scalars[OUT] -= state.out[arm]
-        state.out[arm] = WITHDRAWN
-        state.scalars[LIVE] -= 1
+        withdraw(state, arm)
 
 
 @kernel
 def recommend(state: ProseState) -> int:
     """Return the arm with the largest lower bound."""
-    arm = first(state, 0)
-    return arm if arm != NONE and state.pulls[arm] > 0 else NONE
+    arm = first(state.tree, 0)
+    return arm if arm != NONE and state.arms.pulls[arm] > 0 else NONE
 
 
 @kernel
 def amend(state: ProseState, arm: int, times: int, total: float, squares: float) -> int:
     """Add sums to an arm and put it in its new place; one that was not met is met now, and so are those before it."""
     scalars = state.scalars
-    if arm == NONE:
+    if arm == NONE and scalars[LEARNS] == 1 and scalars[AMENDED] > 0:
         few = AMENDED_SHARE * scalars[AMENDED] < scalars[TOLD] < scalars[NEXT_FIT]
-        if scalars[LEARNS] == 1 and scalars[AMENDED] > 0 and not few:
+        if not few:
             estimate_noise(state)
-        return 0
-    while scalars[SEEN] <= arm:
-        if scalars[SEEN] == len(state.pulls):
-            return GROW
-        admit(state)
-    if state.out[arm] == WITHDRAWN or (times == 0 and total == 0.0 and squares == 0.0):
-        return 0
-    remove(state, 0, arm)
-    if state.pulls[arm] + times >= 0 and (state.pulls[arm] > 0 or times > 0):
-        scalars[REPEATS] += more_repeats(state.pulls[arm], times)
-        learn(state, arm, times, total, squares)
+    return change_record(state, arm, times, total, squares)
+
+
+@kernel
+def change(state: ProseState, arm: int, times: int, total: float, squares: float) -> None:
+    """Add sums to an arm that is there."""
+    if times == 0 and total == 0.0 and squares == 0.0:
+        return
+    scalars, pulls = state.scalars, state.arms.pulls[arm]
+    remove(state.tree, 0, arm)
+    if pulls + times >= 0 and (pulls > 0 or times > 0):
+        learn(state.noise, arm, pulls, times, total, squares)
     scalars[ASKED] = max(0, scalars[ASKED] + times)
     scalars[TOLD] += times
     scalars[AMENDED] += max(1, abs(times))
-    state.pulls[arm] += times
-    state.total[arm] += total
-    if state.pulls[arm] <= 0:
-        state.pulls[arm] = 0
-        state.total[arm] = 0.0
+    add(state.arms, arm, times, total)
     put_back(state, arm)
-    return 0
 
 
 @kernel
@@ -186,22 +176,22 @@ def estimate_noise(state: ProseState) -> None:
     scalars = state.scalars
     scalars[NEXT_FIT] = scalars[TOLD] + max(1, scalars[TOLD] // 4)
     scalars[AMENDED] = 0
-    state.width[0] = state.root_beta[0] * estimated_sigma(state, scalars[SEEN], scalars[REPEATS])
+    state.width[0] = state.root_beta[0] * estimated_sigma(state.noise, state.arms.pulls, scalars[SEEN])
     renew(state)
 
 
 @kernel
-def admit(state: ProseState) -> int:
+def enter(state: ProseState) -> int:
     """Let the next arm in, with bounds ±∞."""
-    arm = state.scalars[SEEN]
-    state.scalars[SEEN] += 1
-    state.scalars[LIVE] += 1
-    state.pulls[arm] = 0
+    arm = new_record(state, 0)
     state.out[arm] = 0
-    state.total[arm] = 0.0
-    state.luck[arm] = advance(state.ties)
-    insert(state, 0, arm, -math.inf, math.inf)
-    return arm
+    state.tree.luck[arm] = advance(state.ties)
+    insert(state.tree, 0, arm, -math.inf, math.inf)
+    return admit(state)
+
+
+change_record = bound(amend_record, begin_record=enter, change=change)
+"""Change an arm's record, also of an arm that was not met."""
 
 
 @kernel
@@ -211,7 +201,7 @@ def send(state: ProseState, arm: int) -> tuple[int, int, int]:
     state.scalars[OUT] += 1
     state.out[arm] += 1
     set_upper(state, arm)
-    refresh_path(state, arm)
+    refresh_path(state.tree, arm)
     return arm, arm, 1
 
 
@@ -219,28 +209,28 @@ def send(state: ProseState, arm: int) -> tuple[int, int, int]:
 def put_back(state: ProseState, arm: int) -> None:
     """Put an arm in the place that its bounds give it."""
     set_upper(state, arm)
-    n = state.pulls[arm]
-    lower = state.total[arm] / n - state.width[0] / math.sqrt(n) if n > 0 else -math.inf
-    insert(state, 0, arm, lower, state.upper[arm])
+    n = state.arms.pulls[arm]
+    lower = state.arms.total[arm] / n - state.width[0] / math.sqrt(n) if n > 0 else -math.inf
+    insert(state.tree, 0, arm, lower, state.tree.upper[arm])
 
 
 @kernel
 def renew(state: ProseState) -> None:
     """Update the place of every arm, because the noise estimate has changed."""
-    state.root[0] = NONE
+    state.tree.root[0] = NONE
     for arm in range(state.scalars[SEEN]):
-        if state.out[arm] != WITHDRAWN:
+        if state.arms.place[arm] != WITHDRAWN:
             put_back(state, arm)
 
 
 @kernel
 def set_upper(state: ProseState, arm: int) -> None:
     """Work out an arm's upper bound; one whose first pull is in flight is not asked for again."""
-    if state.pulls[arm] == 0:
-        state.upper[arm] = -math.inf if state.out[arm] > 0 else math.inf
+    pulls, out, upper = state.arms.pulls[arm], state.out[arm], state.tree.upper
+    if pulls == 0:
+        upper[arm] = -math.inf if out > 0 else math.inf
     else:
-        n = state.pulls[arm] + state.out[arm]
-        state.upper[arm] = state.total[arm] / state.pulls[arm] + state.width[0] / math.sqrt(n)
+        upper[arm] = state.arms.total[arm] / pulls + state.width[0] / math.sqrt(pulls + out)
 
 
 @kernel
@@ -279,7 +269,7 @@ class Prose(BasePolicy):
 
     def empty(self, room: int) -> ProseState:
         """Return a state with room for a number of arms."""
-        state = zeros(ProseState, room, scalars=_SCALARS, root=1, width=1, root_beta=1)
+        state = zeros(ProseState, room, scalars=_SCALARS, root=1, repeats=1, width=1, root_beta=1)
         state.root_beta[0] = math.sqrt(self.beta)
         if isinstance(self.sigma, str):
             state.scalars[LEARNS] = 1
@@ -290,5 +280,5 @@ class Prose(BasePolicy):
     def ranking(self, state: ProseState, k: int | None = None) -> list[int]:
         """Return the arms by lower bound."""
         seen = int(state.scalars[SEEN])
-        arms = np.flatnonzero((state.pulls[:seen] > 0) & (state.out[:seen] != WITHDRAWN))
-        return in_order(arms, state.lower[arms], state.luck[arms], k=k)
+        arms = np.flatnonzero((state.arms.pulls[:seen] > 0) & (state.arms.place[:seen] != WITHDRAWN))
+        return in_order(arms, state.tree.lower[arms], state.tree.luck[arms], k=k)

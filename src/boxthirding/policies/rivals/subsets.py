@@ -11,43 +11,54 @@ What is recommended is the largest mean of the arms that were in play before the
 winner of the last run that is over: among the newcomers, the largest mean is the luck of a single pull.
 """
 
-import math
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 
 from boxthirding._checks import one_of
 from boxthirding._compile import kernel
 from boxthirding.policies.base_policy import BasePolicy
+from boxthirding.policies.roster import (
+    LIVE,
+    ROSTER_SCALARS,
+    SEEN,
+    WithArms,
+    add,
+    has_larger_mean,
+    has_result,
+    mean,
+    new_record,
+)
+from boxthirding.policies.roster import admit as admit_record
+from boxthirding.policies.roster import withdraw as withdraw_record
 from boxthirding.policies.structures.sorting import in_order
-from boxthirding.policies.structures.tournament import beats, play_all, player, replay
+from boxthirding.policies.structures.tournament import Tournament, best, play_all, set_value
+from boxthirding.policies.structures.tournament import clear as clear_tournament
 from boxthirding.rng import advance
-from boxthirding.types import N_ARMS, NONE
+from boxthirding.types import N_ARMS, NONE, Ints
 
-SEEN: Final = 1  # numbers 0 … SEEN - 1 have been in play
-LIVE: Final = 2  # of them, how many are not withdrawn
-TOLD: Final = 3  # results, as the next doubling counts them
-RATED: Final = 4  # numbers 0 … RATED - 1 may be recommended
-LEVEL: Final = 5  # 2^LEVEL arms may be in play
-FIRST_LEVEL: Final = 6
-SUBSET_SCALARS: Final = 7
+TOLD: Final = ROSTER_SCALARS  # results, as the next doubling counts them
+RATED: Final = ROSTER_SCALARS + 1  # numbers 0 … RATED - 1 may be recommended
+LEVEL: Final = ROSTER_SCALARS + 2  # 2^LEVEL arms may be in play
+FIRST_LEVEL: Final = ROSTER_SCALARS + 3
+SUBSET_SCALARS: Final = ROSTER_SCALARS + 4
 
-Subset = Any
-"""A rule's own state, if it has these fields:
 
-    scalars: Ints  # its first places as above
-    ties: Ints  # [6]
-    pulls: Ints  # [K] pulls told, or WITHDRAWN
+class Subset(NamedTuple):
+    """K arms of room."""
+
     out: Ints  # [K] pulls asked for and not told
-    total: Floats  # [K]
-    mean: Floats  # [K] -∞ without a result
-    rating: Floats  # [K] the mean of an arm that may be recommended, else -∞
     luck: Ints  # [K] drawn once for each arm: the larger one wins a tie
-    best: Ints  # [K] the tournament of ratings
-"""
+    rated: Tournament  # the means of arms that may be recommended
 
-WITHDRAWN: Final = -1
-"""Instead of the pulls of an arm that is gone."""
+
+class WithSubset(WithArms, Protocol):
+    """A state with arms in play; the first places of its scalars are as above. An arm that is gone has no pulls."""
+
+    @property
+    def subset(self) -> Subset:
+        """What is in play."""
+
 
 ALL: Final = 48
 """The level of a subset that never doubles: there are never 2^48 arms, nor 48 · 2^48 results."""
@@ -57,49 +68,43 @@ FIRST_LEVELS: Final = {"all": ALL, "doubling": 1}
 
 
 @kernel
-def clear(state: Subset) -> None:
+def clear(state: WithSubset) -> None:
     """Forget every arm."""
     for i in range(1, LEVEL):
         state.scalars[i] = 0
     state.scalars[LEVEL] = state.scalars[FIRST_LEVEL]
-    state.mean[:] = -math.inf
-    state.rating[:] = -math.inf
-    state.best[:] = NONE
+    clear_tournament(state.subset.rated)
 
 
 @kernel
-def has_new(state: Subset) -> bool:
+def has_new(state: WithSubset) -> bool:
     """Tell whether one more arm may come into play."""
     scalars = state.scalars
     return scalars[SEEN] < scalars[N_ARMS] and scalars[LIVE] < 1 << scalars[LEVEL]
 
 
 @kernel
-def admit(state: Subset) -> int:
+def admit(state: WithSubset) -> int:
     """Let the next arm in."""
-    arm = state.scalars[SEEN]
-    state.scalars[SEEN] += 1
-    state.scalars[LIVE] += 1
+    arm = new_record(state, 0)
+    admit_record(state)
     if state.scalars[LEVEL] == ALL:
         state.scalars[RATED] = state.scalars[SEEN]
-    state.pulls[arm] = 0
-    state.out[arm] = 0
-    state.total[arm] = 0.0
-    state.luck[arm] = advance(state.ties)
+    state.subset.out[arm] = 0
+    state.subset.luck[arm] = advance(state.ties)
     return arm
 
 
 @kernel
-def record(state: Subset, arm: int, times: int, total: float) -> None:
+def record(state: WithSubset, arm: int, times: int, total: float) -> None:
     """Take the results of a job; if they are enough, the subset doubles."""
-    state.out[arm] -= times
-    add(state, arm, times, total)
-    state.scalars[TOLD] += times
+    state.subset.out[arm] -= times
+    know(state, arm, times, total, 0.0)
     double(state)
 
 
 @kernel
-def double(state: Subset) -> None:
+def double(state: WithSubset) -> None:
     """Double the subset as often as the results are enough for."""
     scalars = state.scalars
     level = scalars[LEVEL]
@@ -113,56 +118,44 @@ def double(state: Subset) -> None:
 
 
 @kernel
-def know(state: Subset, arm: int, times: int, total: float) -> None:
+def know(state: WithSubset, arm: int, times: int, total: float, squares: float) -> None:  # noqa: ARG001  # as `change`
     """Add results that no job asked for, or take some out; the subset doubles with the next result of a job."""
     state.scalars[TOLD] += times
-    add(state, arm, times, total)
+    add(state.arms, arm, times, total)
+    rate_again(state, arm)
 
 
 @kernel
-def add(state: Subset, arm: int, times: int, total: float) -> None:
-    """Add results to an arm, or take some out."""
-    state.pulls[arm] += times
-    state.total[arm] += total
-    if state.pulls[arm] <= 0:
-        state.pulls[arm] = 0
-        state.total[arm] = 0.0
-    set_mean(state, arm, state.total[arm] / state.pulls[arm] if state.pulls[arm] > 0 else -math.inf)
-
-
-@kernel
-def withdraw(state: Subset, arm: int) -> None:
+def withdraw(state: WithSubset, arm: int) -> None:
     """Take an arm that is not withdrawn yet out of play."""
-    state.scalars[LIVE] -= 1
-    state.pulls[arm] = WITHDRAWN
-    set_mean(state, arm, -math.inf)
+    withdraw_record(state, arm)
+    state.arms.pulls[arm] = 0
+    rate_again(state, arm)
 
 
 @kernel
-def set_mean(state: Subset, arm: int, mean: float) -> None:
-    """Let an arm compete with another mean."""
-    state.mean[arm] = mean
+def rate_again(state: WithSubset, arm: int) -> None:
+    """Let an arm whose mean has changed be recommended for the new one, if it may be recommended."""
     if arm < state.scalars[RATED]:
         rate(state, arm)
 
 
 @kernel
-def rate(state: Subset, arm: int) -> None:
+def rate(state: WithSubset, arm: int) -> None:
     """Let an arm be recommended for its mean."""
-    state.rating[arm] = state.mean[arm]
-    replay(state.best, 0, len(state.rating), arm, state.rating, state.luck)
+    set_value(state.subset.rated, state.subset.luck, arm, mean(state.arms, arm))
 
 
 @kernel
-def recommend(state: Subset) -> int:
+def recommend(state: WithSubset) -> int:
     """Return the arm with the largest mean of those that may be recommended; where none of them has one, of all."""
-    arm = player(state.best, 0, len(state.rating), 1)
-    if arm != NONE and state.rating[arm] > -math.inf:
-        return arm
-    arm = NONE
-    for other in range(state.scalars[RATED], state.scalars[SEEN]):
-        if state.pulls[other] > 0 and (arm == NONE or beats(state.mean, state.luck, other, arm)):
-            arm = other
+    arm = best(state.subset.rated)
+    if arm == NONE:
+        for other in range(state.scalars[RATED], state.scalars[SEEN]):
+            if has_result(state.arms, other) and (
+                arm == NONE or has_larger_mean(state.arms, state.subset.luck, other, arm)
+            ):
+                arm = other
     return arm
 
 
@@ -174,18 +167,20 @@ class SubsetPolicy(BasePolicy):
     def __post_init__(self) -> None:
         one_of("subset", self.subset, FIRST_LEVELS)
 
-    def begun(self, state: Subset, n_arms: int, seed: int) -> Subset:
+    def begun(self, state: Any, n_arms: int, seed: int) -> Any:
         """Return a state with its number of arms, its random stream and the level it starts at."""
         state.scalars[FIRST_LEVEL] = FIRST_LEVELS[self.subset]
         return super().begun(state, n_arms, seed)
 
-    def grown(self, state: Subset, larger: Subset) -> Subset:
+    def grown(self, state: Any, larger: Any) -> Any:
         """Copy a state into one with more room, where the tournament is another one."""
         super().grown(state, larger)
-        play_all(larger.best, 0, len(larger.rating), larger.rating, larger.luck)
+        rated, luck = larger.subset.rated, larger.subset.luck
+        play_all(rated, 0, len(luck), luck)
         return larger
 
-    def ranking(self, state: Subset, k: int | None = None) -> list[int]:
+    def ranking(self, state: Any, k: int | None = None) -> list[int]:
         """Return the arms that may be recommended by mean, then the others."""
-        arms = np.flatnonzero(state.pulls[: int(state.scalars[SEEN])] > 0)
-        return in_order(arms, state.rating[arms], state.mean[arms], state.luck[arms], k=k)
+        pulls, luck = state.arms.pulls, state.subset.luck
+        arms = np.flatnonzero(pulls[: int(state.scalars[SEEN])] > 0)
+        return in_order(arms, state.subset.rated.value[arms], state.arms.total[arms] / pulls[arms], luck[arms], k=k)

@@ -15,23 +15,20 @@ from boxthirding._checks import LARGEST_FLOAT, is_finite, not_negative, whole
 from boxthirding._compile import kernel
 from boxthirding.errors import InvalidInput
 from boxthirding.policies.base_policy import BasePolicy, zeros
+from boxthirding.policies.roster import ROSTER_SCALARS, SEEN, Roster, admit, mean, new_record, short_of_arms, withdraw
 from boxthirding.policies.structures.sorting import in_order, sort
-from boxthirding.policies.structures.tournament import play_all, player, replay
+from boxthirding.policies.structures.tournament import Tournament, best, clear, play_all, set_value
 from boxthirding.rng import advance
 from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Floats, Ints, Rule
 
-SEEN: Final = 1  # numbers 0 … SEEN - 1 have been asked for
-ASKED: Final = 2  # pulls asked for: t
-LATEST: Final = 3  # the arm asked for last, until it plays with its new n, or NONE
-LARGEST: Final = 4  # the largest n
-PHASE: Final = 5  # phases of the adaptive estimate that have begun
-HARDEST: Final = 6  # the rank that had the worst ratio when the last one began
-RANKED: Final = 7  # means in `ranked`
-MOVED: Final = 8  # arms in `moved`
-_SCALARS = 9
-
-WITHDRAWN: Final = -1
-"""Instead of the pulls of an arm that is gone."""
+ASKED: Final = ROSTER_SCALARS  # pulls asked for: t
+LATEST: Final = ROSTER_SCALARS + 1  # the arm asked for last, until it plays with its new n, or NONE
+LARGEST: Final = ROSTER_SCALARS + 2  # the largest n
+PHASE: Final = ROSTER_SCALARS + 3  # phases of the adaptive estimate that have begun
+HARDEST: Final = ROSTER_SCALARS + 4  # the rank that had the worst ratio when the last one began
+RANKED: Final = ROSTER_SCALARS + 5  # means in `ranked`
+MOVED: Final = ROSTER_SCALARS + 6  # arms in `moved`
+_SCALARS = ROSTER_SCALARS + 7
 
 BLOCK: Final = 32
 """Ranks that are passed over together when none of them can have the worst ratio."""
@@ -46,14 +43,11 @@ class UCBEState(NamedTuple):
     phase_at: Ints  # [P] pulls asked for when a phase begins
     phase: Ints  # [P] its k
     budget: Ints  # [1] T
-    pulls: Ints  # [K] pulls told
+    arms: Roster  # an arm that is gone has no pulls
     n: Ints  # [K] pulls told or in flight
-    total: Floats  # [K]
-    mean: Floats  # [K] -∞ before the first result and after a withdrawal
-    indices: Floats  # [K] likewise
     luck: Ints  # [K] the larger one wins a tie
-    best: Ints  # [K] the tournament of means
-    boldest: Ints  # [K] and of indices
+    leader: Tournament  # of means, -∞ before the first result and after a withdrawal
+    boldest: Tournament  # of indices, likewise
     bonus: Floats  # [K] √(a / n) for each n there was when a phase began, if they were fewer than arms
     ranked: Floats  # [K] the means in order, largest first, as of the last phase
     moved: Ints  # [K] the arms whose means have changed since
@@ -68,10 +62,8 @@ def reset(state: UCBEState) -> None:
     for i in range(1, _SCALARS):
         state.scalars[i] = 0
     state.scalars[LATEST] = NONE
-    state.mean[:] = -math.inf
-    state.indices[:] = -math.inf
-    state.best[:] = NONE
-    state.boldest[:] = NONE
+    clear(state.leader)
+    clear(state.boldest)
     state.has_moved[:] = 0
 
 
@@ -82,13 +74,13 @@ def ask(state: UCBEState) -> tuple[int, int, int]:
     if scalars[LATEST] != NONE:
         set_index(state, scalars[LATEST])
     if scalars[SEEN] < scalars[N_ARMS]:
-        if scalars[SEEN] == len(state.pulls):
+        if short_of_arms(state):
             return GROW, NONE, 0
-        arm = admit(state)
+        arm = enter(state)
     else:
         renew(state)
-        arm = player(state.boldest, 0, len(state.indices), 1)
-        if arm == NONE or state.indices[arm] == -math.inf:
+        arm = best(state.boldest)
+        if arm == NONE:
             return WAIT, NONE, 0
     scalars[ASKED] += 1
     state.n[arm] += 1
@@ -100,55 +92,51 @@ def ask(state: UCBEState) -> tuple[int, int, int]:
 @kernel
 def tell(state: UCBEState, job: int, times: int, total: float, squares: float) -> None:  # noqa: ARG001  # the contract's
     """Add a reward to its arm."""
-    state.pulls[job] += times
-    state.total[job] += total
-    set_mean(state, job, state.total[job] / state.pulls[job])
+    state.arms.pulls[job] += times
+    state.arms.total[job] += total
+    set_mean(state, job, mean(state.arms, job))
 
 
 @kernel
 def drop(state: UCBEState, arm: int) -> None:
     """Withdraw an arm."""
-    state.pulls[arm] = WITHDRAWN
+    withdraw(state, arm)
+    state.arms.pulls[arm] = 0
     set_mean(state, arm, -math.inf)
 
 
 @kernel
 def recommend(state: UCBEState) -> int:
     """Return the arm with the largest mean."""
-    arm = player(state.best, 0, len(state.mean), 1)
-    return NONE if arm == NONE or state.mean[arm] == -math.inf else arm
+    return best(state.leader)
 
 
 @kernel
-def admit(state: UCBEState) -> int:
+def enter(state: UCBEState) -> int:
     """Let the next arm in."""
-    arm = state.scalars[SEEN]
-    state.scalars[SEEN] += 1
-    state.pulls[arm] = 0
+    arm = new_record(state, 0)
     state.n[arm] = 0
-    state.total[arm] = 0.0
     state.luck[arm] = advance(state.ties)
-    return arm
+    return admit(state)
 
 
 @kernel
-def set_mean(state: UCBEState, arm: int, mean: float) -> None:
+def set_mean(state: UCBEState, arm: int, value: float) -> None:
     """Let an arm play with another mean."""
     if state.has_moved[arm] == 0:
         state.has_moved[arm] = 1
-        state.before[arm] = state.mean[arm]
+        state.before[arm] = state.leader.value[arm]
         state.moved[state.scalars[MOVED]] = arm
         state.scalars[MOVED] += 1
-    state.mean[arm] = mean
-    replay(state.best, 0, len(state.mean), arm, state.mean, state.luck)
+    set_value(state.leader, state.luck, arm, value)
     set_index(state, arm)
 
 
 @kernel
 def set_index(state: UCBEState, arm: int) -> None:
     """Let an arm play with another index: a pull in flight counts in n, not in the mean."""
-    state.indices[arm] = state.mean[arm] + math.sqrt(state.exploration[0] / state.n[arm])
-    replay(state.boldest, 0, len(state.indices), arm, state.indices, state.luck)
+    index = state.leader.value[arm] + math.sqrt(state.exploration[0] / state.n[arm])
+    set_value(state.boldest, state.luck, arm, index)
     if state.scalars[LATEST] == arm:
         state.scalars[LATEST] = NONE
 
@@ -165,21 +153,21 @@ def renew(state: UCBEState) -> None:
         hardness = float(max(1, scalars[N_ARMS]) if k == 0 else worst_ratio(state, k))  # all arms may be withdrawn
         state.exploration[0] = min(float(state.budget[0]) / hardness, LARGEST_FLOAT)  # -∞ + ∞ would be no index
         renew_indices(state)
-        play_all(state.boldest, 0, len(state.indices), state.indices, state.luck)
+        play_all(state.boldest, 0, len(state.n), state.luck)
 
 
 @kernel
 def renew_indices(state: UCBEState) -> None:
     """Give every arm the index of a new exploration."""
-    scalars = state.scalars
+    scalars, means, indices = state.scalars, state.leader.value, state.boldest.value
     if scalars[LARGEST] < scalars[SEEN]:  # then a square root for each n costs less than one for each arm
         for n in range(1, scalars[LARGEST] + 1):
             state.bonus[n] = math.sqrt(state.exploration[0] / n)
         for arm in range(scalars[SEEN]):
-            state.indices[arm] = state.mean[arm] + state.bonus[state.n[arm]]
+            indices[arm] = means[arm] + state.bonus[state.n[arm]]
     else:
         for arm in range(scalars[SEEN]):
-            state.indices[arm] = state.mean[arm] + math.sqrt(state.exploration[0] / state.n[arm])
+            indices[arm] = means[arm] + math.sqrt(state.exploration[0] / state.n[arm])
 
 
 @kernel
@@ -205,7 +193,7 @@ def worst_ratio(state: UCBEState, k: int) -> float:
 @kernel
 def rank_again(state: UCBEState) -> None:
     """Bring `ranked` up to date: cheap when few means have changed."""
-    scalars, ranked, moved = state.scalars, state.ranked, state.moved
+    scalars, ranked, moved, means = state.scalars, state.ranked, state.moved, state.leader.value
     sort(moved, 0, scalars[MOVED], state.before, state.scratch)
     gone = 0
     for i in range(scalars[RANKED]):
@@ -214,20 +202,20 @@ def rank_again(state: UCBEState) -> None:
         else:
             ranked[i - gone] = ranked[i]
     above = scalars[RANKED] - gone
-    sort(moved, 0, scalars[MOVED], state.mean, state.scratch)
+    sort(moved, 0, scalars[MOVED], means, state.scratch)
     new = 0
     for i in range(scalars[MOVED]):
         state.has_moved[moved[i]] = 0
-        if state.mean[moved[i]] > -math.inf:
+        if means[moved[i]] > -math.inf:
             new += 1
     scalars[MOVED] = 0
     scalars[RANKED] = above + new
     for waiting in range(new, 0, -1):  # the smallest first: those below it make way for all that are waiting
-        mean = state.mean[moved[waiting - 1]]
-        while above > 0 and ranked[above - 1] < mean:
+        value = means[moved[waiting - 1]]
+        while above > 0 and ranked[above - 1] < value:
             ranked[above - 1 + waiting] = ranked[above - 1]
             above -= 1
-        ranked[above - 1 + waiting] = mean
+        ranked[above - 1 + waiting] = value
 
 
 @kernel
@@ -292,15 +280,16 @@ class UCBE(BasePolicy):
     def grow(self, state: UCBEState) -> UCBEState:
         """Return the same state with room for twice as many arms."""
         phases = np.stack([state.phase_at, state.phase])
-        larger = self.grown(state, self.planned(2 * len(state.pulls), phases))
-        play_all(larger.best, 0, len(larger.mean), larger.mean, larger.luck)
-        play_all(larger.boldest, 0, len(larger.indices), larger.indices, larger.luck)
+        larger = self.grown(state, self.planned(2 * len(state.n), phases))
+        play_all(larger.leader, 0, len(larger.n), larger.luck)
+        play_all(larger.boldest, 0, len(larger.n), larger.luck)
         return larger
 
     def ranking(self, state: UCBEState, k: int | None = None) -> list[int]:
         """Return the arms by mean."""
-        arms = np.flatnonzero(state.pulls[: int(state.scalars[SEEN])] > 0)
-        return in_order(arms, state.total[arms] / state.pulls[arms], state.luck[arms], k=k)
+        pulls = state.arms.pulls
+        arms = np.flatnonzero(pulls[: int(state.scalars[SEEN])] > 0)
+        return in_order(arms, state.arms.total[arms] / pulls[arms], state.luck[arms], k=k)
 
     def phases(self, n_arms: int) -> Ints:
         """Return when the phases of the adaptive estimate begin, and their k; empty ones are left out, [2, P]."""

@@ -8,23 +8,34 @@ from typing import ClassVar, Final, NamedTuple
 
 import numpy as np
 
-from boxthirding._compile import kernel
+from boxthirding._compile import bound, kernel
 from boxthirding.policies.base_policy import BasePolicy, zeros
+from boxthirding.policies.roster import (
+    KNOWN,
+    LIVE,
+    ROSTER_SCALARS,
+    SEEN,
+    WITHDRAWN,
+    Roster,
+    add,
+    admit,
+    amend,
+    has_larger_mean,
+    has_result,
+    mean,
+    new_record,
+    short_of_arms,
+    withdraw,
+)
 from boxthirding.policies.structures.sorting import in_order
 from boxthirding.rng import advance
-from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Floats, Ints, Rule
+from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Ints, Rule
 
-SEEN: Final = 1  # numbers 0 … SEEN - 1 have been asked for
-LIVE: Final = 2  # of them, how many are not withdrawn
-NEXT: Final = 3  # the number whose turn it is
-BEST: Final = 4  # the largest mean, if it is known
-STALE: Final = 5  # 1 when the best arm has got worse, so that all must be compared again
-ROUND: Final = 6  # rounds that are over: an arm with more results than that has had its turn
-KNOWN: Final = 7  # numbers 0 … KNOWN - 1 have a record
-_SCALARS = 8
-
-WITHDRAWN: Final = -1
-"""Instead of the pulls of an arm that is gone."""
+NEXT: Final = ROSTER_SCALARS  # the number whose turn it is
+BEST: Final = ROSTER_SCALARS + 1  # the largest mean, if it is known
+STALE: Final = ROSTER_SCALARS + 2  # 1 when the best arm has got worse, so that all must be compared again
+ROUND: Final = ROSTER_SCALARS + 3  # rounds that are over: an arm with more results than that has had its turn
+_SCALARS = ROSTER_SCALARS + 4
 
 
 class UniformState(NamedTuple):
@@ -32,8 +43,7 @@ class UniformState(NamedTuple):
 
     scalars: Ints
     ties: Ints  # [6]
-    pulls: Ints  # [K]
-    total: Floats  # [K]
+    arms: Roster
     luck: Ints  # [K] drawn once for each arm: the larger one wins a tie
 
 
@@ -48,7 +58,7 @@ def reset(state: UniformState) -> None:
 @kernel
 def ask(state: UniformState) -> tuple[int, int, int]:
     """Return one pull of the next arm that is still there and has not more results than the round gives it."""
-    scalars = state.scalars
+    scalars, arms = state.scalars, state.arms
     if scalars[LIVE] == 0 and scalars[SEEN] == scalars[N_ARMS]:
         return WAIT, NONE, 0
     while True:
@@ -57,46 +67,35 @@ def ask(state: UniformState) -> tuple[int, int, int]:
             scalars[ROUND] += 1
         arm = scalars[NEXT]
         if arm == scalars[SEEN]:
+            if short_of_arms(state):
+                return GROW, NONE, 0
             if arm == scalars[KNOWN]:
-                if arm == len(state.pulls):
-                    return GROW, NONE, 0
                 begin_record(state)
-            scalars[SEEN] += 1
-            scalars[LIVE] += 1
-            if scalars[SEEN] < scalars[KNOWN]:
-                pass_over_withdrawn(state)
+            admit(state)
         scalars[NEXT] += 1
-        if WITHDRAWN < state.pulls[arm] <= scalars[ROUND]:
+        if arms.place[arm] != WITHDRAWN and arms.pulls[arm] <= scalars[ROUND]:
             return arm, arm, 1
 
 
 @kernel
 def tell(state: UniformState, job: int, times: int, total: float, squares: float) -> None:  # noqa: ARG001  # the contract's
     """Add a reward to its arm, and keep the best arm known where that is cheap."""
-    scalars = state.scalars
-    best = scalars[BEST]
-    was = state.total[job] / state.pulls[job] if job == best else 0.0
-    state.pulls[job] += times
-    state.total[job] += total
+    arms, best = state.arms, state.scalars[BEST]
+    was = mean(arms, job) if job == best else 0.0
+    arms.pulls[job] += times
+    arms.total[job] += total
     if job == best:
-        scalars[STALE] |= 1 if state.total[job] / state.pulls[job] < was else 0
-    elif best == NONE or beats(state, job, best):
-        scalars[BEST] = job
+        state.scalars[STALE] |= 1 if mean(arms, job) < was else 0
+    elif best == NONE or has_larger_mean(arms, state.luck, job, best):
+        state.scalars[BEST] = job
 
 
 @kernel
 def drop(state: UniformState, arm: int) -> None:
     """Withdraw an arm: its turns are passed over."""
-    if state.pulls[arm] == WITHDRAWN:
-        return
-    state.pulls[arm] = WITHDRAWN
-    if arm < state.scalars[SEEN]:
-        state.scalars[LIVE] -= 1
-    else:
-        pass_over_withdrawn(state)
-    if state.scalars[BEST] == arm:
-        state.scalars[BEST] = NONE
-        state.scalars[STALE] = 1
+    if state.arms.place[arm] != WITHDRAWN:
+        withdraw(state, arm)
+        forget_if_best(state, arm)
 
 
 @kernel
@@ -107,60 +106,38 @@ def recommend(state: UniformState) -> int:
         scalars[STALE] = 0
         scalars[BEST] = NONE
         for arm in range(scalars[KNOWN]):
-            if state.pulls[arm] > 0 and (scalars[BEST] == NONE or beats(state, arm, scalars[BEST])):
-                scalars[BEST] = arm
+            consider(state, arm)
     return scalars[BEST]
 
 
 @kernel
-def amend(state: UniformState, arm: int, times: int, total: float, squares: float) -> int:  # noqa: ARG001  # the contract's
+def change(state: UniformState, arm: int, times: int, total: float, squares: float) -> None:  # noqa: ARG001  # the contract's
     """Add sums to an arm's record; what it has beyond the rounds so far spares it turns."""
-    scalars = state.scalars
-    if arm == NONE:
-        return 0
-    while scalars[KNOWN] <= arm:
-        if scalars[KNOWN] == len(state.pulls):
-            return GROW
-        begin_record(state)
-    if state.pulls[arm] == WITHDRAWN:
-        return 0
-    state.pulls[arm] += times
-    state.total[arm] += total
-    if state.pulls[arm] <= 0:
-        state.pulls[arm] = 0
-        state.total[arm] = 0.0
-    if arm == scalars[BEST]:
-        scalars[BEST] = NONE
-        scalars[STALE] = 1
-    elif state.pulls[arm] > 0 and (scalars[BEST] == NONE or beats(state, arm, scalars[BEST])):
-        scalars[BEST] = arm
-    return 0
+    add(state.arms, arm, times, total)
+    forget_if_best(state, arm)
+    consider(state, arm)
 
 
 @kernel
 def begin_record(state: UniformState) -> None:
     """Give the next number that has none an empty record."""
-    arm = state.scalars[KNOWN]
-    state.scalars[KNOWN] = arm + 1
-    state.pulls[arm] = 0
-    state.total[arm] = 0.0
-    state.luck[arm] = advance(state.ties)
+    state.luck[new_record(state, 0)] = advance(state.ties)
 
 
 @kernel
-def pass_over_withdrawn(state: UniformState) -> None:
-    """Let the next arm to be met be one that is still there."""
-    scalars = state.scalars
-    while scalars[SEEN] < scalars[KNOWN] and state.pulls[scalars[SEEN]] == WITHDRAWN:
-        scalars[SEEN] += 1
+def consider(state: UniformState, arm: int) -> None:
+    """Let an arm be the best one, if it is."""
+    best = state.scalars[BEST]
+    if has_result(state.arms, arm) and (best == NONE or has_larger_mean(state.arms, state.luck, arm, best)):
+        state.scalars[BEST] = arm
 
 
 @kernel
-def beats(state: UniformState, arm: int, other: int) -> bool:
-    """Tell whether an arm's mean is larger than another's, luck deciding between equals."""
-    mine = state.total[arm] / state.pulls[arm]
-    theirs = state.total[other] / state.pulls[other]
-    return mine > theirs or (mine == theirs and state.luck[arm] > state.luck[other])
+def forget_if_best(state: UniformState, arm: int) -> None:
+    """Compare all arms again, if this one was the best."""
+    if state.scalars[BEST] == arm:
+        state.scalars[BEST] = NONE
+        state.scalars[STALE] = 1
 
 
 @dataclass(frozen=True)
@@ -168,7 +145,9 @@ class Uniform(BasePolicy):
     """Uniform sampling: anytime, nothing to tune, and no better with more pulls of the same arms than it must be."""
 
     name: ClassVar[str] = "us"
-    rule: ClassVar[Rule] = Rule(reset, ask, tell, drop, recommend, amend)
+    rule: ClassVar[Rule] = Rule(
+        reset, ask, tell, drop, recommend, bound(amend, begin_record=begin_record, change=change)
+    )
 
     def empty(self, room: int) -> UniformState:
         """Return a state with room for a number of arms."""
@@ -177,5 +156,6 @@ class Uniform(BasePolicy):
     def ranking(self, state: UniformState, k: int | None = None) -> list[int]:
         """Return the arms by mean."""
         known = int(state.scalars[KNOWN])
-        arms = np.flatnonzero(state.pulls[:known] > 0)
-        return in_order(arms, state.total[arms] / state.pulls[arms], state.luck[arms], k=k)
+        pulls, place, total = state.arms.pulls[:known], state.arms.place[:known], state.arms.total
+        arms = np.flatnonzero((pulls > 0) & (place != WITHDRAWN))
+        return in_order(arms, total[arms] / pulls[arms], state.luck[arms], k=k)

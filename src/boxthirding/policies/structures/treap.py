@@ -5,13 +5,14 @@ flat. Nodes are arm numbers, or whatever else a rule counts; every node knows th
 the largest `upper`. Several trees share the arrays, each with its place in `root`.
 """
 
-from typing import Any
+from typing import NamedTuple
 
 from boxthirding._compile import kernel
-from boxthirding.types import NONE
+from boxthirding.types import NONE, Floats, Ints
 
-Treap = Any
-"""A rule's own state, if it has these fields:
+
+class Treap(NamedTuple):
+    """R trees, K nodes of room."""
 
     root: Ints  # [R] the top node of each tree, or NONE
     left: Ints  # [K] the child towards larger keys
@@ -22,7 +23,6 @@ Treap = Any
     lower: Floats  # [K] the key
     upper: Floats  # [K] the second value
     luck: Ints  # [K] drawn once for each node: who comes first among equals, and, scrambled, the priority
-"""
 
 
 @kernel
