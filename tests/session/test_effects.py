@@ -147,6 +147,20 @@ def test_the_policy_knows_results_less_their_effects(policy, direction):
     assert session._core.effects.fit is not None
 
 
+def test_an_outlier_leaves_results_less_their_effects():
+    scores = scores_of(1, 60, 12)
+    session = Session(60, examples=12)
+    evaluated(session, scores, 200)
+    (ticket,) = session.ask()
+    session.tell(ticket, 1e6)
+    evaluated(session, scores, 20)
+    assert [row.reward for row in session.outliers()] == [1e6]
+    core = session._core
+    pulls, total = sums_in_state(core)[ticket.arm]
+    assert pulls == core.ledger.counts[ticket.arm] > 0
+    assert total == pytest.approx(core.ledger.totals[ticket.arm], abs=1e-6)
+
+
 def test_means_are_of_all_examples_as_far_as_they_are_known():
     scores = scores_of(2, 100, 25, noise=0.3)
     session = Session(100, examples=25)
@@ -165,7 +179,7 @@ def test_means_are_of_all_examples_as_far_as_they_are_known():
 def test_an_arm_that_has_seen_all_examples_has_the_mean_of_its_scores():
     scores = scores_of(3, 40, 10)
     session = Session(40, examples=10)
-    evaluated(session, scores, 250)
+    evaluated(session, scores, 270)  # some of them before the fit at 256
     complete = [arm for arm in session.arms(0, 40) if arm.pulls == 10]
     assert complete
     for arm in complete:
