@@ -148,9 +148,9 @@ def test_the_policy_knows_results_less_their_effects(policy, direction):
 
 
 def test_an_outlier_leaves_results_less_their_effects():
-    scores = scores_of(1, 60, 12)
-    session = Session(60, examples=12)
-    evaluated(session, scores, 200)
+    scores = scores_of(1, 300, 40)
+    session = Session(300, examples=40)
+    evaluated(session, scores, 100)
     (ticket,) = session.ask()
     session.tell(ticket, 1e6)
     evaluated(session, scores, 20)
