@@ -78,7 +78,6 @@ class Effects:
         table = ledger.table(np.arange(ledger.rows))
         effects = self.fit.effects[table.pulls]
         counts = np.asarray(ledger.counts)
-        effects[(counts >= self._n_examples)[table.arms]] = 0.0  # their means over all examples are known
         change = np.bincount(table.arms, effects - table.effects, n_arms)
         material = 0.0 if anew else MATERIAL * math.sqrt(self.fit.noise)
         moves = (np.abs(change) > material * np.sqrt(counts))[table.arms] & (effects != table.effects)
