@@ -86,7 +86,8 @@ def study_page(study: Study, picture: Picture = lambda _: None) -> str:
         Returns the kind and bytes of an arm's picture by its id, or None. Default: no pictures.
 
     """
-    view, history, collected, about = study.view(), study.history(), _collected(study), _about(study)
+    view, history, collected, said = study.view(), study.history(), _collected(study), study.details.get(ABOUT)
+    about = said if isinstance(said, dict) else {}  # what raters were shown, where a server collected the results
     arms = _Arms(study, picture)
     noise = ScoreNoise(study.spread(arm.label for arm in view.top), [*scale_of(study.details).values()])
     told = certainty(view, noise, [arms.text(arm.label) for arm in view.top])
@@ -145,12 +146,6 @@ def _collected(study: Study) -> _Collected:
             first = event.at if first is None else min(first, event.at)
             last = event.at if last is None else max(last, event.at)
     return _Collected(pace, len(holders), first, last)
-
-
-def _about(study: Study) -> dict[str, Any]:
-    """Return what raters were shown, where a server collected the results."""
-    said = study.details.get(ABOUT)
-    return said if isinstance(said, dict) else {}
 
 
 def _head(view: View, about: dict[str, Any]) -> str:

@@ -57,12 +57,9 @@ class Buckets:
             said = f"{self._what} may make {rate.per_second:g} requests a second, and made more"
             raise TooMany(said, (1 - left) / rate.per_second)
         if len(self._left) >= _MOST and name not in self._left:
-            self._tidy(now)
+            full = rate.at_once / rate.per_second
+            self._left = {one: pair for one, pair in self._left.items() if now - pair[1] < full}
         self._left[name] = (left - 1, now)
-
-    def _tidy(self, now: float) -> None:
-        full = self._rate.at_once / self._rate.per_second
-        self._left = {name: (left, since) for name, (left, since) in self._left.items() if now - since < full}
 
 
 def limited(receive: Receive, most: int) -> Receive:

@@ -67,7 +67,8 @@ def _what(problems: list[Mapping[str, Any]]) -> str:
     if first["type"] == "json_invalid":
         return f"is not JSON: {first.get('ctx', {}).get('error', first['msg'])} at character {first['loc'][-1]}"
     rules = dict.fromkeys(map(_rule, problems))
-    return f"is {_format_value(first.get('input'))}, but must {' or '.join(rules)}"
+    value = cut(json.dumps(first.get("input"), default=repr, ensure_ascii=False), _VALUE)
+    return f"is {value}, but must {' or '.join(rules)}"
 
 
 def _rule(problem: Mapping[str, Any]) -> str:
@@ -75,8 +76,3 @@ def _rule(problem: Mapping[str, Any]) -> str:
     if problem["type"] == "string_pattern_mismatch":
         return f"be {_PATTERNS.get(problem['ctx']['pattern'], 'as described')}"
     return re.sub(r"^\w+ should ", "", problem["msg"])
-
-
-def _format_value(value: object) -> str:
-    """Return a value as JSON writes it, cut where it is long."""
-    return cut(json.dumps(value, default=repr, ensure_ascii=False), _VALUE)

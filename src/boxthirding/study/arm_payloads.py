@@ -87,8 +87,8 @@ class _Outliner:
     def outline(self, value: Any) -> Any:  # noqa: PLR0911  # a case for each kind of value
         """Return what a value consists of."""
         if isinstance(value, np.ndarray | np.generic):
-            content = self._part(value.tolist()) if value.dtype.hasobject else _sha256(value.tobytes())
-            return "array", str(value.dtype), value.shape, content
+            inner = self._part(value.tolist()) if value.dtype.hasobject else hashlib.sha256(value.tobytes()).hexdigest()
+            return "array", str(value.dtype), value.shape, inner
         if isinstance(value, Enum):
             return _named(type(value)), value.name
         if value is None or isinstance(value, str | bytes | bool | int | float | complex):
@@ -178,10 +178,6 @@ def _is_full(cell: CellType) -> bool:
 
 def _hash(outline: Any) -> str:
     return hashlib.blake2b(repr(outline).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
-
-
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
 
 
 def _text(value: Any) -> str:

@@ -3,7 +3,7 @@
 import statistics
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Header, Query, Request
 from fastapi.sse import EventSourceResponse
@@ -42,7 +42,8 @@ def raters(
     links = service_of(request).links
     view = one.study.view()
     everyone = one.tally.all_holders()
-    typical = _median([told.median for _, told in everyone if told.median is not None])
+    medians = [told.median for _, told in everyone if told.median is not None]
+    typical = statistics.median(medians) if medians else None
     wanted = [
         (holder, told)
         for holder, told in everyone
@@ -167,7 +168,3 @@ def _validity(request: Request, service: Service) -> Callable[[], bool]:
 def _download(name: str, kind: str, lines: Iterator[bytes]) -> Response:
     plain = "".join(letter if letter.isascii() and (letter.isalnum() or letter in "-_.") else "_" for letter in name)
     return StreamingResponse(lines, media_type=kind, headers={"Content-Disposition": f'attachment; filename="{plain}"'})
-
-
-def _median(values: list[Any]) -> float | None:
-    return statistics.median(values) if values else None
