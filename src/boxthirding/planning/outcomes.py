@@ -175,7 +175,7 @@ def _play(source: Source, leg: _Leg, seed: int, stream: int) -> Floats:
             best = int(answer[0, 0])
             number = int(np.flatnonzero(order[: at[NUMBERED]] == best)[0])
             regret, tried = ascending[-1] - source.means[best], min(pulls, at[NUMBERED])
-            found[:, run, stop] = regret, place[best], tried, min(pulls, state.pulls[number])
+            found[:, run, stop] = regret, place[best], tried, min(pulls, state.arms.pulls[number])
     return found
 
 
