@@ -128,9 +128,12 @@ def demo(ctx: click.Context, *, out: Path | None, seed: int, fast: bool, no_anim
         console.print(f"\nThe picture, regret against pulls: {plot}", soft_wrap=True)
     console.print()
     python = _called("python", Path(sys.executable))
-    program = _called("boxthirding", Path(sys.executable).with_name("boxthirding"))
     board = shlex.quote(str((plot or _DEFAULT_OUT).with_name("leaderboard")))  # beside the picture
-    console.print(_NEXT.format(python=python, boxthirding=program, board=board), soft_wrap=True, end="")
+    console.print(_NEXT.format(python=python, boxthirding=_program(), board=board), soft_wrap=True, end="")
+
+
+def _program() -> str:
+    return _called("boxthirding", Path(sys.executable).with_name("boxthirding"))
 
 
 def _called(name: str, path: Path) -> str:
