@@ -133,7 +133,7 @@ def test_a_lift_under_way_keeps_what_it_waits_for():
     job, arm, times = state.ask()
     state.tell(job, 1, 1.0, 1.0)
     known(state, arm, 5.0, 5.0)
-    assert state.arrays.lifts.due[arm] == times - 1
+    assert state.arrays.jobs.due[arm] == times - 1
     state.tell(job, 2, 2.0, 2.0)
     assert (state.arrays.arms.pulls[arm], state.arrays.arms.total[arm]) == (
         5,
@@ -344,12 +344,11 @@ class Account:
         if hasattr(arrays, "facts"):
             origin = float(arrays.facts[chase_final.ORIGIN])
         found = {}
-        jobs = getattr(arrays, "lifts", arrays)
         for arm in range(len(arrays.arms.pulls)):
             pulls, total = int(arrays.arms.pulls[arm]), float(arrays.arms.total[arm])
-            if hasattr(jobs, "due") and arm < arrays.scalars[roster.KNOWN] and jobs.due[arm] > 0:
-                pulls += int(jobs.new_pulls[arm])
-                total += float(jobs.new_total[arm])
+            if hasattr(arrays, "jobs") and arm < arrays.scalars[roster.KNOWN] and arrays.jobs.due[arm] > 0:
+                pulls += int(arrays.jobs.pulls[arm])
+                total += float(arrays.jobs.total[arm])
             if arm in self.results and pulls:
                 found[arm] = (pulls, total + origin * pulls)
         return found

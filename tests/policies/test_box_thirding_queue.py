@@ -160,7 +160,7 @@ class InFlight:
 
         lifts = reference.lifts
         assert lifts.keys() == self.open.keys() == {arm for arm in self.present() if state.lifts.lifter[arm] == arm}
-        assert all(state.lifts.due[arm] == times for arm, times in self.open.items())
+        assert all(state.jobs.due[arm] == times for arm, times in self.open.items())
         assert live.at(OPEN) == len(lifts)
         by_level = Counter(lift.lowest() for lift in lifts.values())
         assert {level: count for level, count in enumerate(state.lifts.lifting.tolist()) if count} == by_level

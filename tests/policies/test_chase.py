@@ -379,7 +379,7 @@ def test_the_leader_can_be_withdrawn_again_and_again():
     assert sorted(gone) == list(range(12))
     assert live.ask() is None
     live.add()
-    assert live.ask() == (24, 12, live.state.due[12])
+    assert live.ask() == (24, 12, live.state.jobs.due[12])
 
 
 def test_pulls_of_the_final_in_flight_go_with_their_arm():

@@ -12,11 +12,11 @@ from boxthirding.policies import POLICIES
 
 VERSIONS = {
     "ash": (1, "a931329925100e7a"),
-    "asha": (1, "9cc80e7aefd37ee1"),
-    "b3": (1, "3585ec76886ce2ab"),
-    "bsh": (1, "161d301cbdd21148"),
-    "bucb": (1, "8ed97bd8d96adc49"),
-    "chase": (1, "c088d8cbc62a3961"),
+    "asha": (1, "860541e65ea4759b"),
+    "b3": (1, "efe700609fbf36b0"),
+    "bsh": (1, "e1ee0d795fc13a6f"),
+    "bucb": (1, "7992fb3286b14d5d"),
+    "chase": (1, "ee4c36fc35929a3c"),
     "dsh": (1, "d57febbee2f0f41a"),
     "ebtc": (1, "c5e36aea77244ecc"),
     "klucb": (1, "e728ef66b807eed8"),

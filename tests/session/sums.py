@@ -9,11 +9,10 @@ def sums_in_state(core):
     """Return what the rule knows of each arm: results and their sum, those of open lifts and pending changes too."""
     state, sums = core.live.arrays, {}
     origin = state.facts[chase_final.ORIGIN] if hasattr(state, "facts") else 0.0
-    jobs = getattr(state, "lifts", state)
     for arm in range(min(len(core.labels.numbered), len(state.arms.pulls))):
         pulls, total = int(state.arms.pulls[arm]), float(state.arms.total[arm])
-        if hasattr(jobs, "new_pulls") and jobs.due[arm] > 0:
-            pulls, total = pulls + int(jobs.new_pulls[arm]), total + float(jobs.new_total[arm])
+        if hasattr(state, "jobs") and state.jobs.due[arm] > 0:
+            pulls, total = pulls + int(state.jobs.pulls[arm]), total + float(state.jobs.total[arm])
         sums[arm] = (pulls, total + origin * pulls)
     for job in core.jobs.open.values():
         for times, change, _ in job.changes or ():

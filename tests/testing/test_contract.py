@@ -101,7 +101,7 @@ def by_number(state):
 @_compile.kernel
 def lost_parts(state, job, times, total, squares):
     """Forget the rewards that come before the last ones of a job."""
-    box_thirding.tell(state, job, times, total if times == state.lifts.due[job] else 0.0, squares)
+    box_thirding.tell(state, job, times, total if times == state.jobs.due[job] else 0.0, squares)
 
 
 def lost_tell(state, job, times, total, squares):
@@ -113,7 +113,7 @@ def lost_tell(state, job, times, total, squares):
 def half_measured(state):
     """Recommend an arm whose LIFT is under way, by what has come in."""
     seen = int(state.scalars[box_thirding.SEEN])
-    under_way = [arm for arm in range(seen) if state.lifts.due[arm] and state.lifts.new_pulls[arm]]
+    under_way = [arm for arm in range(seen) if state.jobs.due[arm] and state.jobs.pulls[arm]]
     return under_way[0] if under_way else box_thirding.recommend(state)
 
 

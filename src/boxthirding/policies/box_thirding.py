@@ -52,11 +52,14 @@ from boxthirding.policies.roster import (
     WITHDRAWN,
     Roster,
     add,
+    add_known,
     admit,
     amend,
+    collect,
     has_result,
     mean,
     new_record,
+    open_job,
     short_of_arms,
     withdraw,
 )
@@ -97,7 +100,7 @@ def ask(state: BoxesState) -> tuple[int, int, int]:
                 if arranged == 0 or scalars[OPEN] > 0:  # S9
                     raise_base(state)
                 continue
-        due = state.lifts.due[arm]
+        due = state.jobs.due[arm]
         if due > 0:
             return arm, arm, due
         commit(state, arm)  # S15
@@ -106,11 +109,7 @@ def ask(state: BoxesState) -> tuple[int, int, int]:
 @kernel
 def tell(state: BoxesState, job: int, times: int, total: float, squares: float) -> None:  # noqa: ARG001  # the contract's
     """Collect the pulls of a LIFT apart from the arm's mean until the last one is in (S8)."""
-    lifts = state.lifts
-    lifts.due[job] -= times
-    lifts.new_pulls[job] += times
-    lifts.new_total[job] += total
-    if lifts.due[job] == 0:
+    if collect(state.jobs, job, times, total):
         commit(state, job)
 
 
@@ -160,21 +159,14 @@ def begin_record(state: BoxesState) -> None:
     """Give the next number that has none an empty record."""
     arm = new_record(state, NEW)
     state.lifts.lifter[arm] = NONE
+    state.jobs.due[arm] = 0
     state.queued[arm] = 0
 
 
 @kernel
 def change(state: BoxesState, arm: int, times: int, total: float, squares: float) -> None:  # noqa: ARG001  # the contract's
-    """Add sums to the mean that an arm competes with; where it stands, and what its LIFT waits for, stays as it is.
-
-    What is taken out beyond its results came from the LIFT under way, and is taken out of its sums.
-    """
-    arms, lifts = state.arms, state.lifts
-    left = arms.pulls[arm] + times
-    if left <= 0 and lifts.lifter[arm] == arm:
-        lifts.new_pulls[arm] += left
-        lifts.new_total[arm] += arms.total[arm] + total
-    add(arms, arm, times, total)
+    """Add sums to the mean that an arm competes with; where it stands, and what its LIFT waits for, stays as it is."""
+    add_known(state.arms, state.jobs, arm, times, total)
 
 
 @kernel
@@ -331,9 +323,7 @@ def open_lift(state: BoxesState, arm: int, target: int, lowest: int) -> None:
         cost = max(0, cost - state.arms.pulls[arm])
     lifts.lifter[arm] = arm
     lifts.target[arm] = target
-    lifts.due[arm] = cost
-    lifts.new_pulls[arm] = 0
-    lifts.new_total[arm] = 0.0
+    open_job(state.jobs, arm, cost)
     state.scalars[OPEN] += 1
     lifts.lifting[lowest] += 1
 
@@ -345,7 +335,7 @@ def close(state: BoxesState, arm: int) -> None:
     state.scalars[OPEN] -= 1
     # The base cannot rise while a job touches it, so an arm on its way to the base is one that was introduced.
     lifts.lifting[target if target == state.scalars[BASE] else target - 1] -= 1
-    lifts.due[arm] = 0
+    state.jobs.due[arm] = 0
 
 
 @kernel
@@ -361,8 +351,7 @@ def commit(state: BoxesState, arm: int) -> None:
     if state.scalars[REUSE] == FRESH and not was_new:
         arms.pulls[arm] = 0
         arms.total[arm] = 0.0
-    add(arms, arm, lifts.new_pulls[arm], lifts.new_total[arm])
-    lifts.new_pulls[arm] = 0
+    add(arms, arm, state.jobs.pulls[arm], state.jobs.total[arm])
     enter(state, arm, lifts.target[arm] * WIDTH)
 
 

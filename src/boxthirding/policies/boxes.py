@@ -7,8 +7,8 @@ discarded there. What moves an arm, and when, is the rule's business: see box_th
 from typing import Final, NamedTuple
 
 from boxthirding._compile import kernel
-from boxthirding.policies.roster import ROSTER_SCALARS, Roster, mean
-from boxthirding.types import NONE, Floats, Ints
+from boxthirding.policies.roster import ROSTER_SCALARS, Jobs, Roster, mean
+from boxthirding.types import NONE, Ints
 
 TOP: Final = ROSTER_SCALARS  # the highest level that an arm has ever entered
 BASE: Final = ROSTER_SCALARS + 1  # the level at which arms are introduced
@@ -48,13 +48,10 @@ class Boxes(NamedTuple):
 
 
 class Lifts(NamedTuple):
-    """Jobs under way."""
+    """Who moves when a job ends."""
 
     lifter: Ints  # [K] the arm whose LIFT will move it (itself, if it is the one lifted), or NONE
     target: Ints  # [K] the level its LIFT goes to
-    due: Ints  # [K] pulls its LIFT still waits for
-    new_pulls: Ints  # [K] pulls its LIFT has had
-    new_total: Floats  # [K] their sum
     middle: Ints  # [K] whom its ARRANGE will SHIFT, or NONE
     worst: Ints  # [K] whom its ARRANGE will DISCARD, or NONE
     lifting: Ints  # [M] open jobs by the lowest level they touch
@@ -69,6 +66,7 @@ class BoxesState(NamedTuple):
     arms: Roster  # its place is the box an arm stands in, NONE, WITHDRAWN or NEW
     boxes: Boxes
     lifts: Lifts
+    jobs: Jobs  # the pulls of LIFTs
     waiting: Ints  # [K] W after a base update, in order
     queued: Ints  # [K] 1 while the arm is in `waiting`
     met: Ints  # [Q, 4] the latest rows of who met whom: box, best, middle, worst; the rule itself never reads them

@@ -77,10 +77,12 @@ from boxthirding.policies.roster import (
     KNOWN,
     SEEN,
     WITHDRAWN,
-    add,
+    add_known,
+    collect,
     has_result,
     mean,
     new_record,
+    open_job,
     short_of_arms,
 )
 from boxthirding.policies.roster import amend as amend_record
@@ -135,10 +137,11 @@ def ask(state: ChaseState) -> tuple[int, int, int]:
             if all_met == 1:
                 return WAIT, NONE, 0
             arm = admit(state)
-    state.due[arm] = max(1, (state.arms.pulls[arm] + 1) // 2)
-    scalars[CREDIT] += EARNED * state.due[arm]
+    due = max(1, (state.arms.pulls[arm] + 1) // 2)
+    open_job(state.jobs, arm, due)
+    scalars[CREDIT] += EARNED * due
     set_merit(state, arm)
-    return 2 * arm, arm, state.due[arm]
+    return 2 * arm, arm, due
 
 
 @kernel
@@ -156,13 +159,11 @@ def tell(state: ChaseState, job: int, times: int, total: float, squares: float) 
         state.out[arm] -= times
         take_in(state, arm, times, total, squares)
     else:
-        state.due[arm] -= times
-        state.new_pulls[arm] += times
-        state.new_total[arm] += total
+        jobs = state.jobs
         state.new_squares[arm] += squares
-        if state.due[arm] > 0:
+        if not collect(jobs, arm, times, total):
             return
-        times, total, squares = state.new_pulls[arm], state.new_total[arm], state.new_squares[arm]
+        times, total, squares = jobs.pulls[arm], jobs.total[arm], state.new_squares[arm]
         forget_job(state, arm)
         if times > 0:  # else all of them were taken out again
             take_in(state, arm, times, total, squares)
@@ -177,7 +178,6 @@ def drop(state: ChaseState, arm: int) -> None:
     if state.arms.place[arm] == WITHDRAWN:
         return
     state.arms.place[arm] = WITHDRAWN
-    state.due[arm] = 0
     forget_job(state, arm)
     state.scalars[OUT] -= state.out[arm]
     state.out[arm] = 0
@@ -200,16 +200,13 @@ def amend(state: ChaseState, arm: int, times: int, total: float, squares: float)
 
 @kernel
 def change(state: ChaseState, arm: int, times: int, total: float, squares: float) -> None:
-    """Add sums to the record of an arm that is there; what is beyond its results came from the job under way."""
+    """Add sums to the record of an arm that is there."""
     if times == 0 and total == 0.0 and squares == 0.0:
         return
     total, squares = learn_amended(state, arm, times, total, squares)
-    left = state.arms.pulls[arm] + times
-    if left <= 0 and state.due[arm] > 0:
-        state.new_pulls[arm] += left
-        state.new_total[arm] += state.arms.total[arm] + total
+    if state.arms.pulls[arm] + times <= 0 and state.jobs.due[arm] > 0:
         state.new_squares[arm] += squares
-    add(state.arms, arm, times, total)
+    add_known(state.arms, state.jobs, arm, times, total)
     rate(state, arm)
 
 
@@ -269,7 +266,8 @@ def pass_over_known(state: ChaseState) -> None:
     scalars = state.scalars
     while scalars[SEEN] < scalars[KNOWN]:
         arm = scalars[SEEN]
-        if state.arms.place[arm] != WITHDRAWN and state.arms.pulls[arm] + state.due[arm] + state.out[arm] == 0:
+        known = state.arms.pulls[arm] + state.jobs.due[arm] + state.out[arm]
+        if known == 0 and state.arms.place[arm] != WITHDRAWN:
             return
         scalars[SEEN] = arm + 1
 
@@ -289,7 +287,6 @@ def begin_record(state: ChaseState) -> None:
     """Give the next number that has none an empty record."""
     arm = new_record(state, 0)
     state.tree.luck[arm] = advance(state.ties)
-    state.due[arm] = 0
     forget_job(state, arm)
     state.out[arm] = 0
     state.finalist[arm] = 0
@@ -302,8 +299,7 @@ def begin_record(state: ChaseState) -> None:
 @kernel
 def forget_job(state: ChaseState, arm: int) -> None:
     """Clear what a job of the chase has brought."""
-    state.new_pulls[arm] = 0
-    state.new_total[arm] = 0.0
+    open_job(state.jobs, arm, 0)
     state.new_squares[arm] = 0.0
 
 
@@ -351,7 +347,7 @@ def set_merit(state: ChaseState, arm: int) -> None:
 def merit_of(state: ChaseState, arm: int) -> float:
     """Return an arm's merit (rule 2); one whose results were all taken out is pulled before all others."""
     arms = state.arms
-    if arms.place[arm] == WITHDRAWN or state.due[arm] > 0:
+    if arms.place[arm] == WITHDRAWN or state.jobs.due[arm] > 0:
         return -math.inf
     n = arms.pulls[arm]
     if n == 0:

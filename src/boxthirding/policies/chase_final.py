@@ -19,7 +19,7 @@ from boxthirding.policies.noise import (
     squares_of,
     usual_variance,
 )
-from boxthirding.policies.roster import KNOWN, ROSTER_SCALARS, Roster, has_result, mean
+from boxthirding.policies.roster import KNOWN, ROSTER_SCALARS, Jobs, Roster, has_result, mean
 from boxthirding.policies.structures.tournament import Tournament
 from boxthirding.policies.structures.treap import Treap, champion_among, insert, keeps_place, refresh_path, remove
 from boxthirding.types import NONE, Floats, Ints
@@ -64,10 +64,8 @@ class ChaseState(NamedTuple):
     chaser: Tournament  # by merit, which must be at least the leader's mean to keep up
     finalist: Ints  # [K] 1 while the arm is in the final, which all are that have a result
     sent: Ints  # [1] whose upper bound does not count its last pull in flight yet, or NONE
-    due: Ints  # [K] pulls of its job in the chase that are still to come
-    new_pulls: Ints  # [K] those that are in: they count when the last one is
-    new_total: Floats  # [K]
-    new_squares: Floats  # [K]
+    jobs: Jobs  # of the chase
+    new_squares: Floats  # [K] the squares of their results, summed
     out: Ints  # [K] its pulls in the final in flight
     first_mean: Floats  # [K] its first result
     amended: Ints  # [K] results known without a job, less those taken out

@@ -155,7 +155,7 @@ class BoxRecord(Record):
         if place == WITHDRAWN:
             return "withdrawn"
         if lifter == number:
-            return f"being pulled for level {lifts.target[number]}, pulls to go: {lifts.due[number]}"
+            return f"being pulled for level {lifts.target[number]}, pulls to go: {state.jobs.due[number]}"
         if place == NEW:
             return "not in a box yet"
         if place == NONE:

@@ -28,6 +28,14 @@ class Roster(NamedTuple):
     place: Ints  # [K] WITHDRAWN, or where the arm stands, which is the rule's own business
 
 
+class Jobs(NamedTuple):
+    """Sums of jobs under way: they count when the last result is in."""
+
+    due: Ints  # [K] pulls that are still to come
+    pulls: Ints  # [K] those that are in
+    total: Floats  # [K] their sum
+
+
 class WithArms(State, Protocol):
     """A state with a roster; the first places of its scalars are as above."""
 
@@ -110,6 +118,33 @@ def add(arms: Roster, arm: int, times: int, total: float) -> None:
     if arms.pulls[arm] <= 0:
         arms.pulls[arm] = 0
         arms.total[arm] = 0.0
+
+
+@kernel
+def add_known(arms: Roster, jobs: Jobs, arm: int, times: int, total: float) -> None:
+    """Add results without a job; what is taken out beyond the arm's results came from its job under way."""
+    left = arms.pulls[arm] + times
+    if left <= 0 and jobs.due[arm] > 0:
+        jobs.pulls[arm] += left
+        jobs.total[arm] += arms.total[arm] + total
+    add(arms, arm, times, total)
+
+
+@kernel
+def open_job(jobs: Jobs, job: int, due: int) -> None:
+    """Begin a job, or with nothing due, forget what it has brought."""
+    jobs.due[job] = due
+    jobs.pulls[job] = 0
+    jobs.total[job] = 0.0
+
+
+@kernel
+def collect(jobs: Jobs, job: int, times: int, total: float) -> bool:
+    """Take results of a job; tell whether they are the last."""
+    jobs.due[job] -= times
+    jobs.pulls[job] += times
+    jobs.total[job] += total
+    return jobs.due[job] == 0
 
 
 @kernel

@@ -18,11 +18,14 @@ from boxthirding.policies.roster import (
     ROSTER_SCALARS,
     SEEN,
     WITHDRAWN,
+    Jobs,
     Roster,
     add,
     admit,
     amend,
+    collect,
     new_record,
+    open_job,
     short_of_arms,
     withdraw,
 )
@@ -30,7 +33,7 @@ from boxthirding.policies.structures.sorting import in_order
 from boxthirding.policies.structures.treap import Treap, champion_among, first, following, insert, refresh_path, remove
 from boxthirding.rng import advance
 from boxthirding.schedules import Schedule
-from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Floats, Ints, Rule
+from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Ints, Rule
 
 TOP: Final = ROSTER_SCALARS  # the highest rung with a result
 STAYS: Final = ROSTER_SCALARS + 1  # stays at a rung so far
@@ -46,9 +49,6 @@ class Stays(NamedTuple):
     arm: Ints  # [S]
     rung: Ints  # [S]
     earlier: Ints  # [S] the same arm's stay one rung below, or NONE
-    due: Ints  # [S] pulls it still waits for
-    pulls: Ints  # [S]
-    total: Floats  # [S]
 
 
 class AshaState(NamedTuple):
@@ -59,6 +59,7 @@ class AshaState(NamedTuple):
     costs: Ints  # [R]
     arms: Roster  # what was amended before the arm's first stay ended, and its stay at its highest rung, or NONE
     stays: Stays
+    jobs: Jobs  # of stays; what is in remains as the stay's record
     rungs: Treap  # of stays, one tree for each rung, by mean; a stay's upper is its mean until it is promoted
 
 
@@ -86,8 +87,9 @@ def ask(state: AshaState) -> tuple[int, int, int]:
         if unseen == 0:
             break
         stay = start(state)
-        if stays.due[stay] > 0:
-            return stay, stays.arm[stay], stays.due[stay]
+        due = state.jobs.due[stay]
+        if due > 0:
+            return stay, stays.arm[stay], due
         end(state, stay)  # all its pulls were known
     for rung in range(scalars[TOP] + 1):
         stay = promotable(state.rungs, rung, members(state.rungs, rung))
@@ -99,11 +101,7 @@ def ask(state: AshaState) -> tuple[int, int, int]:
 @kernel
 def tell(state: AshaState, job: int, times: int, total: float, squares: float) -> None:  # noqa: ARG001  # the contract's
     """Collect the pulls of a stay; with the last one it joins the rung."""
-    stays = state.stays
-    stays.due[job] -= times
-    stays.pulls[job] += times
-    stays.total[job] += total
-    if stays.due[job] == 0:
+    if collect(state.jobs, job, times, total):
         end(state, job)
 
 
@@ -112,7 +110,7 @@ def drop(state: AshaState, arm: int) -> None:
     """Withdraw an arm from every rung it has been at."""
     stays, stay = state.stays, state.arms.place[arm]
     while stay >= 0:
-        if stays.due[stay] == 0:
+        if state.jobs.due[stay] == 0:
             remove(state.rungs, stays.rung[stay], stay)
         stay = stays.earlier[stay]
     if state.arms.place[arm] != WITHDRAWN:
@@ -135,7 +133,7 @@ def recommend(state: AshaState) -> int:
 @kernel
 def change(state: AshaState, arm: int, times: int, total: float, squares: float) -> None:  # noqa: ARG001  # the contract's
     """Add sums to the arm's latest stay that has ended; before there is one, they wait for the first."""
-    arms, stays, rungs = state.arms, state.stays, state.rungs
+    arms, jobs, rungs = state.arms, state.jobs, state.rungs
     stay = latest_ended(state, arm)
     if stay == NONE:
         if arms.place[arm] == NONE:
@@ -144,11 +142,11 @@ def change(state: AshaState, arm: int, times: int, total: float, squares: float)
             arms.pulls[arm] += times
             arms.total[arm] += total
         return
-    rung = stays.rung[stay]
+    rung = state.stays.rung[stay]
     was_promoted = rungs.upper[stay] == -math.inf
     remove(rungs, rung, stay)
-    stays.pulls[stay] = max(0, stays.pulls[stay] + times)
-    stays.total[stay] = stays.total[stay] + total if stays.pulls[stay] > 0 else 0.0
+    jobs.pulls[stay] = max(0, jobs.pulls[stay] + times)
+    jobs.total[stay] = jobs.total[stay] + total if jobs.pulls[stay] > 0 else 0.0
     join(state, stay)
     if was_promoted:
         rungs.upper[stay] = -math.inf
@@ -165,7 +163,7 @@ def begin_record(state: AshaState) -> None:
 def latest_ended(state: AshaState, arm: int) -> int:
     """Return the stay that an arm's mean comes from, or NONE."""
     stay = state.arms.place[arm]
-    return state.stays.earlier[stay] if stay >= 0 and state.stays.due[stay] > 0 else stay
+    return state.stays.earlier[stay] if stay >= 0 and state.jobs.due[stay] > 0 else stay
 
 
 @kernel
@@ -175,17 +173,17 @@ def start(state: AshaState) -> int:
         begin_record(state)
     arm = admit(state)
     stay = enter(state, arm, 0, NONE)
-    state.stays.due[stay] = max(0, state.stays.due[stay] - state.arms.pulls[arm])
+    state.jobs.due[stay] = max(0, state.jobs.due[stay] - state.arms.pulls[arm])
     return stay
 
 
 @kernel
 def end(state: AshaState, stay: int) -> None:
     """The last pull of a stay is in: it joins the rung."""
-    arms, stays = state.arms, state.stays
+    arms, jobs, stays = state.arms, state.jobs, state.stays
     if stays.earlier[stay] == NONE:
-        stays.pulls[stay] += arms.pulls[stays.arm[stay]]
-        stays.total[stay] += arms.total[stays.arm[stay]]
+        jobs.pulls[stay] += arms.pulls[stays.arm[stay]]
+        jobs.total[stay] += arms.total[stays.arm[stay]]
     join(state, stay)
     state.scalars[TOP] = max(state.scalars[TOP], stays.rung[stay])
 
@@ -193,12 +191,12 @@ def end(state: AshaState, stay: int) -> None:
 @kernel
 def join(state: AshaState, stay: int) -> None:
     """Give a stay its place in its rung."""
-    stays = state.stays
-    if stays.pulls[stay] > 0:
-        mean = stays.total[stay] / stays.pulls[stay]
-        insert(state.rungs, stays.rung[stay], stay, mean, mean)
+    jobs, rung = state.jobs, state.stays.rung[stay]
+    if jobs.pulls[stay] > 0:
+        mean = jobs.total[stay] / jobs.pulls[stay]
+        insert(state.rungs, rung, stay, mean, mean)
     else:
-        insert(state.rungs, stays.rung[stay], stay, -math.inf, LOWEST)
+        insert(state.rungs, rung, stay, -math.inf, LOWEST)
 
 
 @kernel
@@ -221,7 +219,7 @@ def promote(state: AshaState, stay: int) -> tuple[int, int, int]:
     state.rungs.upper[stay] = -math.inf
     refresh_path(state.rungs, stay)
     higher = enter(state, stays.arm[stay], stays.rung[stay] + 1, stay)
-    return higher, stays.arm[stay], stays.due[higher]
+    return higher, stays.arm[stay], state.jobs.due[higher]
 
 
 @kernel
@@ -233,9 +231,7 @@ def enter(state: AshaState, arm: int, rung: int, earlier: int) -> int:
     stays.arm[stay] = arm
     stays.rung[stay] = rung
     stays.earlier[stay] = earlier
-    stays.due[stay] = state.costs[rung]
-    stays.pulls[stay] = 0
-    stays.total[stay] = 0.0
+    open_job(state.jobs, stay, state.costs[rung])
     state.rungs.luck[stay] = advance(state.ties)
     return stay
 
@@ -261,7 +257,8 @@ class Asha(BasePolicy):
 
     def empty(self, room: int, rungs: int = 24) -> AshaState:
         """Return a state with room for a number of arms and rungs, and for twice as many stays as arms."""
-        state = zeros(AshaState, room, scalars=_SCALARS, stays=2 * room, rungs=2 * room, root=rungs, costs=rungs)
+        by_stay = dict.fromkeys(("stays", "jobs", "rungs"), 2 * room)
+        state = zeros(AshaState, room, scalars=_SCALARS, root=rungs, costs=rungs, **by_stay)
         state.costs[:] = Schedule(growth=self.growth).costs(rungs)
         return state
 
@@ -273,7 +270,7 @@ class Asha(BasePolicy):
     def record_pulls(self, state: AshaState, arm: int) -> int:
         """Return how many results the mean is of that an arm competes with."""
         stay = latest_ended(state, arm)
-        return int(state.arms.pulls[arm] if stay == NONE else state.stays.pulls[stay])
+        return int(state.arms.pulls[arm] if stay == NONE else state.jobs.pulls[stay])
 
     def ranking(self, state: AshaState, k: int | None = None) -> list[int]:
         """Return the arms by the highest rung they have ended a stay at, then by mean there; last those with none."""

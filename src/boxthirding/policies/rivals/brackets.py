@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Final, NamedTuple, Protocol
 
 from boxthirding._compile import kernel
-from boxthirding.policies.base_policy import BasePolicy
+from boxthirding.policies.base_policy import BasePolicy, S, zeros
 from boxthirding.policies.roster import WITHDRAWN
 from boxthirding.rng import below
 from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Ints, State
@@ -52,7 +52,8 @@ class WithBrackets(State, Protocol):
 # The rule's own functions: every rule gets a copy of `ask` with these names bound to them.
 begin: Callable[[Any, int], None]  # set up a bracket that has been opened
 next_slot: Callable[[Any, int], int]  # the slot of a bracket to pull now, or NONE
-retire: Callable[[Any, int], None]  # take a withdrawn entrant out of every bracket
+retire: Callable[[Any, int], None]  # take a withdrawn entrant out of every bracket: this rule's copy of `retired`
+emptied: Callable[[Any, int, int], None]  # note that a slot of a bracket has lost its entrant
 
 
 @kernel
@@ -96,9 +97,10 @@ class BracketPolicy(BasePolicy):
         return self.grown(state, self.empty(2 * len(state.brackets.pool)))
 
 
-def room_for(arms: int) -> dict[str, int]:
-    """Return how long the arrays are of which there is not one entry for each slot."""
-    return {"scalars": BRACKET_SCALARS, "start": MOST + 1, "alive": MOST, "pool": arms, "number": arms, "known": arms}
+def with_room(kind: type[S], arms: int, **shapes: int | tuple[int, ...]) -> S:
+    """Return a state of this kind with room for a number of arms, and for twice as many slots."""
+    by_arm = dict.fromkeys(("pool", "number", "known"), arms)
+    return zeros(kind, 2 * arms, scalars=BRACKET_SCALARS, start=MOST + 1, alive=MOST, **by_arm, **shapes)
 
 
 @kernel
@@ -216,6 +218,16 @@ def forget(state: WithBrackets, entrant: int) -> None:
             scalars[POOLED] -= 1
             pool[i] = pool[scalars[POOLED]]
             break
+
+
+@kernel
+def retired(state: WithBrackets, entrant: int) -> None:
+    """Take a withdrawn entrant out of every bracket."""
+    forget(state, entrant)
+    for bracket in range(state.scalars[OPENED]):
+        slot = vacate(state, bracket, entrant)
+        if slot != NONE:
+            emptied(state, bracket, slot)
 
 
 @kernel

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, NamedTuple
 
 from boxthirding._compile import bound, kernel
-from boxthirding.policies.base_policy import zeros
 from boxthirding.policies.rivals.brackets import (
     FIRST,
     MOST,
@@ -18,10 +17,9 @@ from boxthirding.policies.rivals.brackets import (
     arm_of,
     ask,
     bracket_of,
-    forget,
     reset,
-    room_for,
-    vacate,
+    retired,
+    with_room,
 )
 from boxthirding.policies.roster import WITHDRAWN
 from boxthirding.policies.structures.sorting import rank
@@ -94,16 +92,15 @@ def beats(state: BSHState, bracket: int, other: int) -> bool:
 
 
 @kernel
-def retire(state: BSHState, entrant: int) -> None:
-    """Take an entrant out of every bracket: it counts as told in the rounds it plays in."""
-    forget(state, entrant)
-    for bracket in range(state.scalars[OPENED]):
-        slot = vacate(state, bracket, entrant)
-        if slot != NONE:
-            state.left[slot] = 0
-            if state.due[slot] > 0:
-                state.due[slot] = 0
-                end_one(state, bracket)
+def emptied(state: BSHState, bracket: int, slot: int) -> None:
+    """Count a slot without an arm as told in the round it plays in."""
+    state.left[slot] = 0
+    if state.due[slot] > 0:
+        state.due[slot] = 0
+        end_one(state, bracket)
+
+
+retire = bound(retired, emptied=emptied)
 
 
 @kernel
@@ -207,7 +204,7 @@ class BracketingSequentialHalving(BracketPolicy):
 
     def empty(self, room: int) -> BSHState:
         """Return a state with room for a number of arms."""
-        return zeros(BSHState, 2 * room, run=(MOST, _COLUMNS), kept_mean=MOST, **room_for(room))
+        return with_room(BSHState, room, run=(MOST, _COLUMNS), kept_mean=MOST)
 
     def ranking(self, state: BSHState, k: int | None = None) -> list[int]:
         """Return the winners of the brackets by kept mean, then the others by the largest bracket's standing."""

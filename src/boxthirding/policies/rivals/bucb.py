@@ -13,7 +13,6 @@ import numpy as np
 from boxthirding._checks import is_number, not_negative
 from boxthirding._compile import bound, kernel
 from boxthirding.errors import InvalidInput
-from boxthirding.policies.base_policy import zeros
 from boxthirding.policies.rivals.brackets import (
     FIRST,
     MOST,
@@ -23,10 +22,9 @@ from boxthirding.policies.rivals.brackets import (
     arm_of,
     ask,
     bracket_of,
-    forget,
     reset,
-    room_for,
-    vacate,
+    retired,
+    with_room,
 )
 from boxthirding.policies.roster import WITHDRAWN
 from boxthirding.policies.structures.sorting import in_order
@@ -88,14 +86,13 @@ def recommend(state: BUCBState) -> int:
 
 
 @kernel
-def retire(state: BUCBState, entrant: int) -> None:
-    """Take an entrant out of every bracket."""
-    forget(state, entrant)
-    for bracket in range(state.scalars[OPENED]):
-        slot = vacate(state, bracket, entrant)
-        if slot != NONE:
-            play_again(state, state.boldest, bracket, slot, -math.inf)
-            play_again(state, state.safest, bracket, slot, -math.inf)
+def emptied(state: BUCBState, bracket: int, slot: int) -> None:
+    """Let a slot without an arm win nothing."""
+    play_again(state, state.boldest, bracket, slot, -math.inf)
+    play_again(state, state.safest, bracket, slot, -math.inf)
+
+
+retire = bound(retired, emptied=emptied)
 
 
 @kernel
@@ -175,7 +172,7 @@ class BracketingUCB(BracketPolicy):
 
     def empty(self, room: int) -> BUCBState:
         """Return a state with room for a number of arms."""
-        state = zeros(BUCBState, 2 * room, told=2, tried=MOST, **room_for(room))
+        state = with_room(BUCBState, room, told=2, tried=MOST)
         state.told[:] = self.sigma, self.delta
         return state
 

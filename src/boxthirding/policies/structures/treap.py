@@ -130,7 +130,7 @@ def merged(tree: Treap, one: int, two: int) -> int:
 def keeps_place(tree: Treap, arm: int, lower: float) -> bool:
     """Tell whether an arm of a tree would be where it is with another key."""
     rises = lower > tree.lower[arm]
-    other = preceding(tree, arm) if rises else following(tree, arm)
+    other = beside(tree, arm, tree.left, tree.right) if rises else following(tree, arm)
     if other == NONE:
         return True
     if lower == tree.lower[other]:
@@ -172,31 +172,22 @@ def first(tree: Treap, which: int) -> int:
 @kernel
 def following(tree: Treap, arm: int) -> int:
     """Return the arm that comes after another one, or NONE."""
-    if tree.right[arm] > NONE:
-        node = tree.right[arm]
-        while tree.left[node] > NONE:
-            node = tree.left[node]
-        return node
-    above = tree.parent[arm]
-    while above > NONE and tree.right[above] == arm:
-        arm = above
-        above = tree.parent[arm]
-    return above
+    return beside(tree, arm, tree.right, tree.left)
 
 
 @kernel
-def preceding(tree: Treap, arm: int) -> int:
-    """Return the arm that comes before another one, or NONE."""
-    if tree.left[arm] > NONE:
-        node = tree.left[arm]
-        while tree.right[node] > NONE:
-            node = tree.right[node]
+def beside(tree: Treap, arm: int, ahead: Ints, back: Ints) -> int:
+    """Return the arm next to another one on the side of the children `ahead`, or NONE."""
+    node = ahead[arm]
+    if node > NONE:
+        while back[node] > NONE:
+            node = back[node]
         return node
-    above = tree.parent[arm]
-    while above > NONE and tree.left[above] == arm:
-        arm = above
-        above = tree.parent[arm]
-    return above
+    node = tree.parent[arm]
+    while node > NONE and ahead[node] == arm:
+        arm = node
+        node = tree.parent[arm]
+    return node
 
 
 @kernel
