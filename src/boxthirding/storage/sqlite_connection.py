@@ -248,7 +248,8 @@ class SqliteConnection:
 
     def roll_back(self) -> None:
         """Discard uncommitted changes, if there are any."""
-        self.connection.rollback()
+        with FORK_LOCK:  # another thread may be opening the file again
+            self.connection.rollback()
         self._is_last = self._is_last and self._pending is self._latest
         self.transaction, self._pending, self._must_checkpoint = None, self._latest, False
 
