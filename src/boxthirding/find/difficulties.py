@@ -18,19 +18,13 @@ _LONGEST: Final = 60  # characters of one
 class ExampleDifficulty:
     """An example, and how hard it is."""
 
-    index: int
-    """Its index in the sequence of examples that was given."""
+    index: int  # in the sequence of examples that was given
     example: Any
-    difficulty: float
-    """By how much results on it are worse than on an average example, arms being equal."""
-    error: float
-    """The standard error of the difficulty."""
-    mean: float
-    """Of the results on it."""
-    arms: int
-    """How many arms have seen it."""
-    discrimination: float
-    """How clearly it tells good arms from bad ones: 1 for an average example, 0 for one that does not."""
+    difficulty: float  # by how much results on it are worse than on an average example, arms being equal
+    error: float  # the standard error of the difficulty
+    mean: float  # of the results on it
+    arms: int  # how many have seen it
+    discrimination: float  # how clearly it tells good arms from bad ones: 1 is average, 0 is not at all
 
 
 @dataclass(frozen=True, repr=False)

@@ -136,11 +136,14 @@ def ask(state: ChaseState) -> tuple[int, int, int]:
         if arm == NONE:
             if all_met == 1:
                 return WAIT, NONE, 0
-            arm = admit(state)
+            arm = scalars[SEEN]
+            if arm == scalars[KNOWN]:
+                begin_record(state)
+            scalars[SEEN] = arm + 1
     due = max(1, (state.arms.pulls[arm] + 1) // 2)
     open_job(state.jobs, arm, due)
     scalars[CREDIT] += EARNED * due
-    set_merit(state, arm)
+    set_value(state.chaser, state.tree.luck, arm, merit_of(state, arm))
     return 2 * arm, arm, due
 
 
@@ -164,7 +167,8 @@ def tell(state: ChaseState, job: int, times: int, total: float, squares: float) 
         if not collect(jobs, arm, times, total):
             return
         times, total, squares = jobs.pulls[arm], jobs.total[arm], state.new_squares[arm]
-        forget_job(state, arm)
+        open_job(state.jobs, arm, 0)
+        state.new_squares[arm] = 0.0
         if times > 0:  # else all of them were taken out again
             take_in(state, arm, times, total, squares)
     rate(state, arm)
@@ -178,7 +182,8 @@ def drop(state: ChaseState, arm: int) -> None:
     if state.arms.place[arm] == WITHDRAWN:
         return
     state.arms.place[arm] = WITHDRAWN
-    forget_job(state, arm)
+    open_job(state.jobs, arm, 0)
+    state.new_squares[arm] = 0.0
     state.scalars[OUT] -= state.out[arm]
     state.out[arm] = 0
     rate(state, arm)
@@ -224,18 +229,12 @@ def next_finalist(state: ChaseState) -> int:
             return leader
         if scalars[CREDIT] < PRICE:
             return NONE
-        if is_clear(state):
+        tree = state.tree
+        boldest = tree.champion[tree.root[0]]
+        if tree.upper[boldest] <= tree.lower[first(tree, 0)] + CLEAR * state.facts[SIGMA]:  # rule 7
             scalars[CREDIT] = 0
             return NONE
     return next_in_turn(state)
-
-
-@kernel
-def is_clear(state: ChaseState) -> bool:
-    """Tell whether no arm is worth a pull of the final (rule 7)."""
-    tree = state.tree
-    boldest = tree.champion[tree.root[0]]
-    return tree.upper[boldest] <= tree.lower[first(tree, 0)] + CLEAR * state.facts[SIGMA]
 
 
 @kernel
@@ -273,34 +272,18 @@ def pass_over_known(state: ChaseState) -> None:
 
 
 @kernel
-def admit(state: ChaseState) -> int:
-    """Let the next arm in."""
-    arm = state.scalars[SEEN]
-    if arm == state.scalars[KNOWN]:
-        begin_record(state)
-    state.scalars[SEEN] = arm + 1
-    return arm
-
-
-@kernel
 def begin_record(state: ChaseState) -> None:
     """Give the next number that has none an empty record."""
     arm = new_record(state, 0)
     state.tree.luck[arm] = advance(state.ties)
-    forget_job(state, arm)
+    open_job(state.jobs, arm, 0)
+    state.new_squares[arm] = 0.0
     state.out[arm] = 0
     state.finalist[arm] = 0
     state.amended[arm] = 0
     state.amended_total[arm] = 0.0
     state.n_outliers[arm] = 0
     state.outlier[arm] = 0.0
-
-
-@kernel
-def forget_job(state: ChaseState, arm: int) -> None:
-    """Clear what a job of the chase has brought."""
-    open_job(state.jobs, arm, 0)
-    state.new_squares[arm] = 0.0
 
 
 change_record = bound(amend_record, begin_record=begin_record, change=change)
@@ -312,7 +295,7 @@ def rate(state: ChaseState, arm: int) -> None:
     """Work out an arm's bounds, score and merit, and give it its place in the final, if it has one."""
     seat(state, arm, has_result(state.arms, arm))
     set_value(state.leader, state.tree.luck, arm, score_of(state, arm))
-    set_merit(state, arm)
+    set_value(state.chaser, state.tree.luck, arm, merit_of(state, arm))
 
 
 @kernel
@@ -335,12 +318,6 @@ def prior_pulls(state: ChaseState) -> float:
     """Return how many pulls m is worth beside those of an arm (rule 9)."""
     ratio = state.facts[RATIO] / FARTHER
     return ratio * ratio
-
-
-@kernel
-def set_merit(state: ChaseState, arm: int) -> None:
-    """Work out what an arm has to keep up with the leader, or that it is out of the chase."""
-    set_value(state.chaser, state.tree.luck, arm, merit_of(state, arm))
 
 
 @kernel

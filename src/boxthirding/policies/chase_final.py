@@ -100,7 +100,8 @@ def count(state: ChaseState, arm: int, times: int, total: float, squares: float)
 def take_in(state: ChaseState, arm: int, times: int, total: float, squares: float) -> None:
     """Add results to an arm's record, and judge them."""
     arms = state.arms
-    known, expected = spread_of(state, arm), expectation(state, arm)
+    known = spread_of(state, arm)
+    expected = mean(arms, arm) if arms.pulls[arm] > 1 else state.facts[CENTRE]  # until two results agree
     count(state, arm, times, total, squares)
     arms.pulls[arm] += times
     arms.total[arm] += total
@@ -143,12 +144,6 @@ def spread_of(state: ChaseState, arm: int) -> float:
     """Return the squared distances of an arm's results from their mean, summed."""
     pulls = state.arms.pulls[arm]
     return spread(state.noise, arm, pulls) if pulls > 1 else 0.0
-
-
-@kernel
-def expectation(state: ChaseState, arm: int) -> float:
-    """Return what results of an arm should be like: its mean, once two of them agree, and before that m."""
-    return mean(state.arms, arm) if state.arms.pulls[arm] > 1 else state.facts[CENTRE]
 
 
 # Outliers (rule 11)

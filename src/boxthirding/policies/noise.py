@@ -38,7 +38,7 @@ class Noise(NamedTuple):
 @kernel
 def learn(noise: Noise, arm: int, pulls: int, times: int, total: float, squares: float) -> None:
     """Take in rewards of an arm that has `pulls` results, given by their sums; negative sums take rewards out."""
-    noise.repeats[0] += more_repeats(pulls, times)
+    noise.repeats[0] += max(0, pulls + times - 1) - max(0, pulls - 1)
     if pulls == 0:
         noise.base[arm] = total if times == 1 else shortened(total / times)
         noise.apart[arm] = 0.0
@@ -59,12 +59,6 @@ def learn(noise: Noise, arm: int, pulls: int, times: int, total: float, squares:
         noise.reach[arm] = max(noise.reach[arm], noise.around[arm])
     noise.apart[arm] += apart
     noise.around[arm] += squares
-
-
-@kernel
-def more_repeats(pulls: int, times: int) -> int:
-    """Return how many more repeats there are when an arm with `pulls` pulls gets `times` more."""
-    return max(0, pulls + times - 1) - max(0, pulls - 1)
 
 
 @kernel

@@ -12,7 +12,7 @@ from boxthirding._compile import kernel
 from boxthirding.types import GROW, N_ARMS, NONE, Floats, Ints, State
 
 SEEN: Final = 1  # numbers 0 … SEEN - 1 have been asked for
-LIVE: Final = 2  # of them, how many are not withdrawn
+LIVE: Final = 2  # of them, how many are not withdrawn; chase does not count them
 KNOWN: Final = 3  # numbers 0 … KNOWN - 1 have a record
 ROSTER_SCALARS: Final = 4
 

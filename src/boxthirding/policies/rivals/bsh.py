@@ -8,19 +8,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, NamedTuple
 
 from boxthirding._compile import bound, kernel
-from boxthirding.policies.rivals.brackets import (
-    FIRST,
-    MOST,
-    OPENED,
-    BracketPolicy,
-    Brackets,
-    arm_of,
-    ask,
-    bracket_of,
-    reset,
-    retired,
-    with_room,
-)
+from boxthirding.policies.rivals import brackets
+from boxthirding.policies.rivals.brackets import FIRST, MOST, OPENED, Brackets, arm_of, bracket_of, retired
 from boxthirding.policies.roster import WITHDRAWN
 from boxthirding.policies.structures.sorting import rank
 from boxthirding.rng import advance
@@ -194,17 +183,17 @@ def log2_ceiling(n: int) -> int:
 
 
 @dataclass(frozen=True)
-class BracketingSequentialHalving(BracketPolicy):
+class BracketingSequentialHalving(brackets.BracketPolicy):
     """Bracketing Sequential Halving: anytime, nothing to tune, needs to know how many arms there are."""
 
     name: ClassVar[str] = "bsh"
     rule: ClassVar[Rule] = Rule(
-        reset, bound(ask, begin=begin, next_slot=next_slot, retire=retire), tell, drop, recommend
+        brackets.reset, bound(brackets.ask, begin=begin, next_slot=next_slot, retire=retire), tell, drop, recommend
     )
 
     def empty(self, room: int) -> BSHState:
         """Return a state with room for a number of arms."""
-        return with_room(BSHState, room, run=(MOST, _COLUMNS), kept_mean=MOST)
+        return brackets.with_room(BSHState, room, run=(MOST, _COLUMNS), kept_mean=MOST)
 
     def ranking(self, state: BSHState, k: int | None = None) -> list[int]:
         """Return the winners of the brackets by kept mean, then the others by the largest bracket's standing."""

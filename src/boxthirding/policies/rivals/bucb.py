@@ -13,19 +13,8 @@ import numpy as np
 from boxthirding._checks import is_number, not_negative
 from boxthirding._compile import bound, kernel
 from boxthirding.errors import InvalidInput
-from boxthirding.policies.rivals.brackets import (
-    FIRST,
-    MOST,
-    OPENED,
-    BracketPolicy,
-    Brackets,
-    arm_of,
-    ask,
-    bracket_of,
-    reset,
-    retired,
-    with_room,
-)
+from boxthirding.policies.rivals import brackets
+from boxthirding.policies.rivals.brackets import FIRST, MOST, OPENED, Brackets, arm_of, bracket_of, retired
 from boxthirding.policies.roster import WITHDRAWN
 from boxthirding.policies.structures.sorting import in_order
 from boxthirding.policies.structures.tournament import Tournament, beats, play_all, player, replay
@@ -153,7 +142,7 @@ def deviation(sigma: float, n: int, doubt: float) -> float:
 
 
 @dataclass(frozen=True)
-class BracketingUCB(BracketPolicy):
+class BracketingUCB(brackets.BracketPolicy):
     """Bracketing UCB: anytime, told the standard deviation of the noise, needs to know how many arms there are."""
 
     sigma: float
@@ -161,7 +150,7 @@ class BracketingUCB(BracketPolicy):
 
     name: ClassVar[str] = "bucb"
     rule: ClassVar[Rule] = Rule(
-        reset, bound(ask, begin=begin, next_slot=next_slot, retire=retire), tell, drop, recommend
+        brackets.reset, bound(brackets.ask, begin=begin, next_slot=next_slot, retire=retire), tell, drop, recommend
     )
     told: ClassVar[frozenset[str]] = frozenset({"sigma"})
 
@@ -172,7 +161,7 @@ class BracketingUCB(BracketPolicy):
 
     def empty(self, room: int) -> BUCBState:
         """Return a state with room for a number of arms."""
-        state = with_room(BUCBState, room, told=2, tried=MOST)
+        state = brackets.with_room(BUCBState, room, told=2, tried=MOST)
         state.told[:] = self.sigma, self.delta
         return state
 

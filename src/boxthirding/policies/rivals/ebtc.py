@@ -17,18 +17,8 @@ from typing import ClassVar, Final, NamedTuple
 from boxthirding._checks import fraction, positive
 from boxthirding._compile import bound, kernel
 from boxthirding.policies.base_policy import zeros
-from boxthirding.policies.rivals.subsets import (
-    SUBSET_SCALARS,
-    Subset,
-    SubsetPolicy,
-    admit,
-    clear,
-    has_new,
-    know,
-    recommend,
-    record,
-    withdraw,
-)
+from boxthirding.policies.rivals import subsets
+from boxthirding.policies.rivals.subsets import SUBSET_SCALARS, Subset, admit, clear, has_new, know, record, withdraw
 from boxthirding.policies.roster import SEEN, WITHDRAWN, Roster, amend, mean, short_of_arms
 from boxthirding.policies.structures.tournament import Tournament, beats, best, play_all, player, set_value
 from boxthirding.policies.structures.tournament import clear as clear_tournament
@@ -224,7 +214,7 @@ def fewer(state: EBTCState, node: int) -> int:
 
 
 @dataclass(frozen=True)
-class EBTC(SubsetPolicy):
+class EBTC(subsets.SubsetPolicy):
     """EB-TCε: anytime, a leader and a challenger among the arms in play.
 
     Parameters
@@ -243,7 +233,9 @@ class EBTC(SubsetPolicy):
     subset: str = "all"
 
     name: ClassVar[str] = "ebtc"
-    rule: ClassVar[Rule] = Rule(reset, ask, tell, drop, recommend, bound(amend, begin_record=enter, change=change))
+    rule: ClassVar[Rule] = Rule(
+        reset, ask, tell, drop, subsets.recommend, bound(amend, begin_record=enter, change=change)
+    )
 
     def __post_init__(self) -> None:
         positive("epsilon", self.epsilon)

@@ -24,18 +24,8 @@ from boxthirding._checks import fraction, is_finite, not_negative, whole
 from boxthirding._compile import bound, kernel
 from boxthirding.errors import InvalidInput
 from boxthirding.policies.base_policy import zeros
-from boxthirding.policies.rivals.subsets import (
-    SUBSET_SCALARS,
-    Subset,
-    SubsetPolicy,
-    admit,
-    clear,
-    has_new,
-    know,
-    recommend,
-    record,
-    withdraw,
-)
+from boxthirding.policies.rivals import subsets
+from boxthirding.policies.rivals.subsets import SUBSET_SCALARS, Subset, admit, clear, has_new, know, record, withdraw
 from boxthirding.policies.roster import SEEN, WITHDRAWN, Roster, amend, mean, short_of_arms
 from boxthirding.policies.structures.tournament import Tournament, best, play_all, set_value
 from boxthirding.policies.structures.tournament import clear as clear_tournament
@@ -206,7 +196,7 @@ def deviation(sigma: float, n: int, delta: float) -> float:
 amend_indices = bound(amend, begin_record=enter, change=change)
 
 
-class IndicesPolicy(SubsetPolicy):
+class IndicesPolicy(subsets.SubsetPolicy):
     """A policy that goes down a list: the two differ in their bounds, and in what these need to know."""
 
     delta: float
@@ -255,7 +245,7 @@ class KLUCB(IndicesPolicy):
     subset: str = "all"
 
     name: ClassVar[str] = "klucb"
-    rule: ClassVar[Rule] = Rule(reset, bound(ask, bound_of=kl_bound), tell, drop, recommend, amend_indices)
+    rule: ClassVar[Rule] = Rule(reset, bound(ask, bound_of=kl_bound), tell, drop, subsets.recommend, amend_indices)
 
     def __post_init__(self) -> None:
         if not (is_finite(self.low) and is_finite(self.high) and self.low < self.high):
@@ -292,7 +282,7 @@ class LilUCB(IndicesPolicy):
     subset: str = "all"
 
     name: ClassVar[str] = "lilucb"
-    rule: ClassVar[Rule] = Rule(reset, bound(ask, bound_of=lil_bound), tell, drop, recommend, amend_indices)
+    rule: ClassVar[Rule] = Rule(reset, bound(ask, bound_of=lil_bound), tell, drop, subsets.recommend, amend_indices)
     told: ClassVar[frozenset[str]] = frozenset({"sigma"})
 
     def __post_init__(self) -> None:
