@@ -105,11 +105,17 @@ class FileLock:
         if self._file is not None and not self.is_gone():
             with suppress(OSError):  # where an open file cannot be removed
                 os.unlink(self.path)  # noqa: PTH108
-            self.release()  # a process that is forked just now has it open, too
         self.close()
 
     def close(self) -> None:
         """Release the lock, and leave its file."""
+        if self._file is not None:
+            with suppress(OSError):  # else a process that was forked just now would hold it
+                _fcntl.flock(self._file, _fcntl.LOCK_UN)
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Close the file, and leave the lock to another process that has it open."""
         if self._file is not None:
             file, self._file = self._file, None
             with suppress(OSError):
@@ -235,7 +241,7 @@ _locks: "weakref.WeakSet[FileLock]" = weakref.WeakSet()
 def _close_all() -> None:
     """Close the files in a forked process, where the locks would outlive the parent."""
     for lock in list(_locks):
-        lock.close()
+        lock.abandon()
 
 
 if hasattr(os, "register_at_fork"):

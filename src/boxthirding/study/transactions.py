@@ -304,10 +304,16 @@ _held_at_fork: "list[Transactions]" = []
 
 def _before_fork() -> None:
     """Wait until no thread uses a journal: SQLite in the child would believe that its locks are held."""
-    held = sorted(_everywhere, key=id)
-    for transactions in held:
-        transactions.lock.acquire()
-    FORK_LOCK.acquire()
+    while True:
+        held = sorted(_everywhere, key=id)
+        for transactions in held:
+            transactions.lock.acquire()
+        FORK_LOCK.acquire()
+        if {*held} >= {*_everywhere}:
+            break
+        FORK_LOCK.release()  # a thread has opened another one meanwhile
+        for transactions in held:
+            transactions.lock.release()
     _held_at_fork.extend(held)
 
 
