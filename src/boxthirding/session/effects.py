@@ -18,12 +18,9 @@ from boxthirding.session.ledger import Ledger
 from boxthirding.session.values import Difficulty
 from boxthirding.types import Floats, Ints
 
-FIRST_FIT: Final = 32
-"""Results at which effects are estimated for the first time."""
-GROWTH: Final = 2.0
-"""How much more results there are at the next fit."""
-MATERIAL: Final = 0.3
-"""Standard errors by which an arm's adjusted mean must move at a fit for the policy to be told."""
+FIRST_FIT: Final = 32  # results at which effects are estimated for the first time
+GROWTH: Final = 2.0  # by which results are multiplied until the next fit
+MATERIAL: Final = 0.3  # standard errors by which an arm's adjusted mean must move for the policy to be told
 
 _COLD: Final = 30  # rounds of a fit from nothing
 _WARM: Final = 4  # rounds of one from the estimates before
@@ -48,8 +45,7 @@ class Effects:
     def __init__(self, n_examples: int | None, ledger: Ledger) -> None:
         self._n_examples, self._ledger = n_examples or 1, ledger
         self._first = FIRST_FIT if n_examples else sys.maxsize
-        self.fit: Estimates | None = None
-        """The estimates of the last fit; None before the first."""
+        self.fit: Estimates | None = None  # None before the first
         self._next = self._first
 
     def of(self, pull: int) -> float:

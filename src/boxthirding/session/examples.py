@@ -24,14 +24,9 @@ from boxthirding.session.ledger import Ledger
 from boxthirding.session.tickets import Tickets
 from boxthirding.types import NONE, Ints
 
-WINDOW: Final = 20
-"""Examples that the first results are of."""
-
-PER_EXAMPLE: Final = 20
-"""Results for each further example."""
-
-SURE: Final = 2.0
-"""Standard errors by which an arm must be behind to be out of the question."""
+WINDOW: Final = 20  # examples that the first results are of
+PER_EXAMPLE: Final = 20  # results for each further example
+SURE: Final = 2.0  # standard errors by which an arm must be behind to be out of the question
 
 Stored = Mapping[str, Any]
 """An example as a journal stores it: {"json": value}, or {"digest": text} for what JSON cannot hold."""
@@ -113,8 +108,7 @@ class ExampleTracker:
     ) -> None:
         self.count = count
         """How many different pulls an arm has; None without end."""
-        self.draws = draws
-        """Which examples each arm sees; None without examples."""
+        self.draws = draws  # None without examples
         self._labels, self._ledger, self._tickets, self._jobs = labels, ledger, tickets, jobs
         self.stored: Sequence[Stored] = ()
         """The examples, by the pull that sees them; empty while they are not known."""

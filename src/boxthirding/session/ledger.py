@@ -42,8 +42,7 @@ class ResultColumns(NamedTuple):
     rows: Ints
     arms: Ints
     pulls: Ints
-    holders: Ints
-    """By number: see `Ledger.holders`."""
+    holders: Ints  # by number: see `Ledger.holders`
     jobs: Ints
     rewards: Floats
     effects: Floats
