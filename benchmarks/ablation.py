@@ -66,11 +66,7 @@ VARIANTS = (
     Variant("5", "no final", (constant("EARNED", "2", "0"),)),
     Variant("5", "a pull of the chase earns one", (constant("EARNED", "2", "3"),)),
     Variant("6", "no rotation", (("min(1 << scalars[TURN], finalists)", "finalists"),)),
-    Variant(
-        "7",
-        "never clear",
-        (("        if is_clear(state):\n            scalars[CREDIT] = 0\n            return NONE\n", ""),),
-    ),
+    Variant("7", "never clear", (("if tree.upper[boldest] <=", "if False and tree.upper[boldest] <="),)),
     Variant("8", "upper bound + 1σ/√n for all", (constant("UPPER_OF_ALL", "2.0", "1.0"),)),
     Variant("9", "ρ as it is", (constant("FARTHER", "1.8", "1.0"),)),
     Variant("9", "ρ / 3", (constant("FARTHER", "1.8", "3.0"),)),

@@ -497,10 +497,10 @@ class TestRepeats:
             study.tell(study.ask(holder=holder)[0], 1.0)
         study.exclude("odd")
         study.ask()
-        do, look, before = Transactions.do, Transactions.look, len([*study.events()])
+        do, reading, before = Transactions.do, Transactions.reading, len([*study.events()])
 
         def then_away(*args, **kwargs):
-            patch.setattr(Transactions, "look", away)
+            patch.setattr(Transactions, "reading", away)
             return do(*args, **kwargs)
 
         def away(*_, **__):
@@ -513,7 +513,7 @@ class TestRepeats:
             patch.setattr(Transactions, "do", then_away)
             said = problem(send(), 503)
         assert (said["unsure"], said["advice"]) == (True, "look at the study before you try again")
-        assert Transactions.look is look
+        assert Transactions.reading is reading
         assert problem(send(), 409)["unsure"]
         assert len([*study.events()]) == before + 1
 

@@ -125,7 +125,7 @@ def test_what_the_server_replies_is_as_described(server, whole):  # noqa: PLR091
     check(owner.delete(f"{ONE}/exclusions", params={"holder": "m"}), f"{name}/exclusions")
     check(owner.post(f"{ONE}/arms", json={"arms": ["new"]}), f"{name}/arms")
     check(owner.delete(f"{ONE}/arm", params={"label": "new"}), f"{name}/arm")
-    reads = ("top", "boxes", "ladder", "screening", "spread", "arms", "raters", "events", "grid")
+    reads = ("top", "boxes", "ladder", "screening", "spread", "difficulties", "arms", "raters", "events", "grid")
     reads += ("answer", "history")
     for what in ("", *(f"/{read}" for read in reads)):
         check(owner.get(f"{ONE}{what}"), f"{name}{what}")

@@ -257,8 +257,10 @@ class Found:
         examples = engine.evaluation.examples
         first = max(max(arm.pulls, self._handed.get(arm.label, 0)) for arm in best)
         order, seen = [*range(first, first + pulls)], 0
-        if examples is not None:
-            known = {row.pull % len(examples) for arm in best for row in self.session.results(arm.label, 0, _MOST)}
+        if examples is not None and examples.repeat:
+            seen = max(0, pulls - max(0, len(examples) - first))
+        elif examples is not None:
+            known = {row.pull for arm in best for row in self.session.results(arm.label, 0, _MOST)}
             unseen = [pull for pull in range(len(examples)) if pull not in known]
             order = [*islice(cycle([*unseen, *sorted(known)]), pulls)]
             seen = max(0, pulls - len(unseen))

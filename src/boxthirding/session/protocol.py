@@ -218,7 +218,7 @@ class AskTell(Protocol):
         """Return a page of the results of an arm, the latest first, excluded ones too."""
 
     def difficulties(self) -> list[Difficulty]:
-        """Return how hard each example is that has a result, in the order of the examples."""
+        """Return how hard each example is that has a result, in the order of the examples; without any, none."""
 
     def view(self) -> View:
         """Return a summary of the present state, with everything that other processes have written."""
