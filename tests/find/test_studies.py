@@ -547,6 +547,23 @@ def test_several_processes_share_the_budget_to_the_last_pull(policy):
     assert len({label for label, _, _, _ in answers}) == 1
 
 
+def test_the_last_result_of_a_round_may_come_between_asking_and_looking_who_has_the_rest(monkeypatch):
+    with open_study("run.db", arms=8, policy="sh:budget=48") as study:
+        other = study.worker()
+        (ticket,) = study.ask(holder=other)
+        view = study.view
+
+        def view_too_late():
+            if study.held(other):
+                study.tell(ticket, 0.5, holder=other)
+            return view()
+
+        monkeypatch.setattr(study, "view", view_too_late)
+        found = find_best(None, float, budget=48, study=study, **QUIET)
+    assert found.spending.pulls > 16  # those of the first round
+    assert found.session.open == 0
+
+
 def test_tickets_of_a_process_that_dies_are_taken_over_by_those_that_live():
     options = {"study": "run.db", "budget": 60, "policy": "sh", "workers": 2}
     with started("dying", 3, **options) as dying:

@@ -84,6 +84,7 @@ class TicketSource:
         self._in_hand: dict[int, bool] = {}
         self._may_have_asked = False  # whether an ask was interrupted and may have succeeded
         self._told = 0
+        self._spent_then = 0  # results when there was no ticket
         left_behind = study.held(self.holder)  # by a process that had this name before and was killed
         if left_behind:
             study.release(*left_behind)
@@ -117,6 +118,7 @@ class TicketSource:
                 tickets.append(ticket)
         if not tickets:
             self._look()
+            self._spent_then = self.latest.spent
         return tickets
 
     def tell(self, ticket: Ticket, reward: float) -> None:
@@ -172,7 +174,10 @@ class TicketSource:
                 command = shlex.join(words)
             waiting = f"Waiting for results that others have under way: {format_holders(people)}."
             return f"{waiting} If they are gone for good, release their tickets: {command}"
-        return "Waiting for results that other runs have under way." if len(others) > len(people) else ""
+        if len(others) > len(people):
+            return "Waiting for results that other runs have under way."
+        has_news = room and view.spent != self._spent_then  # results that may lead to tickets
+        return "Asking again, as results of other runs have come in." if has_news else ""
 
     def is_known(self) -> bool:
         """Return whether the examples have run out."""
