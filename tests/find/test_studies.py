@@ -560,8 +560,8 @@ def test_the_last_result_of_a_round_may_come_between_asking_and_looking_who_has_
 
         monkeypatch.setattr(study, "view", view_too_late)
         found = find_best(None, float, budget=48, study=study, **QUIET)
-    assert found.spending.pulls > 16  # those of the first round
-    assert found.session.open == 0
+        assert found.spending.pulls > 16  # those of the first round
+        assert study.open == 0
 
 
 def test_tickets_of_a_process_that_dies_are_taken_over_by_those_that_live():
