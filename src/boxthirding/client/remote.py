@@ -70,10 +70,9 @@ class RemoteStudy(Plotted):
         Who asks, when a call names no holder. Default: a new name every time.
     timeout : float, default 60
         Seconds for which a call is tried again while the server cannot be reached; then it raises `StudyUnavailable`.
-    **settings
-        What to make the study with, as in `open_study`: `arms`, `policy`, `seed`, `direction`, `lease`, `patience`,
-        `examples`, `known`, `details` and `force`. If it is there, what differs from it is refused. Arms cannot be an
-        iterator; one that is not JSON, such as a function, must be given by each process that evaluates it.
+    arms, policy, seed, direction, lease, patience, examples, known, details, force
+        What to make the study with, as in `open_study`. If it is there, what differs from it is refused. Arms cannot be
+        an iterator; one that is not JSON, such as a function, must be given by each process that evaluates it.
 
     A worker's name, as `worker` gives it, is alive while this process says so to the server, every 15 seconds, from a
     thread of its own. `reclaim` releases the tickets of workers that have said nothing for a minute.
