@@ -24,7 +24,8 @@ def fitted(reply: Row) -> Row:
     for longest in _TEXTS:
         short = apart((text for _, text in cards), longest)
         for card, text in cards:
-            card["text"] = short[text]
+            end = short[text]
+            card["text"] = f"{text[: longest - len(end)]}{end}" if len(text) > longest and end[0] == "…" else end
         if fits(reply):
             break
     return reply
