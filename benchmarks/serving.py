@@ -234,12 +234,12 @@ def _serve(place: str, port: int, pipe: Any) -> None:
     scale = tuple(Choice(label, float(reward)) for reward, label in enumerate(ANSWERS))
     key = link = ""
     if STUDY not in service.studies.names():
-        service.studies.new(STUDY, list(range(ARMS)), About(scale=scale))
-        key, link = service.access.new_key("operator")[0], service.links.new(STUDY)[0]
+        study = service.studies.new(STUDY, list(range(ARMS)), About(scale=scale)).study
+        key, link = service.access.new_key("operator")[0], service.links.new(STUDY, origin=study.origin)[0]
 
     async def nothing(request: Request, link: str, body: RatingsIn) -> Response:
         rater_of(request)
-        return reply({"read": len(body.plain()) + len(link)})
+        return reply({"read": len(body.ratings) + len(link)})
 
     rating.router.post("/nothing", **needs(LINK))(nothing)  # beside the others, so that it is found as fast
     app = create_app(service)

@@ -64,10 +64,10 @@ class Links:
         self._begun: set[tuple[str, str]] = set()  # of them, those who are known to have a place
         self._lock = threading.Lock()
 
-    def new(self, study: str, *, seconds: float | None = None, **fields: Any) -> tuple[str, Link]:
+    def new(self, study: str, *, origin: str, seconds: float | None = None, **fields: Any) -> tuple[str, Link]:
         """Make a link; return its secret part, which is not stored, and the link."""
         expires = None if seconds is None else self._clock() + seconds
-        return self._links.new(study=study, expires=expires, **fields)
+        return self._links.new(study=study, origin=origin, expires=expires, **fields)
 
     def find(self, secret: str, *, at_hand: bool = False) -> Link | None:
         """Return the link of a secret; None, if it lets no one in."""

@@ -25,7 +25,8 @@ def fitted(reply: Row) -> Row:
         short = apart((text for _, text in cards), longest)
         for card, text in cards:
             end = short[text]
-            card["text"] = f"{text[: longest - len(end)]}{end}" if len(text) > longest and end[0] == "…" else end
+            is_cut = "name" in card and len(text) > longest  # beside a short name, the text also has its beginning
+            card["text"] = f"{text[: longest - len(end)]}{end}" if is_cut and end[0] == "…" else end
         if fits(reply):
             break
     return reply

@@ -31,9 +31,7 @@ class LedgerRow(NamedTuple):
     job: int
     """The job that it belongs to, or NONE."""
     reward: float
-    """As it was told."""
-    effect: float
-    """What its example or its rater adds to it, as far as is known."""
+    effect: float  # what its example adds to the reward, as far as is known
 
 
 class ResultColumns(NamedTuple):
@@ -52,7 +50,7 @@ class Ledger:
     """All results, in the order in which they came: a row of 56 bytes each.
 
     Rewards are stored as they were told. An arm's results count with their values: the reward less the effect of its
-    example or rater, with a sign that makes larger ones better.
+    example, with a sign that makes larger ones better.
     """
 
     def __init__(self, sign: float) -> None:
