@@ -11,6 +11,7 @@ from boxthirding._checks import served_name
 from boxthirding._text import counted, cut
 from boxthirding.errors import BoxThirdingError, InvalidInput, UnknownStudy
 from boxthirding.policies.spec import needs_import
+from boxthirding.service.batches import Batches
 from boxthirding.service.rater_stats import KIND, Tally, key_of
 from boxthirding.service.remote_workers import RemoteWorkers
 from boxthirding.service.streams import Announcer
@@ -114,6 +115,7 @@ class Served:
         self._clock = clock
         self.tally = Tally(study, records)
         self.announcer = Announcer(study)
+        self.batches = Batches()  # of ratings
         self.workers = RemoteWorkers(study)
         self.locks: dict[str, threading.Lock] = {}  # by rater: one request of a rater at a time changes the study
         self.arms: dict[int, dict[str, Any]] = {}

@@ -1,6 +1,7 @@
 """What the rating page calls: the link is in the path, the rater is a cookie."""
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -17,6 +18,8 @@ from boxthirding.service.rating import Rating
 from boxthirding.service.request_models import NextIn, RatingIn, RatingsIn, RerateIn, SittingIn, SkipIn
 from boxthirding.service.routes.keys import is_secure, picture_reply
 from boxthirding.service.routes.studies import open_study
+
+Rated = tuple[list[dict[str, Any]], dict[str, Any]]
 
 router = APIRouter(route_class=GuardedRoute, tags=["rating"], prefix="/rating/{link}")
 
@@ -79,14 +82,13 @@ def picture(request: Request, link: str, id: str) -> Response:  # noqa: A002, AR
     return picture_reply(pictures.find(service_of(request).records, id))
 
 
-async def _rate(
-    request: Request, ratings: Iterable[RatingIn], want: int
-) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+async def _rate(request: Request, ratings: Iterable[RatingIn], want: int) -> Rated:
     service, rater = service_of(request), rater_of(request)
     if not service.links.has_begun(rater):
         await run_in_threadpool(service.links.begin, link_of(request), rater)
     served = await open_study(request, link_of(request).study)
-    return await run_in_threadpool(Rating(served, rater, service.clock).rate, ratings, want)
+    rated: Rated = await served.batches.run(partial(Rating(served, rater, service.clock).rate, ratings, want))
+    return rated
 
 
 def _rating(request: Request, rater: Rater) -> Rating:
