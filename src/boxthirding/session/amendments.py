@@ -221,6 +221,7 @@ def _count_all(core: Core, holder: str, *, times: int) -> int:
 
 def _settle(core: Core) -> None:
     """End a correction or exclusion: effects are what they would be without what was taken out."""
-    core.end_amendments()
-    if core.effects.fit is not None:
-        core.refit(anew=True)
+    if core.effects.fit is None:
+        core.end_amendments()
+    else:
+        core.refit(from_scratch=True)

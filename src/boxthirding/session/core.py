@@ -470,10 +470,10 @@ class Core:
         if self.ledger.dwarfs(arm, taken_out):
             self.outliers.rounded.add(arm)
 
-    def refit(self, *, anew: bool = False) -> None:
+    def refit(self, *, from_scratch: bool = False) -> None:
         """Estimate the effects of examples again, and tell the rule what that changes."""
         if self.amends:
-            self._adjust(*self.effects.refit(anew=anew))
+            self._adjust(*self.effects.refit(from_scratch=from_scratch))
             self.end_amendments()
 
     def _adjust(self, rows: Ints, effects: Floats) -> None:

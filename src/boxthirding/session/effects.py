@@ -57,10 +57,10 @@ class Effects:
         """Whether results have grown enough for another fit."""
         return self._ledger.rows >= self._next
 
-    def refit(self, *, anew: bool = False) -> tuple[Ints, Floats]:
+    def refit(self, *, from_scratch: bool = False) -> tuple[Ints, Floats]:
         """Estimate all effects again; return the results whose effect changes, with their effects.
 
-        An arm whose mean would hardly move keeps the effects that it has, unless the estimates are made `anew`, after
+        An arm whose mean would hardly move keeps the effects that it has, unless it is `from_scratch`, after
         results were corrected or excluded: then nothing is left of what those had led to.
         """
         ledger = self._ledger
@@ -69,13 +69,13 @@ class Effects:
         n_arms = len(ledger.counts)
         if len(counting.rows) == 0:
             return counting.rows, counting.effects
-        start = None if anew else self.fit
+        start = None if from_scratch else self.fit
         self.fit = fit(counting.arms, counting.pulls, counting.rewards, n_arms, self._n_examples, start)
         table = ledger.table(np.arange(ledger.rows))
         effects = self.fit.effects[table.pulls]
         counts = np.asarray(ledger.counts)
         change = np.bincount(table.arms, effects - table.effects, n_arms)
-        material = 0.0 if anew else MATERIAL * math.sqrt(self.fit.noise)
+        material = 0.0 if from_scratch else MATERIAL * math.sqrt(self.fit.noise)
         moves = (np.abs(change) > material * np.sqrt(counts))[table.arms] & (effects != table.effects)
         return table.rows[moves], effects[moves]
 

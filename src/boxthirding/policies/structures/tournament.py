@@ -22,7 +22,7 @@ class Tournament(NamedTuple):
 
 @kernel
 def clear(tree: Tournament) -> None:
-    """Let nobody have a value."""
+    """Give every player the value -∞, so that none can win."""
     tree.winner[:] = NONE
     tree.value[:] = -math.inf
 
