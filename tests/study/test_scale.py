@@ -5,6 +5,7 @@ from keeping import Place
 
 from boxthirding import InvalidInput, find_best, open_study
 from boxthirding.errors import EvaluationFailed
+from boxthirding.study import Exchange
 
 SCALE = {"unfunny": 0.0, "somewhat funny": 0.5, "funny": 1.0}
 SAID = r"the reward is 700, but must be one of the study's scale: 0 \(unfunny\), 0.5 \(somewhat funny\), 1 \(funny\); "
@@ -53,7 +54,7 @@ def test_a_reward_is_written_with_all_its_digits():
 
 def test_a_rating_that_is_not_on_the_scale_is_refused_alone(study):
     first, second = study.ask(2, holder="ann")
-    problems, _ = study.exchange([(first, 700, None), (second, 1.0, None)], 1, holder="ann")
+    ((_, _, _, problems),) = study.exchange([Exchange("ann", [(first, 700, None), (second, 1.0, None)], 1)])
     assert [problem and "the reward is 700" in str(problem) for problem in problems] == [True, None]
     assert study.pulls == 1
 

@@ -19,7 +19,7 @@ from boxthirding import (
 )
 from boxthirding.errors import CannotAmend
 from boxthirding.storage.memory import MemoryJournal
-from boxthirding.study import Settings, Study
+from boxthirding.study import Exchange, Settings, Study, decisions
 from boxthirding.study.events import Asked, Failed, Given, Observed, Released, Told, Withdrawn
 
 
@@ -537,6 +537,14 @@ class TestDetails:
         assert place.open(arms=2).details == {}
 
 
+def exchanged(study, results, n, holder="ann", *, unseen=False):
+    """Make one exchange; return what is wrong with each result, and the tickets."""
+    (handed,) = study.exchange([Exchange(holder, results, n, unseen)])
+    if isinstance(handed, BaseException):
+        raise handed
+    return handed.problems, handed.tickets
+
+
 class TestTellAndAsk:
     def test_it_is_a_tell_and_an_ask_in_one_commit(self):
         journals = Counted(), Counted()
@@ -544,7 +552,7 @@ class TestTellAndAsk:
         (first,), (other,) = one.ask(holder="ann", unseen=True), two.ask(holder="ann", unseen=True)
         for number in range(8):
             before = journals[0].commits
-            problems, (first,) = one.exchange([(first, number / 3, {"answer": "x"})], 1, holder="ann", unseen=True)
+            problems, (first,) = exchanged(one, [(first, number / 3, {"answer": "x"})], 1, unseen=True)
             assert (problems, journals[0].commits - before) == ([None], 1)
             two.tell(other, number / 3, holder="ann", details={"answer": "x"})
             (other,) = two.ask(holder="ann", unseen=True)
@@ -555,7 +563,7 @@ class TestTellAndAsk:
         study = Study("s", MemoryJournal(), Settings(9))
         mine, theirs = study.ask(holder="ann")[0], study.ask(holder="bob")[0]
         rows = [(mine, 0.5, None), (mine.id, 0.7, None), (theirs, 0.5, None), (99, 0.5, None)]
-        problems, tickets = study.exchange(rows, 2, holder="ann")
+        problems, tickets = exchanged(study, rows, 2)
         assert [type(problem) for problem in problems] == [type(None), AlreadyTold, TicketRefused, UnknownTicket]
         assert (study.pulls, len(tickets), study.held("ann")) == (1, 2, tickets)
 
@@ -564,21 +572,21 @@ class TestTellAndAsk:
         told, ticket = study.ask(2, holder="ann")
         study.tell(told, 0.5)
         study.finish()
-        problems, tickets = study.exchange([(told, 0.5, None), (ticket, 0.5, None)], 1, holder="ann")
+        problems, tickets = exchanged(study, [(told, 0.5, None), (ticket, 0.5, None)], 1)
         assert ([*map(type, problems)], tickets, study.pulls) == ([AlreadyTold, StudyFinished], [], 1)
 
     def test_arms_of_an_iterator_are_drawn_for_it(self):
         study = Study("s", MemoryJournal(), Settings(iter(range(5)), "us"))
         (ticket,) = study.ask(holder="ann", unseen=True)
-        problems, tickets = study.exchange([(ticket, 0.5, None)], 3, holder="ann", unseen=True)
+        problems, tickets = exchanged(study, [(ticket, 0.5, None)], 3, unseen=True)
         assert (problems, len(tickets)) == ([None], 3)
 
     def test_it_is_one_commit(self):
         journals = Counted(), Counted()
         one, two = (Study("s", journal, Settings(9), holder="m", clock=lambda: 0.0) for journal in journals)
-        _, (first,) = one.exchange((), 1, holder="ann")
+        _, (first,) = exchanged(one, (), 1)
         before = journals[0].commits
-        problems, tickets = one.exchange([(99, 0.5, None), (first, 0.5, None)], 2, holder="ann", unseen=True)
+        problems, tickets = exchanged(one, [(99, 0.5, None), (first, 0.5, None)], 2, unseen=True)
         assert journals[0].commits - before == 1
         (same,) = two.ask(holder="ann")
         two.tell(same, 0.5, holder="ann")
@@ -593,13 +601,48 @@ class TestTellAndAsk:
         study = Study("s", MemoryJournal(), Settings(9))
         study.ask(holder="ann")
         with pytest.raises(InvalidInput):
-            study.exchange([(0, 0.5, None), *results] if results else (), 1, holder=holder)
+            exchanged(study, [(0, 0.5, None), *results] if results else (), 1, holder=holder)
         assert (study.seq, study.pulls) == (2, 0)
+
+    def test_exchanges_of_several_are_one_commit_in_their_order(self):
+        journals = Counted(), Counted()
+        one, two = (Study("s", journal, Settings(9), holder="m", clock=lambda: 0.0) for journal in journals)
+        tickets = {holder: one.ask(holder=holder)[0] for holder in ("ann", "bob")}
+        assert tickets == {holder: two.ask(holder=holder)[0] for holder in ("ann", "bob")}
+        together = [Exchange(holder, [(ticket.id, ticket.id / 7, None)], 2) for holder, ticket in tickets.items()]
+        before = journals[0].commits
+        handed = one.exchange(together)
+        assert journals[0].commits - before == 1
+        assert handed == [reply for exchange in together for reply in two.exchange([exchange])]
+        assert [entry.event for entry in one.events(1)] == [entry.event for entry in two.events(1)]
+
+    def test_an_error_ends_one_exchange_and_keeps_no_other_from_being_made(self, monkeypatch):
+        study = Study("s", MemoryJournal(), Settings(9))
+        tickets = study.ask(3)
+        tell = decisions.tell
+
+        def breaking(state, now, ticket, *rest):
+            if ticket is tickets[1]:
+                raise ZeroDivisionError
+            return tell(state, now, ticket, *rest)
+
+        monkeypatch.setattr(decisions, "tell", breaking)
+        first, second, third = study.exchange(Exchange(study.holder, [(ticket, 0.5, None)]) for ticket in tickets)
+        assert (first.problems, type(second), third.problems) == ([None], ZeroDivisionError, [None])
+        assert study.pulls == 2
+
+    def test_what_cannot_be_committed_is_said_to_all(self):
+        journal = Counted()
+        study = Study("s", journal, Settings(9))
+        tickets = study.ask(2)
+        journal.close()
+        replies = study.exchange(Exchange(study.holder, [(ticket, 0.5, None)]) for ticket in tickets)
+        assert [type(reply) for reply in replies] == [StudyUnavailable] * 2
 
     def test_a_finished_study_takes_part_in_none(self):
         study = Study("s", MemoryJournal(), Settings(9))
         (ticket,) = study.ask(holder="ann")
         study.finish()
-        problems, tickets = study.exchange([(ticket, 0.5, None)], 1, holder="ann")
+        problems, tickets = exchanged(study, [(ticket, 0.5, None)], 1)
         assert ([*map(type, problems)], tickets) == ([StudyFinished], [])
-        assert study.exchange((), 1, holder="cid") == ([], [])
+        assert exchanged(study, (), 1, holder="cid") == ([], [])

@@ -5,7 +5,7 @@ from keeping import Place, filled, kinds, play, reward, rewritten
 
 from boxthirding import BoxThirding, InvalidInput, JournalBroken, PolicyMissing, UnreadableData, find_best
 from boxthirding.policies import SequentialHalving
-from boxthirding.study import Entry, Study, read_journal, transactions
+from boxthirding.study import Entry, Exchange, Study, read_journal, transactions
 from boxthirding.study.events import Switched
 
 
@@ -148,10 +148,11 @@ class TestOlder:
             *(study.ask, lambda: study.observe(1, 1.0), lambda: study.correct(1, 0.5), lambda: study.exclude("me")),
             *(lambda: study.withdraw(1), lambda: study.add(["x"]), lambda: study.tell(1, 0.5)),
             *(lambda: study.policy, lambda: find_best(None, float, budget=30, study=study)),
-            lambda: study.exchange((), 1, holder="me"),
         ):
             with pytest.raises(UnreadableData, match=r"version 7 of policy b3, but here is version 1: upgrade boxth"):
                 attempt()
+        (error,) = study.exchange([Exchange("me", n=1)])
+        assert isinstance(error, UnreadableData)
         assert place.texts() == before
 
     def test_tickets_that_do_not_follow_one_another_are_noticed_without_the_rule_too(self, place):

@@ -67,8 +67,8 @@ class Demo:
 
     def _sit(self, rating: Rating, draws: np.random.Generator) -> None:
         while not self._stop.is_set():
-            arms = rating.next()["arms"]
-            if not arms:
+            _, comes_next = rating.rate((), 1)
+            if not (arms := comes_next["arms"]):
                 return
             seconds = float(draws.exponential(_PAUSE))
             if self._stop.wait(seconds):

@@ -1,7 +1,6 @@
 """What a rater does: start, get the next arm, rate it, skip it, correct the last rating. No web in here."""
 
 import re
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -9,6 +8,7 @@ from typing import Any, Final
 
 from boxthirding.errors import AlreadyTold, ArmWithdrawn, InvalidInput, StudyFinished, TicketRefused
 from boxthirding.service import pictures
+from boxthirding.service.batches import Rated, Steps, serve_together
 from boxthirding.service.links import Rater, is_rater
 from boxthirding.service.problems import Refusal
 from boxthirding.service.rater_stats import LATE, SKIPPED
@@ -16,6 +16,7 @@ from boxthirding.service.request_models import RatingIn
 from boxthirding.service.studies import Served
 from boxthirding.session import Ticket
 from boxthirding.storage.server_records import Records
+from boxthirding.study import Exchange
 from boxthirding.types import Label
 
 LEASE: Final = 600.0  # seconds after which a rater's ticket goes to another
@@ -60,37 +61,41 @@ class Rating:
         said: dict[str, Any] = {"rated": None if self._rater.is_guest else rated, "of": about.sitting, "done": is_done}
         return {**said, "thanks": about.thanks, "completion": about.completion} if is_done else said
 
-    def next(self, count: int = 1) -> dict[str, Any]:
-        """Return the arms that the rater has and has not rated, up to `count`, new ones after those it holds."""
-        return self.rate((), count)[1]
+    def rate(self, ratings: Iterable[RatingIn], count: int = 0) -> Rated:
+        """Take ratings, and return the outcome of each, and the arms that the rater has and has not rated.
 
-    def rate(self, ratings: Iterable[RatingIn], count: int = 0) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-        """Take ratings, and return the outcome of each, and what comes next as `next` has it.
-
-        A rating is stored, again (it was there already) or refused. All is one commit.
+        These are up to `count`, new ones after those it holds. A rating is stored, again (it was there already) or
+        refused. All is one commit.
         """
+        (rated,) = serve_together(self.study, [self.steps(ratings, count)])
+        if isinstance(rated, BaseException):
+            raise rated
+        return rated
+
+    def steps(self, ratings: Iterable[RatingIn], count: int) -> Steps:
+        """Yield the exchange with the study, be sent what it has handed out, and return what `rate` does."""
         about, holder = self._served.about, self.holder
-        with self._served.locks.setdefault(holder, threading.Lock()):  # the next request depends on what came of this
-            release_late(self._served, self._clock())
-            rows = [(rated, self._reward(rated)) for rated in ratings]
-            fit = [(rated.ticket, reward, self._details(rated)) for rated, reward in rows if isinstance(reward, float)]
-            before = self._served.tally.held_by(holder)
-            answered = {ticket for ticket, _, _ in fit}
-            held = [ticket for ticket in before if ticket not in answered]
-            shown_here = [ticket for ticket in held if not self._is_elsewhere(ticket)]
-            mine = [] if self._rater.is_guest else self._arms(shown_here)  # a guest reads nothing
-            room = min(count, AHEAD) - len(mine)
-            if self._rater.is_guest:
-                room = min(room, _GUESTS - len(held))
-            elif about.sitting is not None:
-                room = min(room, about.sitting - self._rated() - len(before))
-            problems: list[InvalidInput | None] = []
-            if fit or room > 0:
-                problems, given = self.study.exchange(fit, max(0, room), holder=holder, unseen=not about.repeats)
-                mine += map(self._remember, given)
-            remaining = iter(problems)
-            outcomes = [self._outcome(rated.ticket, reward, remaining) for rated, reward in rows]
-            return outcomes, self._next(mine, count)
+        release_late(self._served, self._clock())
+        rows = [(rated, self._reward(rated)) for rated in ratings]
+        fit = [(rated.ticket, reward, self._details(rated)) for rated, reward in rows if isinstance(reward, float)]
+        before = self._served.tally.held_by(holder)
+        answered = {ticket for ticket, _, _ in fit}
+        held = [ticket for ticket in before if ticket not in answered]
+        shown_here = [ticket for ticket in held if not self._is_elsewhere(ticket)]
+        mine = [] if self._rater.is_guest else self._arms(shown_here)  # a guest reads nothing
+        room = min(count, AHEAD) - len(mine)
+        if self._rater.is_guest:
+            room = min(room, _GUESTS - len(held))
+        elif about.sitting is not None:
+            room = min(room, about.sitting - self._rated() - len(before))
+        problems: Iterable[InvalidInput | None] = ()
+        if fit or room > 0:
+            handed = yield Exchange(holder, fit, max(0, room), unseen=not about.repeats)
+            problems = handed.problems
+            mine += map(self._remember, handed.tickets)
+        remaining = iter(problems)
+        outcomes = [self._outcome(rated.ticket, reward, remaining) for rated, reward in rows]
+        return outcomes, self._next(mine, count)
 
     def _next(self, mine: list[dict[str, Any]], count: int) -> dict[str, Any]:
         progress = self.progress()

@@ -115,9 +115,8 @@ class Served:
         self._clock = clock
         self.tally = Tally(study, records)
         self.announcer = Announcer(study)
-        self.batches = Batches()  # of ratings
+        self.batches = Batches(study)
         self.workers = RemoteWorkers(study)
-        self.locks: dict[str, threading.Lock] = {}  # by rater: one request of a rater at a time changes the study
         self.arms: dict[int, dict[str, Any]] = {}
         """What raters see of the arms of their open tickets, as far as it was looked up."""
         self.guests: set[int] = set()

@@ -4,7 +4,7 @@ Each of them raises for what is impossible, and has changed nothing then. They a
 with the time read there: so the times of events are in the order of the events.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from boxthirding._text import counted
@@ -15,7 +15,7 @@ from boxthirding.study import events
 from boxthirding.study.arm_payloads import kept_all
 from boxthirding.study.events import Event
 from boxthirding.study.settings import check_change, check_rewards
-from boxthirding.study.state import FINISHED, OPEN, PAUSED, Decided, Handed, StudyState, package, version_of
+from boxthirding.study.state import FINISHED, OPEN, PAUSED, Decided, Exchange, Handed, StudyState, package, version_of
 from boxthirding.types import Label, Policy
 
 
@@ -53,16 +53,9 @@ def ask(
     return Decided(led_to, Handed(tickets, handed.to_draw, trouble))
 
 
-def exchange(
-    state: StudyState,
-    now: float,
-    results: Iterable[tuple[int | Ticket, float, Details | None]],
-    n: int,
-    holder: str,
-    *,
-    unseen: bool,
-) -> Decided[Handed]:
+def exchange(state: StudyState, now: float, exchanged: Exchange) -> Decided[Handed]:
     """Take results of a holder and hand it tickets."""
+    holder, results, n, unseen = exchanged
     led_to: list[Event] = []
     problems: list[InvalidInput | None] = []
     for ticket, reward, details in results:

@@ -14,7 +14,7 @@ from boxthirding.errors import BoxThirdingError, InvalidInput, JournalBroken, Po
 from boxthirding.policies.spec import parse_policy
 from boxthirding.session import Ticket, View, amendments, reading
 from boxthirding.session.core import Core, HandedOut
-from boxthirding.session.values import KnownResult
+from boxthirding.session.values import Details, KnownResult
 from boxthirding.study import events
 from boxthirding.study.arm_payloads import kept_all
 from boxthirding.study.arm_source import ArmSource, Feed, NotDrawn
@@ -91,6 +91,15 @@ class Decided(NamedTuple, Generic[T]):
 
     events: list[Event]
     result: T
+
+
+class Exchange(NamedTuple):
+    """What a holder brings and wants: results, and up to n tickets; if `unseen`, only of arms that it never had."""
+
+    holder: str
+    results: Sequence[tuple[int | Ticket, float, Details | None]] = ()
+    n: int = 0
+    unseen: bool = False
 
 
 class Handed(NamedTuple):

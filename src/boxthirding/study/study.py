@@ -26,7 +26,7 @@ from boxthirding.study.events import Created, Damaged, Entry, Event
 from boxthirding.study.journal import HeldNames, Journal, read_from, unique_name
 from boxthirding.study.settings import GivenArms, Settings, changed, check_same, created_from, given
 from boxthirding.study.snapshot import pack, restored, unpack
-from boxthirding.study.state import StudyState
+from boxthirding.study.state import Exchange, Handed, StudyState
 from boxthirding.study.transactions import Transactions
 from boxthirding.types import Label, Policy
 
@@ -174,42 +174,31 @@ class Study(CoreReader):
         checked = None if details is None else check_details(details)
         self._transactions.do(decisions.tell, ticket, as_reward(reward), holder, checked)
 
-    def exchange(
-        self,
-        results: Iterable[tuple[int | Ticket, float, Details | None]],
-        n: int,
-        *,
-        holder: str,
-        unseen: bool = False,
-    ) -> tuple[list[InvalidInput | None], list[Ticket]]:
-        """Take results of a holder, and hand it up to n tickets, in one commit.
+    def exchange(self, exchanges: Iterable[Exchange]) -> list[Handed | BaseException]:
+        """Take results of holders and hand them tickets, all in one commit.
 
-        Return what is wrong with each result, or None, and the tickets: none of them once the study is finished.
-
-        Parameters
-        ----------
-        results : iterable of (ticket, reward, details or None)
-            A result that is refused does not keep the others from being taken.
-        n : int
-            How many tickets to hand out; 0 for none.
-        holder : str
-            Who tells the results and is handed the tickets.
-        unseen : bool, default False
-            Whether to hand out only arms that the holder was never handed.
-
+        Return what each is handed, no tickets once the study is finished; or the error that ended its exchange, which
+        keeps no other from being made. Nor does a result that is refused: `problems` has an error in its place.
         """
-        rows = [
-            (ticket, as_reward(reward), None if details is None else check_details(details))
-            for ticket, reward, details in results
+        checked = [*map(_checked, exchanges)]
+        outcomes = self._transactions.do_all(decisions.exchange, checked) if checked else []
+        return [
+            handed if isinstance(handed, BaseException) else self._drawn(handed, one)
+            for one, handed in zip(checked, outcomes, strict=True)
         ]
-        handed = self._transactions.do(decisions.exchange, rows, n, check_holder(holder), unseen=unseen)
+
+    def _drawn(self, handed: Handed, wanted: Exchange) -> Handed | BaseException:
+        """Return tickets with their payloads, and those too whose arms had to be drawn first."""
         tickets = [*map(self._with_payload, handed.tickets)]
         if handed.trouble is not None:
             self._put_off(handed.trouble)
-        if handed.to_draw:
-            self._arms.draw_ahead(handed.to_draw)
-            tickets += self.ask(n - len(tickets), holder=holder, unseen=unseen)
-        return [*handed.problems], tickets
+        try:
+            if handed.to_draw:
+                self._arms.draw_ahead(handed.to_draw)
+                tickets += self.ask(wanted.n - len(tickets), holder=wanted.holder, unseen=wanted.unseen)
+        except BoxThirdingError as error:
+            return error
+        return handed._replace(tickets=tickets)
 
     def _put_off(self, trouble: BoxThirdingError) -> None:
         """Raise an error when the next tickets are asked for: those in hand go out first."""
@@ -472,6 +461,14 @@ def _create(
             text, check = encode(event, check)
             texts.append(text)
         journal.append(0, texts)
+
+
+def _checked(exchange: Exchange) -> Exchange:
+    results = [
+        (ticket, as_reward(reward), None if details is None else check_details(details))
+        for ticket, reward, details in exchange.results
+    ]
+    return exchange._replace(holder=check_holder(exchange.holder), results=results)
 
 
 def _listed(arms: Any) -> Any:

@@ -22,6 +22,7 @@ from boxthirding.study.journal import CONTINUE, FORK_LOCK, PAGE, Journal
 from boxthirding.study.snapshot import pack
 from boxthirding.study.state import Decided, RuleDisagrees, StudyState
 
+A = TypeVar("A")
 T = TypeVar("T")
 P = ParamSpec("P")
 
@@ -61,6 +62,10 @@ class _Request:
     attempt: _Attempt = field(default_factory=_Attempt)
     result: Any = None
     error: BaseException | None = None
+
+    def why_not(self) -> BaseException | None:
+        """Return what kept it from being carried out."""
+        return self.error if self.attempt.failure is None else self.attempt.failure.again()
 
     def wake(self) -> None:
         """Let its thread continue; only the thread that has the lock calls this."""
@@ -110,12 +115,21 @@ class Transactions:
             with self.lock:
                 if not request.attempt.is_over:
                     self._serve(request)
-        if request.attempt.failure is not None:
-            raise request.attempt.failure.again()
-        if request.error is not None:
-            raise request.error
+        if (error := request.why_not()) is not None:
+            raise error
         result: T = request.result
         return result
+
+    def do_all(
+        self, decide: Callable[[StudyState, float, A], Decided[T]], of_each: Iterable[A]
+    ) -> list[T | BaseException]:
+        """Carry out several decisions of one kind in one commit; an error stands in the place of what it ended."""
+        requests = [_Request(decide, (arg,)) for arg in of_each]
+        with self.lock:
+            self._waiting.extend(requests)
+            with suppress(BoxThirdingError):  # each request has it
+                self._serve(requests[0])
+        return [request.result if (error := request.why_not()) is None else error for request in requests]
 
     @contextmanager
     def reading(self, *, fresh: bool = True) -> Iterator[StudyState]:

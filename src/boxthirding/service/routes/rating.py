@@ -1,8 +1,6 @@
 """What the rating page calls: the link is in the path, the rater is a cookie."""
 
 from collections.abc import Iterable
-from functools import partial
-from typing import Any
 
 from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
@@ -11,6 +9,7 @@ from starlette.responses import Response
 from boxthirding.service import pictures
 from boxthirding.service import response_models as models
 from boxthirding.service.authorization import LINK, GuardedRoute, link_of, needs, rater_of, service_of
+from boxthirding.service.batches import Rated
 from boxthirding.service.links import Rater
 from boxthirding.service.middleware import cookie_of, rater_cookie
 from boxthirding.service.problems import reply
@@ -18,8 +17,6 @@ from boxthirding.service.rating import Rating
 from boxthirding.service.request_models import NextIn, RatingIn, RatingsIn, RerateIn, SittingIn, SkipIn
 from boxthirding.service.routes.keys import is_secure, picture_reply
 from boxthirding.service.routes.studies import open_study
-
-Rated = tuple[list[dict[str, Any]], dict[str, Any]]
 
 router = APIRouter(route_class=GuardedRoute, tags=["rating"], prefix="/rating/{link}")
 
@@ -61,11 +58,11 @@ async def rate(request: Request, link: str, body: RatingsIn) -> Response:  # noq
 
 
 @router.post("/skips", response_model=models.Next, **needs(LINK))
-def skip(request: Request, link: str, body: SkipIn) -> Response:  # noqa: ARG001
+async def skip(request: Request, link: str, body: SkipIn) -> Response:  # noqa: ARG001
     """Skip an arm: another rater is given it, and this one never again. The reply has the arms that come next."""
-    rating = _rating(request, rater_of(request))
-    rating.skip(body.ticket)
-    return reply(rating.next(body.want))
+    await run_in_threadpool(_rating(request, rater_of(request)).skip, body.ticket)
+    _, comes_next = await _rate(request, (), body.want)
+    return reply(comes_next)
 
 
 @router.post("/corrections", response_model=models.Corrected, **needs(LINK))
@@ -87,8 +84,7 @@ async def _rate(request: Request, ratings: Iterable[RatingIn], want: int) -> Rat
     if not service.links.has_begun(rater):
         await run_in_threadpool(service.links.begin, link_of(request), rater)
     served = await open_study(request, link_of(request).study)
-    rated: Rated = await served.batches.run(partial(Rating(served, rater, service.clock).rate, ratings, want))
-    return rated
+    return await served.batches.serve(rater.holder, Rating(served, rater, service.clock).steps(ratings, want))
 
 
 def _rating(request: Request, rater: Rater) -> Rating:
