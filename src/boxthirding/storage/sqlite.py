@@ -52,9 +52,8 @@ class SqliteJournal(SqlJournal):
         if last is not None and last[:2] == (self._study, after + 1):
             return [last[2]]
         texts = super().read(after, limit)
-        if texts:
-            event = (self._number(), after + len(texts), texts[-1])
-            self._connection.remember(event, is_last=len(texts) < limit)
+        if texts and len(texts) < limit:
+            self._connection.remember((self._number(), after + len(texts), texts[-1]))
         return texts
 
     def _insert(self, study: int | None, after: int, texts: Sequence[str]) -> None:

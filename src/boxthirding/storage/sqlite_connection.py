@@ -21,7 +21,7 @@ from urllib.parse import quote
 from boxthirding.errors import JournalBroken, StudyUnavailable, UnreadableData
 from boxthirding.storage.sql import CLOSED, FROM_BACKUP, SQLITE, TRY_AGAIN, VERSION_TABLE, migrate, missing
 from boxthirding.storage.sqlite_errors import ERRORS, LOCKED, code_of, is_there, may, open_raw, translated
-from boxthirding.storage.sqlite_locks import FileLock, Sidecars, share, without_checkpoint
+from boxthirding.storage.sqlite_locks import FileLock, Sidecars, share
 from boxthirding.study.journal import FORK_LOCK
 
 SYNCHRONOUS: Final = {"normal": "NORMAL", "full": "FULL"}
@@ -62,11 +62,10 @@ class SqliteConnection:
         self._is_immutable = False  # whether it is read without locks, because nothing can be written beside it
         self._is_closed = False
         self._pid = os.getpid()
-        self._saved: str | None = None  # once events are missing from the file: where they were saved, if they were
+        self._saved: str | None = None  # once the log was deleted: where its results were saved, if they were
         self.transaction: WriteTransaction | None = None
-        self._latest: _Event | None = None  # the last event that was read or committed here
-        self._pending: _Event | None = None  # the same, which the current transaction may yet roll back
-        self._is_last = False  # whether that was the last event of its study at this version of the data
+        self._last: _Event | None = None  # the last event of its study at this version of the data, where known
+        self._pending: _Event | None = None  # the same once the current transaction is committed
         self._version = -1
         self._must_checkpoint = False  # after the current transaction
         self._sidecars = Sidecars(self._real)
@@ -83,7 +82,8 @@ class SqliteConnection:
             self._refuse_links()
             with FORK_LOCK:
                 for peer in self._peers():
-                    peer._reopen()  # noqa: SLF001  # it is one of us
+                    if peer._marked() == peer._mark:  # noqa: SLF001  # it is one of us
+                        peer._check_in_place()  # noqa: SLF001  # SQLite has one index for all of them
                 self.connection = self._connected()
                 self._share()
                 _open_connections.add(self)
@@ -141,20 +141,18 @@ class SqliteConnection:
             raise translated(self.place, error) from error
         last = after + len(texts)
         self._must_checkpoint = after // CHECKPOINT_EVERY != last // CHECKPOINT_EVERY
-        self._pending, self._is_last = (study, last, texts[-1]), True
+        self._pending = study, last, texts[-1]
 
     def last_event(self) -> "_Event | None":
         """Return the last event, if it is known because no other connection has written since; else None."""
         version = self.fetch("PRAGMA data_version")[0][0]
         if version != self._version:
-            self._version, self._is_last = version, False
-        return self._pending if self._is_last else None
+            self._version, self._last = version, None
+        return self._last if self._pending is None else None
 
-    def remember(self, event: "_Event", *, is_last: bool) -> None:
-        """Remember an event that was read: it must still be there when the file is opened again."""
-        self._pending, self._is_last = event, is_last
-        if self.transaction is None:
-            self._latest = self._pending
+    def remember(self, event: "_Event") -> None:
+        """Remember an event that was read and is the last of its study."""
+        self._last = event
 
     def version(self) -> int:
         """Return the version of the tables, 0 where there are none; refuse one that is newer than this package."""
@@ -178,10 +176,10 @@ class SqliteConnection:
         try:
             if self._locks and not self._is_immutable:
                 self._acquire_both()
-                had_all = self._saved is None
-                self._reopen()
-                if had_all and self._saved is not None:
-                    warnings.warn(str(self._loss(self._saved)), RuntimeWarning, stacklevel=2)
+                if self._saved is None:
+                    self._check_in_place()
+        except JournalBroken as loss:
+            warnings.warn(str(loss), RuntimeWarning, stacklevel=2)
         except (OSError, StudyUnavailable, sqlite3.Error):
             pass
         finally:
@@ -208,15 +206,16 @@ class SqliteConnection:
                     self._acquire(number, shared=is_shared)
             except OSError as problem:
                 raise self.without_locks(problem) from problem
-            if self._sidecars.are_unchanged() or self._is_in_place():
+            if self._sidecars.are_unchanged():
                 return
-            self.release()
-            try:
-                self._acquire_both()
-                self._reopen()
-            except OSError as problem:
-                raise self._moved() if not is_there(self._absolute) else self.without_locks(problem) from problem
-            self.release()
+            self._check_in_place()
+            gone = [lock for lock in self._locks if lock.is_gone()]
+            for lock in gone:
+                lock.close()  # others make another
+            if not (gone and self._locks[number] in gone):
+                if not self._is_link:
+                    self._sidecars.settle()
+                return
 
     def _acquire(self, number: int, *, shared: bool = False) -> None:
         """Take one of the locks, waiting for it."""
@@ -239,7 +238,7 @@ class SqliteConnection:
     def commit(self) -> None:
         """Commit the current transaction, and checkpoint the write-ahead log if it has grown long."""
         self.connection.execute("COMMIT")
-        self._latest = self._pending
+        self._last = self._pending or self._last
         if self._must_checkpoint:
             with suppress(OSError, StudyUnavailable, sqlite3.Error):  # then after the next thousand
                 if self._locks:
@@ -250,8 +249,7 @@ class SqliteConnection:
         """Discard uncommitted changes, if there are any."""
         with FORK_LOCK:  # another thread may be opening the file again
             self.connection.rollback()
-        self._is_last = self._is_last and self._pending is self._latest
-        self.transaction, self._pending, self._must_checkpoint = None, self._latest, False
+        self.transaction, self._pending, self._must_checkpoint = None, None, False
 
     def _leave(self) -> None:
         """Close the connection and the locks; remove the files of the locks where SQLite has removed its own."""
@@ -259,9 +257,11 @@ class SqliteConnection:
         self._sidecars.close()
         with FORK_LOCK:
             _open_connections.discard(self)
+            connection = getattr(self, "connection", None)
+            if connection is not None and self._saved is not None:
+                connection.close()  # while the file is shared: SQLite moves nothing into it from a log that is gone
             if self._shared is not None:
                 os.close(self._shared)  # else SQLite would take it for another process
-            connection = getattr(self, "connection", None)
             if connection is not None:
                 connection.close()
         is_last = not os.path.exists(f"{self._real}-wal")  # noqa: PTH110
@@ -276,7 +276,7 @@ class SqliteConnection:
 
     def _note(self) -> None:
         """Take the file and the files beside it, as they are now, for those that belong together."""
-        self._mark, self._is_last = self._marked(), False
+        self._mark = self._marked()
         self._sidecars.note()
 
     def _marked(self) -> tuple[int, ...]:
@@ -294,23 +294,20 @@ class SqliteConnection:
             mark += (log.st_size, log.st_mtime_ns)
         return mark
 
-    def _is_in_place(self) -> bool:
-        """Tell whether the files beside this one are where they were; raise if this one is not, or lacks results."""
+    def _check_in_place(self) -> None:
+        """Raise unless the file and those beside it are where they were; what a deleted log had is saved."""
         are_there = self._sidecars.are_there()
         if self._marked() != self._mark:
             raise self._moved()
+        if not (are_there or self._is_immutable):
+            with FORK_LOCK:  # once for all connections of this process
+                if self._saved is None:
+                    saved = self._save()
+                    for peer in self._peers():
+                        if peer._mark == self._mark:  # noqa: SLF001  # it is one of us
+                            peer._saved = saved  # noqa: SLF001
         if self._saved is not None:
             raise self._loss(self._saved)
-        if self._is_immutable:
-            return True
-        if not are_there:
-            return False
-        for lock in self._locks:
-            if lock.is_gone():
-                return False
-        if not self._is_link:
-            self._sidecars.settle()
-        return True
 
     def without_locks(self, problem: OSError) -> StudyUnavailable:
         """Return the error of a file that cannot be locked."""
@@ -341,37 +338,14 @@ class SqliteConnection:
         )
 
     def _loss(self, saved: str) -> JournalBroken:
+        file = Path(self.place).name
         return JournalBroken(
-            f"{Path(self.place).name}-wal was deleted while {self._what} was open: results that were acknowledged are "
-            f"missing from {self.place}{f', but all that was known here is saved in {saved}' if saved else ''}",
+            f"{file}-wal or {file}-shm was deleted while {self._what} was open, so results that were acknowledged may "
+            f"be missing from {self.place}{f', but all that was known here is saved in {saved}' if saved else ''}",
             advice="open that file instead" if saved else FROM_BACKUP,
         )
 
-    def _reopen(self) -> None:
-        """Open the file again if its log or its index was deleted; save what is known here if the file lacks any of it.
-
-        Both locks must be ours. SQLite has one index for all connections of a process, so all are opened again.
-        """
-        if self._is_immutable or self._marked() != self._mark or self._sidecars.are_there():
-            return
-        peers = [peer for peer in self._peers() if peer._mark == self._mark]  # noqa: SLF001  # they are of us
-        with FORK_LOCK, closing(open_raw(":memory:", 0.0)) as known:
-            with suppress(sqlite3.Error):
-                self.connection.backup(known)
-            with without_checkpoint(self._absolute):  # of a log that is not in the place of its name
-                for peer in peers:
-                    peer.connection.close()
-            for peer in peers:
-                peer.connection = peer._connected()  # noqa: SLF001
-            for peer in peers:
-                peer._note()  # noqa: SLF001
-            latest = [peer._latest for peer in peers]  # noqa: SLF001
-            if not _has_all(self.connection, latest):
-                saved = self._save(known) if _has_all(known, latest) else ""
-                for peer in peers:
-                    peer._saved = saved  # noqa: SLF001
-
-    def _save(self, known: sqlite3.Connection) -> str:
+    def _save(self) -> str:
         """Write what is known here to a new file beside this one; return its path, empty if that is not possible."""
         with suppress(OSError, sqlite3.Error):
             for number in itertools.count(1):
@@ -379,7 +353,7 @@ class SqliteConnection:
                 with suppress(FileExistsError):
                     os.close(os.open(path, os.O_CREAT | os.O_EXCL, os.stat(self._absolute).st_mode & 0o666))  # noqa: PTH116
                     with closing(open_raw(path, self._timeout)) as file:
-                        known.backup(file)
+                        self.connection.backup(file)
                     return path
         return ""
 
@@ -535,11 +509,3 @@ class WriteTransaction:
 
 
 _Event = tuple[int | None, int, str]  # its study, its number and its text
-
-
-def _has_all(connection: sqlite3.Connection, events: Sequence[_Event | None]) -> bool:
-    """Tell whether a database has all of some events."""
-    query = "SELECT event FROM boxthirding_events WHERE study = ? AND seq = ?"
-    with suppress(sqlite3.Error):  # it may have no tables
-        return all(event is None or connection.execute(query, event[:2]).fetchall() == [event[2:]] for event in events)
-    return False

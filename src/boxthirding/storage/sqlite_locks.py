@@ -10,8 +10,7 @@ import os
 import struct
 import time
 import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Any, Final
 
 _SHARED_BYTES: Final = 0x40000002  # where the 510 bytes begin that SQLite locks to share a file
@@ -157,17 +156,6 @@ def _opened(path: str, mode: int) -> tuple[int | None, bool]:
             return None, False
 
 
-@contextmanager
-def without_checkpoint(path: str) -> Iterator[None]:
-    """Keep SQLite from deleting the log when it closes what it takes for the last connection; while none is in use."""
-    file = share(path)
-    try:
-        yield
-    finally:
-        if file is not None:
-            os.close(file)
-
-
 def share(path: str) -> int | None:
     """Open a database and lock the bytes that SQLite shares: while that is open, no other process deletes the log.
 
@@ -206,10 +194,12 @@ class Sidecars:
         return self._folder is not None and os.fstat(self._folder).st_ctime_ns == self._calm
 
     def are_there(self) -> bool:
-        """Tell whether the files are those that were noted."""
+        """Tell whether the files that were noted are still there; one that was made since is noted now."""
         self._looked = time.time_ns()
         self._changed = _NEVER if self._folder is None else os.fstat(self._folder).st_ctime_ns
-        return [*map(_mark_of, self.paths)] == self._noted
+        marks = [*map(_mark_of, self.paths)]
+        self._noted = [noted or mark for noted, mark in zip(self._noted, marks, strict=True)]
+        return marks == self._noted
 
     def settle(self) -> None:
         """Record that everything was in its place, so that the files need no look until the folder's time changes."""
