@@ -96,7 +96,7 @@ def test_known_results_that_are_refused_make_no_study(wrong, right):
 def test_a_policy_that_cannot_take_them_is_to_be_another_one(study):
     with pytest.raises(CannotAmend) as refused:
         find_best(list(MEANS), MEANS.get, budget=10, known={"ann": 1.0}, policy="sh", study=study, **QUIET)
-    assert str(refused.value).endswith("results of its own jobs: choose another policy, such as chase")
+    assert str(refused.value).endswith("choose a policy that can, such as chase: use('chase') continues with it")
 
 
 @pytest.mark.parametrize("study", [None, "run.db"])

@@ -129,6 +129,31 @@ class TestStudy:
         assert [moment[0] for moment in saved["moments"]] == [moment.results for moment in kept]
 
 
+def change(asked):
+    """Change results and arms in every way that may change the answer."""
+    asked.observe_all({3: 0.9, 4: [0.2, 0.3]})
+    for _ in range(6):
+        (ticket,) = asked.ask(holder="ann")
+        asked.tell(ticket, ticket.label / 10, holder="ann")
+    asked.correct(ticket, 0.95)
+    asked.observe(5, 0.99)
+    asked.exclude("ann")
+    asked.withdraw(5)
+    asked.include("ann")
+    for _ in range(3):
+        asked.fail(asked.ask()[0])
+
+
+def test_a_session_and_a_study_have_the_same_history_whatever_changes_the_answer():
+    session, study = Session(9, known={1: 0.5}), Study("s", MemoryJournal(), Settings(9, known={1: 0.5}))
+    for asked in (session, study):
+        change(asked)
+    moments = [[moment._replace(at=None) for moment in asked.history()] for asked in (session, study)]
+    assert len(moments[0]) > 5
+    assert moments[0] == moments[1]
+    assert session.since()._replace(at=None) == study.since()._replace(at=None)
+
+
 class TestThinned:
     def test_an_answer_that_changes_with_every_result_takes_no_more_room(self):
         history = History()

@@ -32,7 +32,7 @@ class Meeting(NamedTuple):
     arms: tuple[Arm, ...]
 
 
-class Size(NamedTuple):
+class BoxSize(NamedTuple):
     """How many arms stand in a box, or on the pile of a level."""
 
     level: int
@@ -70,7 +70,7 @@ class Record:
         """Return these arms themselves."""
         return None
 
-    def sizes(self, state: Any) -> list[Size]:  # noqa: ARG002
+    def sizes(self, state: Any) -> list[BoxSize]:  # noqa: ARG002
         """Return the boxes and piles that hold an arm, from the lowest level up."""
         return []
 
@@ -201,12 +201,12 @@ class BoxRecord(Record):
                 to_visit += self._union(index)
         return {number for number in arms if state.arms.place[number] != WITHDRAWN}
 
-    def sizes(self, state: BoxesState) -> list[Size]:
+    def sizes(self, state: BoxesState) -> list[BoxSize]:
         """Return the boxes and piles that hold an arm."""
         found = []
         for box in map(int, state.boxes.size.nonzero()[0]):
             level, deferment = divmod(box, WIDTH)
-            found.append(Size(level, None if deferment == PILE else deferment, int(state.boxes.size[box])))
+            found.append(BoxSize(level, None if deferment == PILE else deferment, int(state.boxes.size[box])))
         return found
 
     def contents(self, state: BoxesState, level: int, deferment: int | None, first: int, count: int) -> list[Arm]:

@@ -269,10 +269,6 @@ class PlanIn(Wire):
         description='A wish, such as "top 1 % in 9 of 10 runs": the smallest budget for it is found.',
     )
 
-    def asked(self) -> dict[str, Any]:
-        """Return what `plan` is called with."""
-        return self.model_dump(exclude_none=True)
-
 
 # Tickets and results
 
@@ -345,10 +341,6 @@ class ObservationsIn(Wire):
     only_new: bool = Field(
         default=False, description="Take of each arm what goes beyond the known results that it has."
     )
-
-    def known(self) -> list[KnownResult]:
-        """Return them as the library takes them."""
-        return known_rows(self.results)
 
 
 class CorrectionIn(OfTickets):

@@ -9,6 +9,7 @@ from typing import Any, Final, get_type_hints
 from pydantic import create_model
 
 from boxthirding.planning.answers import Known
+from boxthirding.policies.lineage import BoxSize
 from boxthirding.service.keys import Key
 from boxthirding.service.links import Link
 from boxthirding.service.studies import About
@@ -60,7 +61,7 @@ _VIEW: Final = {
     "outliers": _rows("Outlier", values.Outlier, _OR_KEY, **_BY_KEY),
     "recommendation": _Best | None,
     "top": _list(_Best),
-    "boxes": _rows("BoxSize", values.BoxSize),
+    "boxes": _rows("BoxSize", BoxSize),
     "version": int,
     "n_holders": int,
     "n_raters": int,

@@ -13,6 +13,7 @@ from boxthirding.service.limits import Limits
 from boxthirding.service.links import Links
 from boxthirding.service.metrics import Metrics
 from boxthirding.service.plans import Planner
+from boxthirding.service.rater_stats import forget
 from boxthirding.service.studies import Studies
 from boxthirding.storage.opening import shelf
 
@@ -83,11 +84,7 @@ class Service:
     def delete_study(self, name: str) -> None:
         """Delete a study, and what lets one in to it: another of its name is another study."""
         self.studies.delete(name)
-        for link in self.links.all(name):
-            self.links.revoke(name, link.id)
-        for key in self.access.keys.all():
-            if key.study == name:
-                self.access.keys.revoke(key.id)
+        forget(self.records, name)
 
     def close(self) -> None:
         """Let go of the place."""

@@ -12,7 +12,7 @@ from boxthirding._text import counted, cut
 from boxthirding.errors import BoxThirdingError, InvalidInput, UnknownStudy
 from boxthirding.policies.spec import needs_import
 from boxthirding.service.batches import Batches
-from boxthirding.service.rater_stats import KIND, Tally, key_of
+from boxthirding.service.rater_stats import Tally
 from boxthirding.service.remote_workers import RemoteWorkers
 from boxthirding.service.streams import Announcer
 from boxthirding.storage import list_studies, open_study
@@ -154,13 +154,11 @@ class Studies:
         self,
         place: str,
         records: Records,
-        open_one: Callable[..., Study] = open_study,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.place = place
         self._clock = clock
         self._records = records
-        self._open_one = open_one
         self._open: dict[str, Served] = {}
         self._lock = threading.Lock()
 
@@ -225,7 +223,7 @@ class Studies:
         if details is not None or not is_there:
             settings["details"] = {**(details or {}), **({} if about is None else {ABOUT: about})}
         with self._lock:
-            study = self._open_one(self.place, name, **settings)
+            study = open_study(self.place, name, **settings)
             study.close()
             if name in self._open and self._open[name].study.origin != study.origin:
                 self._drop(name)
@@ -236,7 +234,6 @@ class Studies:
         with self._lock:
             delete_study(self.place, name)
             self._drop(name)
-        self._records.delete(KIND, key_of(name))
 
     def close(self) -> None:
         """Let go of all studies."""
@@ -253,7 +250,7 @@ class Studies:
     def _opened(self, name: str, **settings: Any) -> Served:
         if name not in self._open:
             try:
-                study = self._open_one(self.place, name, **settings)
+                study = open_study(self.place, name, **settings)
             except UnknownStudy:
                 raise UnknownStudy(f"there is no study {name!r} here: look at the list of studies") from None
             self._open[name] = Served(study, self._records, self._clock)

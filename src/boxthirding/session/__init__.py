@@ -1,5 +1,6 @@
 """Live sessions: ask for pulls, tell rewards, and have the best answer at any time."""
 
+from boxthirding.policies.lineage import BoxSize
 from boxthirding.session.protocol import AskTell
 from boxthirding.session.session import Session
 from boxthirding.session.values import (
@@ -7,7 +8,6 @@ from boxthirding.session.values import (
     ArmResult,
     ArmSummary,
     Box,
-    BoxSize,
     Climber,
     Glance,
     Known,

@@ -193,16 +193,7 @@ def check_can_amend(core: Core, what: str) -> None:
     if core.live is not None and not core.amends:
         raise CannotAmend(
             f"policy {core.policy.name} cannot {what}, as it only knows the results of its own jobs",
-            advice="go on with one that can, by use('chase') for example",
-        )
-
-
-def check_can_begin(core: Core, rows: list[KnownResult]) -> None:
-    """Raise if the policy of a new session or study cannot take its known results."""
-    if rows and not core.amends:
-        raise CannotAmend(
-            f"policy {core.policy.name} cannot take known results, as it only knows the results of its own jobs: "
-            "choose another policy, such as chase"
+            advice="choose a policy that can, such as chase: use('chase') continues with it",
         )
 
 

@@ -113,13 +113,12 @@ class Core:
 
     # Which rule decides
 
-    def start(self, policy: Policy, era: int = 0, prepared: LiveState | None = None) -> None:
+    def start(self, policy: Policy, era: int = 0) -> None:
         """Let a policy decide from now on; it starts from every result that counts.
 
         `era` counts the policies before it: each draws the order of the arms that are left from a stream of its own.
-        `prepared` is the state that it starts from, if nothing has happened since that was made.
         """
-        live = self.prepared(policy) if prepared is None else prepared
+        live = self._start_of(policy)
         self.labels.draw_from(spawn(self.seed, era, 1)[0, ORDER])
         self._forget_jobs()
         self.run(live)
@@ -159,7 +158,7 @@ class Core:
                 advice="use one that can, such as chase",
             )
 
-    def prepared(self, policy: Policy) -> LiveState:
+    def _start_of(self, policy: Policy) -> LiveState:
         """Return the state that a policy starts from: every result that counts, arms in their old order.
 
         Excluded outliers are among them: each rule judges for itself.
@@ -262,7 +261,7 @@ class Core:
 
         When it waits, or 64 jobs in a row were passed over, it is not asked again before something has happened.
         """
-        live = self.live or self.running  # which raises if there is none
+        live = self.running
         while True:
             if self.labels.open_ended and (available := self.labels.available()) != live.n_arms:
                 live.n_arms = available
@@ -416,7 +415,7 @@ class Core:
 
     def _tell_rule(self, job: Job, times: int, total: float, squares: float) -> None:
         """Tell the rule results of a job; when it has all, tell it what was amended meanwhile."""
-        live = self.live or self.running  # which raises if there is none
+        live = self.running
         live.tell(job.name, times, total, squares)
         job.untold -= times
         if job.untold:

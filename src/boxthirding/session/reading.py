@@ -21,7 +21,6 @@ from boxthirding.session.values import (
     ArmResult,
     ArmSummary,
     Box,
-    BoxSize,
     Climber,
     Difficulty,
     Glance,
@@ -282,7 +281,7 @@ def view(core: Core, *, name: str | None, status: str, per_minute: float | None)
         outliers=tuple(outliers(core, excluded[-TOP:])),
         recommendation=recommend(core),
         top=tuple(top(core, TOP)),
-        boxes=tuple(BoxSize(*size) for size in core.record.sizes(core.arrays)),
+        boxes=tuple(core.record.sizes(core.arrays)),
         screening=screening(core, GOOD),
         per_minute=per_minute,
     )

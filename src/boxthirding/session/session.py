@@ -1,13 +1,12 @@
 """A session in memory: ask a policy for tickets and tell their results, in any order and from any thread."""
 
-import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
-from boxthirding._checks import as_reward, is_number, whole
+from boxthirding._checks import as_reward, positive, whole
 from boxthirding.errors import BoxThirdingError, InvalidInput
 from boxthirding.policies.spec import as_policy
 from boxthirding.session import amendments, reading
@@ -70,19 +69,19 @@ class Session(reading.CoreReader):
         examples: int | None = None,
         known: Known | None = None,
     ) -> None:
-        check_lease(lease)
         chosen = as_policy(policy)
         self._core = Core(arms, seed=seed, direction=direction, patience=patience, examples=examples)
         self._core.start(chosen)
-        self._lease, self._clock = lease, clock
+        self._lease = None if lease is None else positive("lease", lease)
+        self._clock = clock
         self._lock = threading.RLock()
         self._trouble: BoxThirdingError | None = None
         self._workers = 0
         self._eras = 0
         if known is not None:
             rows = listed(known)
-            amendments.check_can_begin(self._core, rows)
             amendments.observe_all(self._core, rows)
+            self._core.note_answer()
 
     def __repr__(self) -> str:
         view = self.view()
@@ -109,6 +108,13 @@ class Session(reading.CoreReader):
     def _reading(self) -> Iterator[Core]:
         with self._lock:
             yield self._core
+
+    @contextmanager
+    def _changing(self) -> Iterator[Core]:
+        """Hold the lock, and note afterwards what the answer is."""
+        with self._lock:
+            yield self._core
+            self._core.note_answer()
 
     def ask(
         self, n: int = 1, *, holder: str | None = None, unseen: bool = False, limit: int | None = None
@@ -142,10 +148,8 @@ class Session(reading.CoreReader):
         value = as_reward(reward)
         if details is not None:
             check_details(details)
-        core = self._core
-        with self._lock:
+        with self._changing() as core:
             core.tell(ticket, value, holder)
-            core.note_answer()
 
     def tell_all(self, results: Iterable[tuple[int | Ticket, float]]) -> None:
         """Take the results of many tickets, all or none of them: (ticket, reward) pairs."""
@@ -161,7 +165,7 @@ class Session(reading.CoreReader):
             _, arm, label, *_ = self._core.tickets.expected(ticket).ticket
             self._core.fail(ticket)
             if self._core.failed[arm] >= self._core.patience:
-                self._core.withdraw(label)
+                self.withdraw(label)
 
     def held(self, holder: str | None = None) -> list[Ticket]:
         with self._lock:
@@ -186,26 +190,26 @@ class Session(reading.CoreReader):
 
     def observe(self, label: Label, reward: float, *, pull: int | None = None) -> None:
         known = KnownResult(label, as_reward(reward), pull)
-        with self._lock:
-            amendments.observe_all(self._core, [known])
+        with self._changing() as core:
+            amendments.observe_all(core, [known])
 
     def observe_all(self, results: Known) -> None:
         rows = listed(results)
-        with self._lock:
-            amendments.observe_all(self._core, rows)
+        with self._changing() as core:
+            amendments.observe_all(core, rows)
 
     def correct(self, ticket: int | Ticket, reward: float) -> None:
         value = as_reward(reward)
-        with self._lock:
-            amendments.correct(self._core, ticket, value)
+        with self._changing() as core:
+            amendments.correct(core, ticket, value)
 
     def exclude(self, holder: str) -> int:
-        with self._lock:
-            return amendments.exclude(self._core, holder)
+        with self._changing() as core:
+            return amendments.exclude(core, holder)
 
     def include(self, holder: str) -> int:
-        with self._lock:
-            return amendments.include(self._core, holder)
+        with self._changing() as core:
+            return amendments.include(core, holder)
 
     def pair(self, examples: Sequence[Mapping[str, Any]], order: Sequence[int], *, force: bool = False) -> list[int]:
         """Return by pull the place of the example that every arm sees; raise for other examples than those known here.
@@ -236,8 +240,8 @@ class Session(reading.CoreReader):
             self._core.add(arms)
 
     def withdraw(self, label: Label) -> None:
-        with self._lock:
-            self._core.withdraw(label)
+        with self._changing() as core:
+            core.withdraw(label)
 
     def payload(self, label: Label) -> Any:
         with self._lock:
@@ -260,9 +264,3 @@ class Session(reading.CoreReader):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._lock = threading.RLock()
-
-
-def check_lease(lease: float | None) -> None:
-    """Raise unless a lease is None or a positive, finite number."""
-    if lease is not None and not (is_number(lease) and 0 < lease < math.inf):
-        raise InvalidInput(f"lease is {lease!r}, but must be a finite number of seconds above 0, or None")

@@ -5,6 +5,7 @@ from dataclasses import dataclass, is_dataclass
 from typing import Any, Final, NamedTuple
 
 from boxthirding._text import counted, visible, writer, written
+from boxthirding.policies.lineage import BoxSize
 from boxthirding.types import Label
 
 PAGE: Final = 100
@@ -163,14 +164,6 @@ def folded(ladder: Iterable[Rung]) -> list[Rung]:
         else:
             found.append(rung)
     return found
-
-
-class BoxSize(NamedTuple):
-    """How many arms stand in a box."""
-
-    level: int
-    deferment: int | None
-    arms: int
 
 
 @dataclass(frozen=True, repr=False)

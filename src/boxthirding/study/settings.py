@@ -8,14 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from boxthirding._checks import is_number, whole
+from boxthirding._checks import positive, whole
 from boxthirding._text import counted, cut
 from boxthirding.errors import InvalidInput, StudyChanged, StudyDiffers
 from boxthirding.policies.spec import as_policy, format_spec
 from boxthirding.session.amendments import check_details, listed
 from boxthirding.session.core import Core
 from boxthirding.session.labels import sort_out
-from boxthirding.session.session import check_lease
 from boxthirding.session.values import Details, Known
 from boxthirding.study.arm_payloads import is_same, kept, kept_all
 from boxthirding.study.events import Created, Labels, Payloads
@@ -87,8 +86,6 @@ def _as_labels(labels: list[Label]) -> Labels:
 def created_from(settings: Settings, arms: GivenArms, at: float) -> Created:
     """Return the first event of a new study; a state made from it checks the rest."""
     policy = as_policy(settings.policy)
-    lease = settings.lease
-    check_lease(lease)
     return Created(
         at=at,
         origin=os.urandom(8).hex(),
@@ -99,7 +96,7 @@ def created_from(settings: Settings, arms: GivenArms, at: float) -> Created:
         seed=whole("seed", 0 if settings.seed is None else settings.seed, least=0),
         direction="maximize" if settings.direction is None else settings.direction,
         patience=whole("patience", 3 if settings.patience is None else settings.patience, least=1),
-        lease=None if lease is None else float(lease),
+        lease=None if settings.lease is None else positive("lease", settings.lease),
         examples=settings.examples,
         details=None if settings.details is None else check_details(settings.details),
         package=package(),
@@ -117,9 +114,9 @@ def check_same(state: StudyState, settings: Settings, arms: GivenArms) -> None:
             ("seed", settings.seed, created.seed),
             ("direction", settings.direction, created.direction),
             ("patience", settings.patience, created.patience),
-            ("lease", settings.lease, created.lease),
+            ("lease", None if settings.lease is None else positive("lease", settings.lease), created.lease),
         )
-        if theirs is not None and theirs != ours and not (what == "lease" and _is_as_float(theirs, ours))
+        if theirs is not None and theirs != ours
     ]
     if settings.examples not in (None, created.examples):
         had = "no examples" if created.examples is None else counted(created.examples, "example")
@@ -140,7 +137,9 @@ def changed(
 ) -> tuple[dict[Label, dict[str, Any] | None], dict[str, Any] | None]:
     """Return the arms and the details that differ from those of the study, as a journal stores them."""
     others: dict[Label, dict[str, Any] | None] = {
-        label: kept(payload) for label, payload in arms.payloads.items() if not _is_as_stored(state, label, payload)
+        label: kept(payload)
+        for label, payload in arms.payloads.items()
+        if not is_same(state.stored.get(label), label, payload)
     }
     others.update(dict.fromkeys(_just_labels_now(state, arms)))
     details = None if settings.details is None else check_details(settings.details)
@@ -152,7 +151,7 @@ def _check_same_things(state: StudyState, settings: Settings, arms: GivenArms) -
     name = state.name
     way = "give what it was made with, choose another name, or pass force=True to continue with the new one"
     for label, payload in arms.payloads.items():
-        if not _is_as_stored(state, label, payload):
+        if not is_same(state.stored.get(label), label, payload):
             stored = state.stored.get(label)
             raise StudyChanged(
                 f"arm {label!r} of study {name!r} {_difference(label, stored, payload)}, so its results would be mixed "
@@ -203,10 +202,6 @@ def _just_labels_now(state: StudyState, arms: GivenArms) -> list[Label]:
     return [label for label in state.stored if label not in arms.payloads and is_given(label)]
 
 
-def _is_as_stored(state: StudyState, label: Label, payload: Any) -> bool:
-    return is_same(state.stored.get(label), label, payload)
-
-
 def _other_labels(state: StudyState, arms: GivenArms) -> Iterator[str]:
     """Say how the arms differ; those that were added later may be anywhere, or be left out."""
     made, knows = state.created.arms, state.core.labels.knows
@@ -252,14 +247,6 @@ def _way_to_add(made: range, theirs: range) -> str:
     if len(theirs) > len(made) and theirs[: len(made)] == made:
         return f" ({theirs[len(made)]!r} and what follows must be added first)"
     return ""
-
-
-def _is_as_float(value: Any, kept: Any) -> bool:
-    """Return whether a number is the one that a study stores, as a float."""
-    try:
-        return is_number(value) and float(value) == kept
-    except OverflowError:
-        return False
 
 
 def _apart(one: str, other: str) -> tuple[str, str]:

@@ -131,7 +131,6 @@ class StudyState:
         self.chosen: Chosen = chosen(created.policy, created.policy_version)
         """The policy that decides, or would if its rule were installed."""
         self.era = 0  # how many policies there were before it
-        self._prepared: tuple[int, Policy | None, Any] = (0, None, None)  # a policy's start after an event
         self.must_switch = False
         """Whether the policy started from the ledger just now, so that the next write must record it."""
         self.stored: dict[Label, dict[str, Any]] = {}
@@ -214,10 +213,6 @@ class StudyState:
         self.era += 1
         self.seq += 1
         return events.Switched(at, self.chosen.spec, self.chosen.version, why, package())
-
-    def prepare(self, policy: Policy) -> None:
-        """Make the state that a policy would start from now, so that no one waits for it under the write lock."""
-        self._prepared = (self.seq, policy, self.core.prepared(policy))
 
     def apply(self, event: Event) -> None:  # noqa: C901, PLR0912  # a case for each kind of event
         """Apply an event; one that is impossible raises, and changes nothing."""
@@ -382,7 +377,7 @@ class StudyState:
         self.must_switch = False
         policy = self.chosen.policy
         if self._follows_rule and policy is not None:
-            self.core.start(policy, self.era, self._prepared[2] if self._prepared[:2] == (self.seq, policy) else None)
+            self.core.start(policy, self.era)
         else:
             self.core.stop()
 

@@ -152,20 +152,23 @@ class Study(CoreReader):
         if self._trouble is not None:
             trouble, self._trouble = self._trouble, None
             raise trouble
-        tickets: list[Ticket] = []
+        handed = self._transactions.do(decisions.ask, n, who, limit, unseen=unseen)
+        return self._all_of(handed, n, who, limit, unseen=unseen)
+
+    def _all_of(self, handed: Handed, n: int, holder: str, limit: int | None, *, unseen: bool) -> list[Ticket]:
+        """Return up to n tickets: those that are handed out, and the rest once their arms have been drawn."""
+        tickets = [*map(self._with_payload, handed.tickets)]
         try:
-            while True:
-                handed = self._transactions.do(decisions.ask, n - len(tickets), who, limit, unseen=unseen)
-                tickets += map(self._with_payload, handed.tickets)
-                if handed.trouble is not None:
-                    self._put_off(handed.trouble)
-                if not handed.to_draw:
-                    return tickets
+            while handed.to_draw:
                 self._arms.draw_ahead(handed.to_draw)
+                handed = self._transactions.do(decisions.ask, n - len(tickets), holder, limit, unseen=unseen)
+                tickets += map(self._with_payload, handed.tickets)
         except BoxThirdingError as trouble:
             if not tickets:
                 raise
-            self._put_off(trouble)
+            handed = Handed([], trouble=trouble)
+        if handed.trouble is not None and not handed.trouble.transient:  # else it may be over by then
+            self._trouble = handed.trouble  # those in hand go out first
         return tickets
 
     def tell(
@@ -182,28 +185,14 @@ class Study(CoreReader):
         """
         checked = [*map(_checked, exchanges)]
         outcomes = self._transactions.do_all(decisions.exchange, checked) if checked else []
-        return [
-            handed if isinstance(handed, BaseException) else self._drawn(handed, one)
-            for one, handed in zip(checked, outcomes, strict=True)
-        ]
-
-    def _drawn(self, handed: Handed, wanted: Exchange) -> Handed | BaseException:
-        """Return tickets with their payloads, and those too whose arms had to be drawn first."""
-        tickets = [*map(self._with_payload, handed.tickets)]
-        if handed.trouble is not None:
-            self._put_off(handed.trouble)
-        try:
-            if handed.to_draw:
-                self._arms.draw_ahead(handed.to_draw)
-                tickets += self.ask(wanted.n - len(tickets), holder=wanted.holder, unseen=wanted.unseen)
-        except BoxThirdingError as error:
-            return error
-        return handed._replace(tickets=tickets)
-
-    def _put_off(self, trouble: BoxThirdingError) -> None:
-        """Raise an error when the next tickets are asked for: those in hand go out first."""
-        if not trouble.transient:  # else it may be over by then
-            self._trouble = trouble
+        for place, (one, handed) in enumerate(zip(checked, outcomes, strict=True)):
+            if not isinstance(handed, BaseException):
+                try:
+                    tickets = self._all_of(handed, one.n, one.holder, None, unseen=one.unseen)
+                    outcomes[place] = handed._replace(tickets=tickets)
+                except BoxThirdingError as trouble:  # the results are taken
+                    self._trouble = trouble
+        return outcomes
 
     def tell_all(self, results: Iterable[tuple[int | Ticket, float]]) -> None:
         """Take the results of many tickets in one commit, all or none of them: (ticket, reward) pairs."""
@@ -303,7 +292,6 @@ class Study(CoreReader):
     def use(self, policy: Policy | str) -> None:
         chosen = as_policy(policy)
         spec = format_spec(chosen)
-        self._transactions.look(lambda state: state.prepare(chosen))  # before the lock: it may take a second
         self._transactions.do(decisions.use, chosen, spec)
 
     def add(self, arms: Iterable[Any] | Mapping[Label, Any]) -> None:
@@ -454,7 +442,6 @@ def _create(
         pairs = [(label, state.core.labels.payload_of(label)) for label in state.feed.drawn]
         events: list[Event] = [replace(created, drawn=tuple(state.feed.drawn), drawn_payloads=kept_all(pairs))]
         if known:
-            amendments.check_can_begin(state.core, known)
             events += decisions.observe(state, clock(), known).events
         texts, check = [], START
         for event in events:

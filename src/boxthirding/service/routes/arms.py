@@ -15,7 +15,7 @@ from boxthirding.service.problems import reply
 from boxthirding.service.rating import FLAGGED, check_arms, seen
 from boxthirding.service.reply_size import paged
 from boxthirding.service.request_models import ArmsIn
-from boxthirding.service.routes.studies import Brief, OpenStudy, after_change, answer
+from boxthirding.service.routes.studies import Brief, Count, First, OpenStudy, after_change, answer
 from boxthirding.service.studies import Served
 from boxthirding.session.values import as_plain
 from boxthirding.types import Label
@@ -36,8 +36,8 @@ Order = Annotated[
 @router.get("/studies/{name}/arms", response_model=models.Arms, **needs(READER))
 def list_arms(
     one: OpenStudy,
-    first: Annotated[int, Query(ge=0, le=2**53)] = 0,
-    count: Annotated[int, Query(ge=1, le=1000)] = 100,
+    first: First = 0,
+    count: Count = 100,
     order: Order = "best",
     search: Annotated[str | None, Query(max_length=1000)] = None,
     *,
@@ -81,12 +81,7 @@ def one_arm(
 
 @router.get("/studies/{name}/arm/results", response_model=models.ArmResults, **needs(READER))
 def results_of_arm(
-    one: OpenStudy,
-    label: LabelQuery = None,
-    kind: Kind = None,
-    key: Key = None,
-    first: Annotated[int, Query(ge=0, le=2**53)] = 0,
-    count: Annotated[int, Query(ge=1, le=1000)] = 100,
+    one: OpenStudy, label: LabelQuery = None, kind: Kind = None, key: Key = None, first: First = 0, count: Count = 100
 ) -> Response:
     """Return a page of the results of an arm, the latest first; a correction names the ticket of one.
 

@@ -20,4 +20,4 @@ async def make_plan(request: Request, body: PlanIn) -> Response:
     async def is_wanted() -> bool:
         return not service.is_stopping() and not await request.is_disconnected()
 
-    return reply(await service.planner.plan(body.asked(), is_wanted))
+    return reply(await service.planner.plan(body.model_dump(exclude_none=True), is_wanted))

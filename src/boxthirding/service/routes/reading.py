@@ -17,7 +17,7 @@ from boxthirding.service.keys import READER
 from boxthirding.service.problems import Refusal, TooMany, reply
 from boxthirding.service.rater_stats import unusual
 from boxthirding.service.reply_size import leading, part
-from boxthirding.service.routes.studies import OpenStudy
+from boxthirding.service.routes.studies import Count, First, OpenStudy
 from boxthirding.service.service import Service
 from boxthirding.service.streams import event_row, page
 from boxthirding.storage.server_records import picture_of
@@ -31,8 +31,8 @@ After = Annotated[int, Query(ge=0, le=2**53, description="The number of the last
 def raters(
     request: Request,
     one: OpenStudy,
-    first: Annotated[int, Query(ge=0, le=2**53)] = 0,
-    count: Annotated[int, Query(ge=1, le=1000)] = 100,
+    first: First = 0,
+    count: Count = 100,
     only: Literal["unusual", "excluded"] | None = None,
 ) -> Response:
     """Return a page of the raters and workers who told results, the latest first, and what is unusual about them.
@@ -71,7 +71,7 @@ def raters(
 
 
 @router.get("/studies/{name}/events", response_model=models.Events, **needs(READER))
-def events(one: OpenStudy, after: After = 0, count: Annotated[int, Query(ge=1, le=1000)] = 100) -> Response:
+def events(one: OpenStudy, after: After = 0, count: Count = 100) -> Response:
     """Return a page of what happened, in order; `next` is the `after` of the page that follows.
 
     A page has at most 300 kB, so perhaps fewer events than `count`; the last page has none.

@@ -39,6 +39,11 @@ async def open_study(request: Request, name: str) -> Served:
 
 OpenStudy = Annotated[Served, Depends(open_study)]  # the study that the path of a request names
 
+First = Annotated[int, Query(ge=0, le=2**53)]
+Count = Annotated[int, Query(ge=1, le=1000)]
+Level = Annotated[int | None, Query(ge=0, le=9_999)]
+Pulls = Annotated[int | None, Query(ge=1, le=2**53, description="Only the rung of the arms with these pulls.")]
+
 Brief = Annotated[
     bool, Query(description="Only what the operator's page shows: no reply is large, and an arm goes by its `key`.")
 ]
@@ -75,9 +80,7 @@ def answer(study: Study) -> dict[str, Any]:
 
 
 @router.get("/studies", response_model=models.Studies, **needs(ANY))
-def list_studies(
-    request: Request, first: Annotated[int, Query(ge=0, le=2**53)] = 0, *, brief: Brief = False
-) -> Response:
+def list_studies(request: Request, first: First = 0, *, brief: Brief = False) -> Response:
     """List the studies that the key may see, each with its view; one that cannot be opened says why.
 
     A reply has at most 300 kB, so perhaps not all of them; `next` is the `first` of the rest.
@@ -187,9 +190,7 @@ def pair_examples(request: Request, one: OpenStudy, body: ExamplesIn) -> Respons
 
 
 @router.get("/studies/{name}/top", response_model=models.Top, **needs(READER))
-def top_arms(
-    one: OpenStudy, k: Annotated[int, Query(ge=1, le=1000)] = 10, first: Annotated[int, Query(ge=0, le=2**52)] = 0
-) -> Response:
+def top_arms(one: OpenStudy, k: Count = 10, first: First = 0) -> Response:
     """Return the k best arms so far, best first, or those after `first` of them.
 
     A reply has at most 300 kB, so perhaps fewer than k arms; `next` is the `first` of the rest.
@@ -199,12 +200,7 @@ def top_arms(
 
 
 @router.get("/studies/{name}/boxes", response_model=models.Boxes, **needs(READER))
-def boxes(
-    one: OpenStudy,
-    level: Annotated[int | None, Query(ge=0, le=9_999)] = None,
-    first: Annotated[int, Query(ge=0, le=2**53)] = 0,
-    count: Annotated[int, Query(ge=1, le=1000)] = 100,
-) -> Response:
+def boxes(one: OpenStudy, level: Level = None, first: First = 0, count: Count = 100) -> Response:
     """Return the boxes of a level, or of all, each with a page of its arms.
 
     Pages are shortened until the reply has at most 300 kB; `next` is where the next begin. Where one arm of each box is
@@ -214,12 +210,7 @@ def boxes(
 
 
 @router.get("/studies/{name}/ladder", response_model=models.Ladder, **needs(READER))
-def ladder(
-    one: OpenStudy,
-    pulls: Annotated[int | None, Query(ge=1, le=2**53)] = None,
-    first: Annotated[int, Query(ge=0, le=2**53)] = 0,
-    count: Annotated[int, Query(ge=1, le=1000)] = 100,
-) -> Response:
+def ladder(one: OpenStudy, pulls: Pulls = None, first: First = 0, count: Count = 100) -> Response:
     """Return the arms by how many pulls they have: each rung, or the one of some pulls, with a page of its arms.
 
     Pages are shortened as those of boxes are; where one arm of each rung is too much, the lowest come without arms.
@@ -228,7 +219,7 @@ def ladder(
 
 
 @router.get("/studies/{name}/spread", response_model=models.Spread, **needs(READER))
-def spread(one: OpenStudy, k: Annotated[int, Query(ge=1, le=1000)] = 10) -> Response:
+def spread(one: OpenStudy, k: Count = 10) -> Response:
     """Return how far results lie from the mean of their arm: over all arms, and of the k best.
 
     A reply has at most 300 kB, so perhaps fewer than k arms.
@@ -240,11 +231,7 @@ def spread(one: OpenStudy, k: Annotated[int, Query(ge=1, le=1000)] = 10) -> Resp
 
 
 @router.get("/studies/{name}/difficulties", response_model=models.Difficulties, **needs(READER))
-def difficulties(
-    one: OpenStudy,
-    first: Annotated[int, Query(ge=0, le=2**53)] = 0,
-    count: Annotated[int, Query(ge=1, le=1000)] = 100,
-) -> Response:
+def difficulties(one: OpenStudy, first: First = 0, count: Count = 100) -> Response:
     """Return a page of how hard the examples are that have a result, in their order.
 
     A page has at most 300 kB, so perhaps fewer than `count`; `next` is where the next one begins.

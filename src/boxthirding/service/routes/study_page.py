@@ -10,7 +10,7 @@ from boxthirding.service import summaries
 from boxthirding.service.authorization import GuardedRoute, needs, service_of
 from boxthirding.service.keys import READER
 from boxthirding.service.problems import Refusal, reply
-from boxthirding.service.routes.studies import OpenStudy
+from boxthirding.service.routes.studies import First, Level, OpenStudy, Pulls
 
 router = APIRouter(route_class=GuardedRoute, tags=["live"])
 
@@ -33,12 +33,10 @@ def grid(
 @router.get("/studies/{name}/box", response_model=models.BoxPage, **needs(READER))
 def box(
     one: OpenStudy,
-    level: Annotated[int | None, Query(ge=0, le=9_999)] = None,
+    level: Level = None,
     deferment: Annotated[str, Query(pattern=r"^(pile|\d{1,2})$")] = "0",
-    pulls: Annotated[
-        int | None, Query(ge=1, le=2**53, description="In place of a level: the rung with these pulls.")
-    ] = None,
-    first: Annotated[int, Query(ge=0, le=2**53)] = 0,
+    pulls: Pulls = None,
+    first: First = 0,
     count: Annotated[int, Query(ge=1, le=100)] = 50,
 ) -> Response:
     """Return a page of the arms of a box, of the pile of a level, or of a rung of the ladder."""

@@ -102,9 +102,9 @@ def observe(one: OpenStudy, body: bodies.ObservationsIn) -> Response:
     """Take known results, which no ticket was handed out for; all or none of them."""
     study = one.study
     if body.only_new:
-        study.add_known(body.known())
+        study.add_known(bodies.known_rows(body.results))
     else:
-        study.observe_all(body.known())
+        study.observe_all(bodies.known_rows(body.results))
     return reply(answer(study))
 
 
