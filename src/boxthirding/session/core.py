@@ -261,7 +261,7 @@ class Core:
 
         When it waits, or 64 jobs in a row were passed over, it is not asked again before something has happened.
         """
-        live = self.running
+        live = self.live or self.running  # which raises if there is none
         while True:
             if self.labels.open_ended and (available := self.labels.available()) != live.n_arms:
                 live.n_arms = available
@@ -415,7 +415,7 @@ class Core:
 
     def _tell_rule(self, job: Job, times: int, total: float, squares: float) -> None:
         """Tell the rule results of a job; when it has all, tell it what was amended meanwhile."""
-        live = self.running
+        live = self.live or self.running  # which raises if there is none
         live.tell(job.name, times, total, squares)
         job.untold -= times
         if job.untold:

@@ -148,8 +148,9 @@ class Session(reading.CoreReader):
         value = as_reward(reward)
         if details is not None:
             check_details(details)
-        with self._changing() as core:
-            core.tell(ticket, value, holder)
+        with self._lock:
+            self._core.tell(ticket, value, holder)
+            self._core.note_answer()
 
     def tell_all(self, results: Iterable[tuple[int | Ticket, float]]) -> None:
         """Take the results of many tickets, all or none of them: (ticket, reward) pairs."""

@@ -209,10 +209,12 @@ class SqliteConnection:
             if self._sidecars.are_unchanged():
                 return
             self._check_in_place()
-            gone = [lock for lock in self._locks if lock.is_gone()]
-            for lock in gone:
-                lock.close()  # others make another
-            if not (gone and self._locks[number] in gone):
+            is_lost = False
+            for lock in self._locks:
+                if lock.is_gone():
+                    lock.close()  # others make another
+                    is_lost = is_lost or lock is self._locks[number]
+            if not is_lost:
                 if not self._is_link:
                     self._sidecars.settle()
                 return

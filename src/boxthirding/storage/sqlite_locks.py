@@ -198,7 +198,8 @@ class Sidecars:
         self._looked = time.time_ns()
         self._changed = _NEVER if self._folder is None else os.fstat(self._folder).st_ctime_ns
         marks = [*map(_mark_of, self.paths)]
-        self._noted = [noted or mark for noted, mark in zip(self._noted, marks, strict=True)]
+        if None in self._noted:
+            self._noted = [noted or mark for noted, mark in zip(self._noted, marks, strict=True)]
         return marks == self._noted
 
     def settle(self) -> None:

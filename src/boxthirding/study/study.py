@@ -153,6 +153,8 @@ class Study(CoreReader):
             trouble, self._trouble = self._trouble, None
             raise trouble
         handed = self._transactions.do(decisions.ask, n, who, limit, unseen=unseen)
+        if not handed.to_draw and handed.trouble is None:  # nearly always
+            return [*map(self._with_payload, handed.tickets)]
         return self._all_of(handed, n, who, limit, unseen=unseen)
 
     def _all_of(self, handed: Handed, n: int, holder: str, limit: int | None, *, unseen: bool) -> list[Ticket]:

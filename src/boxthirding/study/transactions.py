@@ -63,9 +63,11 @@ class _Request:
     result: Any = None
     error: BaseException | None = None
 
-    def why_not(self) -> BaseException | None:
-        """Return what kept it from being carried out."""
-        return self.error if self.attempt.failure is None else self.attempt.failure.again()
+    def outcome(self) -> Any:
+        """Return the result, or the error that there is instead."""
+        if self.attempt.failure is not None:
+            return self.attempt.failure.again()
+        return self.result if self.error is None else self.error
 
     def wake(self) -> None:
         """Let its thread continue; only the thread that has the lock calls this."""
@@ -115,8 +117,8 @@ class Transactions:
             with self.lock:
                 if not request.attempt.is_over:
                     self._serve(request)
-        if (error := request.why_not()) is not None:
-            raise error
+        if request.error is not None or request.attempt.failure is not None:
+            raise request.outcome()
         result: T = request.result
         return result
 
@@ -129,7 +131,7 @@ class Transactions:
             self._waiting.extend(requests)
             with suppress(BoxThirdingError):  # each request has it
                 self._serve(requests[0])
-        return [request.result if (error := request.why_not()) is None else error for request in requests]
+        return [request.outcome() for request in requests]
 
     @contextmanager
     def reading(self, *, fresh: bool = True) -> Iterator[StudyState]:
