@@ -424,11 +424,13 @@ class Core:
         del self.jobs.open[job.id]
         if self._forgets and self.pulls.count(arm) != job.times and self._restarts_record(job):
             self.jobs.restart_record(job, self.ledger.rows)
-        for change in job.changes or ():
-            live.amend(arm, *change)
+        if job.changes is not None:
+            for change in job.changes:
+                live.amend(arm, *change)
         if arm in self.outliers.rounded:
             self.outliers.recompute(live, arm)
-        self.outliers.update(live)
+        if live.n_outliers is not None:
+            self.outliers.update(live)
 
     def _restarts_record(self, job: Job) -> bool:
         """Return whether the record of an arm consists of the results of a job that has just ended, and no others."""

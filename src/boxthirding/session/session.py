@@ -20,6 +20,9 @@ HOLDER: Final = "session"
 """The holder, if none is named."""
 
 
+_LOOKS: Final = 200  # every answer is noted up to so many results, then one in a two hundredth more of them
+
+
 class Session(reading.CoreReader):
     """A run of a policy over arms, in memory.
 
@@ -77,6 +80,7 @@ class Session(reading.CoreReader):
         self._lock = threading.RLock()
         self._trouble: BoxThirdingError | None = None
         self._workers = 0
+        self._next_look = 0  # the number of results at which the answer is noted again
         self._eras = 0
         if known is not None:
             rows = listed(known)
@@ -135,7 +139,8 @@ class Session(reading.CoreReader):
                 ids = core.tickets.to_give(n, holder, now, lease, limit, unseen=unseen)
                 tickets = [core.tickets.give(ticket_id, holder, now) for ticket_id in ids]
             try:
-                core.hand_out(core.room(n - len(tickets), limit), holder, now, tickets, unseen=unseen)
+                n = n - len(tickets) if limit is None else core.room(n - len(tickets), limit)
+                core.hand_out(n, holder, now, tickets, unseen=unseen)
             except BoxThirdingError as trouble:
                 if not tickets:
                     raise
@@ -148,9 +153,13 @@ class Session(reading.CoreReader):
         value = as_reward(reward)
         if details is not None:
             check_details(details)
+        core = self._core
         with self._lock:
-            self._core.tell(ticket, value, holder)
-            self._core.note_answer()
+            core.tell(ticket, value, holder)
+            rows = core.ledger.rows
+            if rows >= self._next_look:  # looking takes a tenth as long as the rest
+                self._next_look = rows + 1 + rows // _LOOKS
+                core.note_answer()
 
     def tell_all(self, results: Iterable[tuple[int | Ticket, float]]) -> None:
         """Take the results of many tickets, all or none of them: (ticket, reward) pairs."""
