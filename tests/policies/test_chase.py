@@ -247,7 +247,7 @@ def test_without_noise_every_arm_is_pulled_once_but_for_the_repeats(pulls):
 def test_rounding_is_no_noise(zero):
     means = (captions().means + zero).tolist()
     counts, session = without_noise(means, 1_000, seed=1)
-    assert session._core.live.arrays.facts[SIGMA] == 0.0
+    assert session._core.rule.live.arrays.facts[SIGMA] == 0.0
     assert len(counts) == 1_000 - 8
 
 

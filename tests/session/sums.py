@@ -7,7 +7,7 @@ from boxthirding.policies import chase_final
 
 def sums_in_state(core):
     """Return what the rule knows of each arm: results and their sum, those of open lifts and pending changes too."""
-    state, sums = core.live.arrays, {}
+    state, sums = core.rule.live.arrays, {}
     origin = state.facts[chase_final.ORIGIN] if hasattr(state, "facts") else 0.0
     for arm in range(min(len(core.labels.numbered), len(state.arms.pulls))):
         pulls, total = int(state.arms.pulls[arm]), float(state.arms.total[arm])
@@ -23,7 +23,7 @@ def sums_in_state(core):
 
 def check_sums(core):
     """Hold the state against the ledger, where the policy does not forget."""
-    if core.policy.forgets or core.policy.rule.amend is None:
+    if core.rule.policy.forgets or core.rule.policy.rule.amend is None:
         return
     for arm, (pulls, total) in sums_in_state(core).items():
         if arm not in core.labels.withdrawn:

@@ -230,7 +230,7 @@ class TestHugeNumbers:
         assert all(abs(arm.mean) < 2 for box in session.boxes() for arm in box.arms)
         for ticket in session.ask(60):  # what a rule keeps apart for an open job is right when that has ended
             session.tell(ticket, int(ticket.label[1:]) / 20)
-        assert not core.outliers.rounded
+        assert not core.rule.outliers.rounded
         check_sums(core)
         assert all(abs(arm.mean) < 2 for box in session.boxes() for arm in box.arms)
 

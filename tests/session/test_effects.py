@@ -209,7 +209,7 @@ def test_an_excluded_holder_leaves_no_trace_in_the_effects():
     assert session.difficulties()[3].difficulty < -5
     session.exclude("liar")
     means = {arm.label: arm.mean for arm in session.arms(0, 50)}
-    honest._core.refit(from_scratch=True)
+    honest._core.rule.refit(from_scratch=True)
     for arm in honest.arms(0, 50):
         assert means[arm.label] == pytest.approx(arm.mean, abs=1e-9)
     assert [row.difficulty for row in session.difficulties()] == [row.difficulty for row in honest.difficulties()]
@@ -225,7 +225,7 @@ def test_a_correction_is_as_if_it_had_been_told_at_once():
     other = Session(30, "us", examples=6)
     for ticket in [other.ask()[0] for _ in range(100)]:
         other.tell(ticket, float(scores[ticket.label, ticket.pull]))
-    other._core.refit(from_scratch=True)
+    other._core.rule.refit(from_scratch=True)
     means = {arm.label: arm.mean for arm in other.arms(0, 30)}
     assert {arm.label: arm.mean for arm in session.arms(0, 30)} == pytest.approx(means, abs=1e-9)
 
@@ -239,7 +239,7 @@ def test_telling_the_policy_of_small_moves_too_changes_no_answer(monkeypatch):
             scores = scores_of(seed, 60, 15)
             session = Session(60, examples=15, seed=seed)
             evaluated(session, scores, 400)
-            session._core.refit(from_scratch=True)  # all arms are told
+            session._core.rule.refit(from_scratch=True)  # all arms are told
             best = session.recommend().label
             regrets.append(scores.mean(1).max() - scores[best].mean())
         answers.append(regrets)
@@ -254,7 +254,7 @@ def test_the_last_telling_of_small_moves_changes_no_answer():
         session = Session(60, examples=15, seed=seed)
         evaluated(session, scores, 400)
         before = session.recommend()
-        session._core.refit(from_scratch=True)
+        session._core.rule.refit(from_scratch=True)
         assert session.recommend().label == before.label
 
 

@@ -87,7 +87,7 @@ def test_one_that_was_restored_shares_nothing_with_its_rule():
     for _ in range(30):
         for ticket in session.ask():
             session.tell(ticket, ticket.label / 16)
-    state = session._core.live
+    state = session._core.rule.live
     assert sum(state.arrays.arms.pulls) > 0  # what the rule wrote is what answers read
 
 

@@ -160,7 +160,7 @@ def test_a_session_that_is_put_down_goes_on_with_them(crew):
     core = Core(ARMS, seed=1)
     core.load(saved, crew.session.policy)
     assert (core.ledger.outliers, core.ledger.pulls) == (crew.session._core.ledger.outliers, crew.session.view().pulls)
-    assert core.outliers.excluded == crew.session._core.outliers.excluded
+    assert core.rule.outliers.excluded == crew.session._core.rule.outliers.excluded
     assert core.ledger.totals == pytest.approx(crew.session._core.ledger.totals)
 
 

@@ -36,7 +36,7 @@ def plain(value):
 def check_saved(core, arms, seed):
     """See that another core goes on from what was saved, and that it has the same to save."""
     other = Core(arms, seed=seed, patience=core.patience, origin=core.tickets.origin)
-    other.load(core.save(), core.policy)
+    other.load(core.save(), core.rule.policy)
     assert plain(other.save()) == plain(core.save())
     assert (other.ledger.pulls, other.ledger.spent, other.ledger.tried, other.ledger.counts) == (
         *(core.ledger.pulls, core.ledger.spent, core.ledger.tried, core.ledger.counts),

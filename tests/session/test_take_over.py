@@ -57,7 +57,7 @@ def test_what_is_no_policy_is_refused_and_changes_nothing():
     refused(session, lambda: session.use("nobody"), "policy is 'nobody'")
     small = parse_policy("sr:budget=5")  # too small for the arms
     refused(session, lambda: session.use(small), "budget")
-    refused(session, lambda: session._core.check_policy(small), "budget")  # what a study asks first
+    refused(session, lambda: session._core.rule.check_policy(small), "budget")  # what a study asks first
     twin = Session(100, "b3")
     session.use("us")
     twin.use("us")

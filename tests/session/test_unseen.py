@@ -217,7 +217,7 @@ def test_to_ask_again_and_again_makes_no_more_jobs(policy):
 def test_a_rule_that_waits_is_not_asked_again_before_something_has_happened(monkeypatch):
     session = Session(["a", "b"], "b3")
     tickets = session.ask(9)
-    asked, live = [], session._core.live
+    asked, live = [], session._core.rule.live
     monkeypatch.setattr(live, "ask", lambda: asked.append(1) or type(live).ask(live))
     assert session.ask() == []
     assert len(session.ask(9, holder="ann", unseen=True)) == 2  # tickets that no job asked for

@@ -13,7 +13,7 @@ from boxthirding.errors import JournalBroken, PolicyMissing
 from boxthirding.policies import Uniform
 from boxthirding.study import transactions
 from boxthirding.study.events import Switched
-from boxthirding.study.snapshot import SnapshotUnusable, pack, unpack
+from boxthirding.study.snapshot import VERSION, SnapshotUnusable, pack, unpack
 
 arrays = st.one_of(
     hnp.arrays(np.int64, hnp.array_shapes(min_dims=1, max_dims=2, min_side=0, max_side=6)),
@@ -146,10 +146,10 @@ def spoilt(data, how):
         return data[:-1]
     if how == "newer":
         head = json.loads(data.split(b"\n", 2)[1])
-        assert head["version"] == 1
-        return data.replace(b'"version":1', b'"version":2', 1)
+        assert head["version"] == VERSION
+        return data.replace(b'"version":%d' % VERSION, b'"version":%d' % (VERSION + 1), 1)
     saved = unpack(data)
-    del saved["core"]["state"]["arrays"]["arms.place"]
+    del saved["core"]["rule"]["state"]["arrays"]["arms.place"]
     return pack(saved)
 
 

@@ -96,9 +96,9 @@ def observe_all(core: Core, rows: Iterable[KnownResult]) -> None:
         if pull is not None and core.examples.draws is not None:
             core.examples.draws.take(arm, pull)
         core.add_known(arm, reward, "", core.pulls.take_next(arm) if pull is None else pull)
-    core.end_amendments()
+    core.rule.end_amendments()
     if core.effects.is_due:
-        core.refit()
+        core.rule.refit()
 
 
 def _check_pull(core: Core, label: Label, pull: int | None) -> None:
@@ -159,10 +159,10 @@ def correct(core: Core, ticket: int | Ticket, reward: float) -> None:
     change = core.ledger.correct(row, reward)
     value = reward - before.effect
     if was_outlier and before.holder not in core.ledger.excluded:
-        core.amend(row, (1, change, value * value), job_id=NONE)
+        core.rule.amend(row, (1, change, value * value), job_id=NONE)
     elif change:
         squares = value * value - (before.reward - before.effect) ** 2
-        core.amend(row, (0, change, squares), job_id=before.job, taken_out=before.reward)
+        core.rule.amend(row, (0, change, squares), job_id=before.job, taken_out=before.reward)
     _settle(core)
 
 
@@ -190,9 +190,9 @@ def include(core: Core, holder: object) -> int:
 
 def check_can_amend(core: Core, what: str) -> None:
     """Raise if the policy cannot take amendments."""
-    if core.live is not None and not core.amends:
+    if core.rule.live is not None and not core.rule.amends:
         raise CannotAmend(
-            f"policy {core.policy.name} cannot {what}, as it only knows the results of its own jobs",
+            f"policy {core.rule.policy.name} cannot {what}, as it only knows the results of its own jobs",
             advice="choose a policy that can, such as chase: use('chase') continues with it",
         )
 
@@ -205,7 +205,7 @@ def _count_all(core: Core, holder: str, *, times: int) -> int:
             result = core.ledger.result(row)
             value = core.sign * (result.reward - result.effect)
             change = (times, times * value, times * value * value)
-            core.amend(row, change, job_id=result.job, taken_out=0.0 if times > 0 else value)
+            core.rule.amend(row, change, job_id=result.job, taken_out=0.0 if times > 0 else value)
     _settle(core)
     return len(rows)
 
@@ -213,6 +213,6 @@ def _count_all(core: Core, holder: str, *, times: int) -> int:
 def _settle(core: Core) -> None:
     """End a correction or exclusion: effects are what they would be without what was taken out."""
     if core.effects.fit is None:
-        core.end_amendments()
+        core.rule.end_amendments()
     else:
-        core.refit(from_scratch=True)
+        core.rule.refit(from_scratch=True)

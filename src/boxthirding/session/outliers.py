@@ -26,13 +26,15 @@ class Outliers:
         """Forget what a rule has excluded that no longer decides."""
         self.excluded: dict[int, int] = {}
         """By arm: how many results the rule has excluded, as far as they were looked for."""
+        self.count = 0  # of them all
         self.rounded: set[int] = set()
         """Arms whose sums the rule has rounded, as a huge result was taken out of them."""
 
     def update(self, live: LiveState) -> None:
         """Find the results that the rule has excluded since the last time, and tell it the exact sums without them."""
-        if live.n_outliers is None or live.n_outliers(live.views) == sum(self.excluded.values()):
+        if live.n_outliers is None or live.n_outliers(live.views) == self.count:
             return
+        self.count = live.n_outliers(live.views)
         for arm, (times, value) in live.outliers().items():
             if times == self.excluded.get(arm, 0):
                 continue
@@ -71,3 +73,4 @@ class Outliers:
     def load(self, saved: Mapping[str, Any]) -> None:
         """Restore what was saved."""
         self.excluded, self.rounded = dict(saved["excluded"]), set(saved["rounded"])
+        self.count = sum(self.excluded.values())

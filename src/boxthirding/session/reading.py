@@ -135,7 +135,7 @@ class CoreReader(Plotted):
         if level is not None:
             whole("level", level, least=0)
         with self._reading() as core:
-            state = core.arrays
+            state = core.rule.arrays
             return [
                 Box(
                     here,
@@ -143,10 +143,10 @@ class CoreReader(Plotted):
                     size,
                     tuple(
                         Rival(core.labels.label(arm.number), core.sign * arm.mean, arm.pulls)
-                        for arm in core.record.contents(state, here, deferment, first, count)
+                        for arm in core.rule.record.contents(state, here, deferment, first, count)
                     ),
                 )
-                for here, deferment, size in core.record.sizes(state)
+                for here, deferment, size in core.rule.record.sizes(state)
                 if level is None or level == here
             ]
 
@@ -163,7 +163,7 @@ class CoreReader(Plotted):
             if arm is None:
                 return Lineage(label, None, 0, (), "withdrawn" if core.labels.is_withdrawn(label) else "in the pool")
             steps = []
-            for meeting in core.record.meetings(arm):
+            for meeting in core.rule.record.meetings(arm):
                 mine = [met.number for met in meeting.arms].index(arm)
                 rivals = tuple(
                     Rival(core.labels.label(met.number), core.sign * met.mean, met.pulls)
@@ -235,9 +235,9 @@ def screening(core: Core, share: float) -> Screening | None:
     The candidate set is a random one of its size, whatever the rewards: None where known results have put some arms
     before others. With an iterator the chance is that for infinitely many arms.
     """
-    if not core.is_in_random_order or core.live is None:
+    if not core.is_in_random_order or core.rule.live is None:
         return None
-    candidates = core.record.candidates(core.arrays)
+    candidates = core.rule.record.candidates(core.rule.arrays)
     if candidates is None:
         candidates = _tried_in_race(core)
     if core.labels.open_ended:
@@ -264,7 +264,7 @@ def view(core: Core, *, name: str | None, status: str, per_minute: float | None)
     return View(
         name=name,
         status="known" if status == "open" and core.is_over else status,
-        policy="" if core.live is None else format_policy(core.policy),
+        policy="" if core.rule.live is None else format_policy(core.rule.policy),
         seed=core.seed,
         direction=core.direction,
         arms=None if labels.open_ended else labels.in_race,
@@ -281,7 +281,7 @@ def view(core: Core, *, name: str | None, status: str, per_minute: float | None)
         outliers=tuple(outliers(core, excluded[-TOP:])),
         recommendation=recommend(core),
         top=tuple(top(core, TOP)),
-        boxes=tuple(core.record.sizes(core.arrays)),
+        boxes=tuple(core.rule.record.sizes(core.rule.arrays)),
         screening=screening(core, GOOD),
         per_minute=per_minute,
     )
@@ -314,7 +314,7 @@ def _sorted(core: Core, order: str) -> list[int]:
     key: Callable[[int], Any] = {
         "mean": core.mean,
         "pulls": lambda arm: counts[arm],
-        "level": lambda arm: -1 if (level := core.record.level(core.arrays, arm)) is None else level,
+        "level": lambda arm: -1 if (level := core.rule.record.level(core.rule.arrays, arm)) is None else level,
         "label": lambda arm: str(labels.label(arm)).casefold(),
     }[order.removeprefix("-")]
     return sorted(tried, key=key, reverse=order.startswith("-"))
@@ -379,7 +379,7 @@ def _place(core: Core, arm: int) -> str:
     """Say where an arm stands now: whether it is the answer or keeps up with it, and in which box it is."""
     if arm in core.labels.withdrawn:
         return "withdrawn"
-    box = core.record.place(core.arrays, arm)
+    box = core.rule.record.place(core.rule.arrays, arm)
     if arm == core.best():
         joint = ", though " if box.startswith("discarded") else "; "  # those above it may be withdrawn or excluded
         return f"the answer{joint}{box}" if box else "the answer"
@@ -389,7 +389,7 @@ def _place(core: Core, arm: int) -> str:
 
 def _keeping_up(core: Core) -> NDArray[np.bool_] | None:
     """Return, by arm, whether it keeps up with the answer; None if the policy is not a chase."""
-    return None if core.live is None else core.live.keeps_up()
+    return None if core.rule.live is None else core.rule.live.keeps_up()
 
 
 def _tried_in_race(core: Core) -> int:
@@ -399,15 +399,15 @@ def _tried_in_race(core: Core) -> int:
 
 def _ranked(core: Core, k: int | None) -> list[int]:
     """Return arms with a result that counts, best first; with k, at least the k best of them."""
-    if core.live is None:
+    if core.rule.live is None:
         counts, totals = core.ledger.counts, core.ledger.totals
         return heapq.nlargest(k or len(counts), core.tried(), key=lambda arm: totals[arm] / counts[arm])
-    return [arm for arm in core.live.ranking(k) if core.ledger.counts[arm]]
+    return [arm for arm in core.rule.live.ranking(k) if core.ledger.counts[arm]]
 
 
 def _recommendation(core: Core, arm: int) -> Recommendation:
     return Recommendation(
-        core.labels.label(arm), core.mean(arm), core.ledger.counts[arm], core.record.level(core.arrays, arm)
+        core.labels.label(arm), core.mean(arm), core.ledger.counts[arm], core.rule.record.level(core.rule.arrays, arm)
     )
 
 
@@ -415,5 +415,5 @@ def _summary(core: Core, arm: int) -> ArmSummary:
     count = core.ledger.counts[arm]
     mean = core.mean(arm) if count else None
     return ArmSummary(
-        core.labels.label(arm), mean, count, core.record.level(core.arrays, arm), arm in core.labels.withdrawn
+        core.labels.label(arm), mean, count, core.rule.record.level(core.rule.arrays, arm), arm in core.labels.withdrawn
     )

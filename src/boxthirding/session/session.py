@@ -74,7 +74,7 @@ class Session(reading.CoreReader):
     ) -> None:
         chosen = as_policy(policy)
         self._core = Core(arms, seed=seed, direction=direction, patience=patience, examples=examples)
-        self._core.start(chosen)
+        self._core.rule.start(chosen)
         self._lease = None if lease is None else positive("lease", lease)
         self._clock = clock
         self._lock = threading.RLock()
@@ -97,7 +97,7 @@ class Session(reading.CoreReader):
 
     @property
     def policy(self) -> Policy:
-        return self._core.policy
+        return self._core.rule.policy
 
     @property
     def direction(self) -> str:
@@ -242,7 +242,7 @@ class Session(reading.CoreReader):
     def use(self, policy: Policy | str) -> None:
         chosen = as_policy(policy)
         with self._lock:
-            self._core.start(chosen, self._eras + 1)
+            self._core.rule.start(chosen, self._eras + 1)
             self._eras += 1
 
     def add(self, arms: Iterable[Any] | Mapping[Label, Any]) -> None:

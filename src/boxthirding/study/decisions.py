@@ -160,7 +160,7 @@ def include(state: StudyState, now: float, holder: str) -> Decided[int]:
 def use(state: StudyState, now: float, policy: Policy, spec: str) -> Decided[None]:
     """Let another policy, which is written as this SPEC, decide from now on."""
     _check_not_finished(state)
-    state.core.check_policy(policy)
+    state.core.rule.check_policy(policy)
     why = f"use {spec} instead of {state.chosen.spec}"
     return _apply(state, events.Switched(now, spec, version_of(policy), why, package()))
 

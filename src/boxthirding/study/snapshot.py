@@ -21,7 +21,7 @@ from boxthirding.study.events import Created
 from boxthirding.study.journal import Journal, cut_off
 from boxthirding.study.state import StudyState
 
-VERSION: Final = 1
+VERSION: Final = 2
 
 _NARROW: Final = ("<i1", "<i2", "<i4")
 

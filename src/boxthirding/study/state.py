@@ -150,7 +150,7 @@ class StudyState:
         if created.arms is not None and created.payloads is not None:
             self._store(created.arms, created.payloads)
         if self._follows_rule and self.chosen.policy is not None:
-            self.core.start(self.chosen.policy)
+            self.core.rule.start(self.chosen.policy)
             self._keep_drawn(0)
         else:
             self._take_drawn(created.drawn, ended=False)
@@ -166,7 +166,7 @@ class StudyState:
     def policy(self) -> Policy:
         """What decides; where it cannot decide here, the error says why."""
         self.check_can_write()
-        return self.core.policy
+        return self.core.rule.policy
 
     def check_can_write(self) -> None:
         """Raise if the policy cannot decide here."""
@@ -176,12 +176,12 @@ class StudyState:
     def replay(self, event: Event) -> None:
         """Apply an event of a journal."""
         if self.must_switch:  # an older process has written on: the results to start from have changed
-            self.core.stop()
+            self.core.rule.stop()
             self.must_switch = False
         try:
             self.apply(event)
         except (BoxThirdingError, LookupError, TypeError, ValueError) as error:
-            broken = (JournalBroken if self.core.live is None else RuleDisagrees)(
+            broken = (JournalBroken if self.core.rule.live is None else RuleDisagrees)(
                 f"event {self.seq + 1} ({name_of(event)}) of the journal disagrees with what the events before it "
                 f"add up to: {error}",
                 advice=RESTORE,
@@ -193,18 +193,18 @@ class StudyState:
     def settle(self) -> None:
         """Start the installed rule when everything has been read, if it is not the one that wrote the journal."""
         policy = self.chosen.policy
-        if self.core.live is not None or policy is None:
+        if self.core.rule.live is not None or policy is None:
             return
         if policy.rule.amend is None:
             problem = f"the study was written with other code of version {self.chosen.version} of policy {policy.name}"
             self.chosen = self.chosen._replace(policy=None, problem=f"{problem}{_CANNOT_START}", way=_WAY)
         else:
-            self.core.start(policy, self.era + 1)
+            self.core.rule.start(policy, self.era + 1)
             self.must_switch = True
 
     def switch(self, at: float) -> events.Switched:
         """Return the event that records that another rule decides from now on."""
-        policy = self.core.policy
+        policy = self.core.rule.policy
         why = f"version {version_of(policy)} of {policy.name} instead of {self.chosen.version}"
         if self.chosen.is_here:
             why = f"{policy.name} as it is installed, because it decides otherwise than before under the same version"
@@ -351,7 +351,7 @@ class StudyState:
         return Decided([event], Handed(tickets, to_draw, trouble))
 
     def _asked(self, event: events.Asked) -> None:
-        if self.core.live is None:
+        if self.core.rule.live is None:
             self._take_drawn(event.drawn, ended=event.ended)
             for label in event.introduced:
                 self.core.claim(label)
@@ -377,9 +377,9 @@ class StudyState:
         self.must_switch = False
         policy = self.chosen.policy
         if self._follows_rule and policy is not None:
-            self.core.start(policy, self.era)
+            self.core.rule.start(policy, self.era)
         else:
-            self.core.stop()
+            self.core.rule.stop()
 
     def _take_drawn(self, drawn: Sequence[Label], *, ended: bool) -> None:
         """Take in what an iterator gave, without asking it."""

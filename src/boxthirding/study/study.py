@@ -105,7 +105,7 @@ class Study(CoreReader):
     @property
     def has_boxes(self) -> bool:
         """Whether the policy moves arms between boxes; not if its rule is not installed."""
-        return self._transactions.look(lambda state: type(state.core.record) is not Record)
+        return self._transactions.look(lambda state: type(state.core.rule.record) is not Record)
 
     @property
     def seed(self) -> int:

@@ -432,7 +432,7 @@ class SessionInTheOpen(Session):
 
     def state(self) -> bytes:
         """Return all arrays of the rule's state."""
-        return b"".join(np.asarray(array).tobytes() for array in arrays_of(self._core.running.arrays).values())
+        return b"".join(np.asarray(array).tobytes() for array in arrays_of(self._core.rule.running.arrays).values())
 
 
 def live(arms: int | Iterable[Label], policy: Policy, **settings: Any) -> tuple[AskTell, Callable[[], bytes]]:
