@@ -73,3 +73,12 @@ def test_every_public_name_is_there():
 
     assert len(set(boxthirding.__all__)) == len(boxthirding.__all__)
     assert all(getattr(boxthirding, name) is not None for name in boxthirding.__all__)
+
+
+def test_every_policy_can_be_imported_from_the_package():
+    import boxthirding
+    from boxthirding import policies
+
+    classes = {kind.__name__ for kind in policies.POLICIES.values()}
+    assert classes <= {*policies.__all__}
+    assert classes <= {*boxthirding.__all__}

@@ -39,7 +39,7 @@ class BoxThirdingError(Exception):
     def __init__(self, *args: object, advice: str = "", transient: bool = False, unsure: bool = False) -> None:
         super().__init__(*args)
         self.advice = advice
-        """What to do about it, where the message does not say."""
+        """What to do about it. The message ends with it; it is empty if there is nothing to add."""
         self.transient = transient
         """Whether the same call may succeed later, because the trouble may be temporary."""
         self.unsure = unsure

@@ -14,7 +14,7 @@ from boxthirding._compile import kernel
 from boxthirding.types import Ints
 
 TIES: Final = 0
-"""The stream of a rule: ties, and nothing else that rewards could reach."""
+"""The one stream of a rule: ties, and everything else that it draws."""
 ORDER: Final = 1
 """The stream of the random order in which the caller's arms get their numbers."""
 REWARDS: Final = 2

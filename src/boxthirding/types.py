@@ -40,7 +40,7 @@ class State(Protocol):
 
     @property
     def ties(self) -> Ints:
-        """The random stream that breaks ties, [6]."""
+        """The rule's one random stream, [6], for everything that it draws, such as ties."""
 
 
 class Rule(NamedTuple):
@@ -51,10 +51,13 @@ class Rule(NamedTuple):
     """
 
     reset: Callable[[Any], None]
-    """(state): put the state where `new` left it, but for `scalars[N_ARMS]` and the ties."""
+    """(state): put the state where `new` left it, but for `scalars[N_ARMS]` and the random stream."""
 
     ask: Callable[[Any], tuple[int, int, int]]
-    """(state) -> (job, arm, times): pull `arm` `times` times. The job may also be WAIT or GROW."""
+    """(state) -> (job, arm, times): pull `arm` `times` times. The job may also be WAIT or GROW.
+
+    It draws nothing at random before it returns GROW: it is asked again, and room must change no decision.
+    """
 
     tell: Callable[[Any, int, int, float, float], None]
     """(state, job, times, total, squares): `times` pulls of a job gave this sum and sum of squares."""
@@ -80,7 +83,7 @@ class Rule(NamedTuple):
 class Policy(Protocol):
     """A frozen configuration that makes and grows the state of one rule.
 
-    It may have `record()` too, which returns an empty record of the rule's decisions, of a subclass of
+    One with boxes also has `box_record()`, which returns an empty record of what happened in them, of a subclass of
     `boxthirding.policies.lineage.Record`.
     """
 

@@ -1,3 +1,5 @@
+"""`boxthirding reproduce`: the paper's claims, tested again and written on a page."""
+
 import csv
 import json
 import sys

@@ -7,7 +7,7 @@ import random
 import re
 import socket
 from itertools import count
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 from urllib.parse import quote
 
 import pytest
@@ -30,6 +30,7 @@ from boxthirding import (
     find_best,
     open_study,
 )
+from boxthirding.client.json_values import made
 from boxthirding.client.remote import list_remote
 from boxthirding.service.remote_workers import SECONDS
 from boxthirding.service.studies import about_of
@@ -555,3 +556,11 @@ class TestHistory:
         assert any(60 < row.results <= 120 for row in history)
         line = found.plot().get_lines()[0]
         assert {*zip(*line.get_data(), strict=True)} >= {(row.results, row.mean) for row in history}
+
+
+def test_a_field_that_an_older_server_does_not_send_has_its_default():
+    class Newer(NamedTuple):
+        pulls: int
+        rate: float | None = None
+
+    assert made(Newer, {"pulls": 3, "unknown": 1}) == Newer(3, None)

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from every_policy import EVERY
+
 from boxthirding import parse_policy
 from boxthirding.lab import Bernoulli, Gaussian, captions, simulate
 from boxthirding.session import Session
@@ -12,31 +14,14 @@ PULLS = {3: 120, 40: 300, 100_000: 300}
 """By number of arms: pulls of a live trace."""
 
 SPECS = (
-    "chase",
-    "b3",
-    "b3:reuse=pool",
-    "b3:reuse=topup",
-    "b3:reuse=topup,effort=0.3",
-    "us",
-    "sh:budget=300",
+    *EVERY,
+    *("b3:reuse=pool", "b3:reuse=topup", "b3:reuse=topup,effort=0.3"),
     "sh:growth=1.7,mode=paper,budget=300",
-    "sr:budget=300",
-    "dsh",
-    "bsh",
-    "bucb:sigma=0.5",
-    "prose:sigma=0.5",
     "prose:sigma=estimated",
-    "asha",
-    "ucbe:budget=300",
-    "klucb",
-    "klucb:subset=doubling",
-    "lilucb:sigma=0.5",
-    "lilucb:sigma=0.5,subset=doubling",
-    "ebtc",
-    "ebtc:subset=doubling",
-    "ash",
-    "ash:subset=doubling",
+    *("klucb:subset=doubling", "lilucb:sigma=0.5,subset=doubling", "ebtc:subset=doubling", "ash:subset=doubling"),
 )
+"""Every policy, and variants that decide otherwise in places."""
+
 FEW = ("sr", "ucbe")
 """Policies that pull every arm, and so need fewer arms than pulls."""
 

@@ -15,26 +15,10 @@ from boxthirding import _code_digest
 from boxthirding.errors import ResultsRefused
 from boxthirding.lab import Gaussian, Setting, captions, error_split, load, settings, simulate, sweep
 from boxthirding.lab.settings import digest_of_code
-from boxthirding.policies import BoxThirding, parse_policy
+from boxthirding.policies import POLICIES, BoxThirding, parse_policy
 from boxthirding.policies.rivals import uniform
 
-SPECS = (
-    *(
-        "chase",
-        "b3",
-        "us",
-        "sh",
-        "bsh",
-        "bucb",
-        "prose",
-        "asha",
-        "dsh",
-        "sr",
-        "ucbe",
-        "ucbe:exploration=oracle",
-    ),
-    *("klucb", "lilucb", "ebtc", "ash"),
-)
+SPECS = (*POLICIES, "ucbe:exploration=oracle")
 
 PROGRAM = f"""
 import sys

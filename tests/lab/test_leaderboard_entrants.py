@@ -5,6 +5,7 @@ import pytest
 from boxthirding.errors import InvalidInput
 from boxthirding.lab.leaderboard.entrants import DEFAULT, Entrant, entrants_of, plan
 from boxthirding.lab.leaderboard.suites import Arms, Group, Part, Suite, problems_of
+from boxthirding.policies import POLICIES
 
 BUDGETS = (20, 60, 90)
 TINY = Suite("tiny", "forty arms", (Part(Group.NOISY, Arms("captions", 40), ("gaussian:0.3", "none"), BUDGETS),))
@@ -95,3 +96,7 @@ def test_bad_policies_are_refused(specs, message):
 
 def test_all_that_take_part_unless_others_are_named_are_policies():
     assert [entrant.spec for entrant in entrants_of(DEFAULT)] == list(DEFAULT)
+
+
+def test_every_policy_takes_part_unless_others_are_named():
+    assert {*POLICIES} <= {spec.partition(":")[0] for spec in DEFAULT}

@@ -5,7 +5,6 @@ import linecache
 import sys
 
 import pytest
-from traces import SPECS
 
 from boxthirding import _code_digest
 from boxthirding.policies import POLICIES
@@ -39,14 +38,15 @@ def digest(policy):
     return _code_digest.digest([*rule, policy.new, policy.grow], policy)[:16]
 
 
-def test_the_table_and_the_golden_traces_have_every_policy():
-    assert {*VERSIONS} == {*POLICIES} == {spec.partition(":")[0] for spec in SPECS}
+def test_the_table_has_no_policy_that_does_not_exist():
+    assert {*VERSIONS} <= {*POLICIES}
 
 
 @pytest.mark.parametrize("name", sorted(POLICIES))
 def test_a_rule_that_has_changed_has_another_version(name):
-    version, *digests = VERSIONS[name]
     found = digest(POLICIES[name])
+    assert name in VERSIONS, f'{name} is new: add "{name}": ({POLICIES[name].version}, "{found}") to the table above'
+    version, *digests = VERSIONS[name]
     assert found in digests, (
         f"the code of {name} has changed: raise its version and give it the digest {found} in the table above; or, if "
         "`pytest tests/golden` shows that it decides as before, add this digest to those of its version"

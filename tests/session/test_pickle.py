@@ -4,24 +4,12 @@ import pickle
 import time
 
 import pytest
+from every_policy import AMENDABLE, EVERY
 
 from boxthirding import Session, parse_policy
 from boxthirding.errors import InvalidInput
 
-POLICIES = [
-    "b3",
-    "b3:reuse=pool",
-    "b3:reuse=topup",
-    "chase",
-    "chase",
-    "us",
-    "prose:sigma=0.5",
-    "asha",
-    "klucb",
-    "ebtc",
-    "ash",
-]
-OTHERS = ["sh:budget=300", "sr:budget=300", "dsh", "bsh", "bucb:sigma=0.5", "ucbe:budget=300"]
+REUSES = ["b3:reuse=pool", "b3:reuse=topup"]
 
 
 def copied(session):
@@ -39,7 +27,7 @@ def go_on(session, steps):
     return seen, session.view(), session.arms(0, 1_000), session.boxes()
 
 
-@pytest.mark.parametrize("policy", [*POLICIES, *OTHERS])
+@pytest.mark.parametrize("policy", [*EVERY, *REUSES])
 def test_it_goes_on_with_the_same_tickets(policy):
     session = Session(60, policy, seed=3)
     go_on(session, 40)
@@ -48,7 +36,7 @@ def test_it_goes_on_with_the_same_tickets(policy):
     assert go_on(twin, 60) == go_on(session, 60)
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", [*AMENDABLE, *REUSES])
 def test_whatever_has_happened(policy):
     session = Session(60, policy, seed=3, known={5: [0.5, 0.25]}, direction="minimize", examples=None)
     go_on(session, 30)

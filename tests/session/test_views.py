@@ -9,7 +9,7 @@ from asking import pull
 from boxthirding import Session
 from boxthirding.errors import InvalidInput, UnknownLabel
 from boxthirding.session import ArmSummary
-from boxthirding.session.values import VIEW_VERSION
+from boxthirding.session.values import BY_CLOCK, VIEW_VERSION
 
 POLICIES = ["b3", "chase", "us", "prose:sigma=0.5", "asha", "dsh", "bsh", "bucb:sigma=0.5", "sh:budget=300"]
 
@@ -37,7 +37,7 @@ class TestView:
         assert list(view.top) == session.top(10)
         assert [tuple(box) for box in view.boxes] == [(box.level, box.deferment, box.size) for box in session.boxes()]
         assert view.screening == session.screening(0.01)
-        assert view.per_minute is None
+        assert {getattr(view, name) for name in BY_CLOCK} == {None}
         assert view.excluded == ()
 
     @pytest.mark.parametrize("policy", POLICIES)

@@ -7,6 +7,7 @@ from click.testing import CliRunner
 
 from boxthirding import open_study
 from boxthirding.cli.commands import cli
+from boxthirding.session.values import BY_CLOCK
 from boxthirding.storage.opening import open_journal
 
 
@@ -58,5 +59,5 @@ def test_the_journal_is_equal_event_by_event_and_the_copy_goes_on(file, database
                 assert second.payload(ticket.label) == first.payload(ticket.label)
                 for study in (first, second):
                     study.tell(ticket.id, float(len(ticket.label)))
-        views = [study.view().as_dict() | {"per_minute": None} for study in (first, second)]
+        views = [study.view().as_dict() | dict.fromkeys(BY_CLOCK) for study in (first, second)]
         assert views[0] == views[1]

@@ -23,7 +23,9 @@ KNOWN = (JournalBroken, UnreadableData)
 
 
 def texts_of(name):
-    return (HERE / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    file = HERE / f"{name}.jsonl"
+    assert file.exists(), f"{file.name} is missing: run python tests/study/golden/write.py"
+    return file.read_text(encoding="utf-8").splitlines()
 
 
 def answers(texts):

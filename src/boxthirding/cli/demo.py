@@ -273,12 +273,11 @@ def _describe(scene: _Scene, means: "Floats") -> "Table":
     earlier = [f"{label:,}" for label in scene.earlier[-_ANSWERS:]]
     more = ["…"] if len(scene.earlier) > _ANSWERS else []
     tried = sum(rung.size for rung in scene.ladder)
-    keep_up = sum(rung.keep_up or 0 for rung in scene.ladder)
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True, style="dim")
     table.add_column()
     best = f"caption {answer.label}, mean {answer.mean:.3f} of {counted(answer.pulls, 'pull')}"
-    table.add_row("so far", f"{counted(tried, 'caption')} pulled; keep up with the leader: {keep_up:,}")
+    table.add_row("so far", f"{counted(tried, 'caption')} pulled")
     table.add_row("answer", Text(best, "bold bright_green"))
     table.add_row(
         "in truth", f"number {rank:,} of {len(means):,}; its mean is {mine:.3f}, that of the best {means.max():.3f}"

@@ -19,7 +19,10 @@ DIGEST: Final = "boxthirding-digest"  # the one key of what stands for an arm th
 
 
 def made(kind: type[T], row: Mapping[str, Any]) -> T:
-    """Return a value of a type from JSON, by the annotations of its fields; what else the JSON has is left out."""
+    """Return a value of a type from JSON, by the annotations of its fields. What else the JSON has is left out.
+
+    A field that an older server does not send has its default.
+    """
     value: T = _made(kind, row)
     return value
 
@@ -30,7 +33,7 @@ def _made(kind: Any, row: Any) -> Any:
     of, fields = _fields(kind)
     if row is None or of is None:
         return row
-    return of(**{name: _made(field, row[name]) for name, field in fields.items()})
+    return of(**{name: _made(field, row[name]) for name, field in fields.items() if name in row})
 
 
 @cache

@@ -68,7 +68,8 @@ class Look:
         return {"color": self.colour, "linestyle": self.dashes, "marker": self.marker}
 
 
-# Every policy of this package: colours of Okabe and Ito, then of Tol, which colour-blind readers can tell apart.
+# Every policy of this package. Colours are of Okabe and Ito, of Tol, or chosen by hand; no two markers are the same.
+# tests/figures/test_looks.py says whether a colour is far enough from all others, also for colour-blind readers.
 LOOKS: Final = {
     "chase": Look("Chase", "#D55E00", "o"),
     "b3": Look("Box Thirding", "#0072B2", "s"),

@@ -134,10 +134,10 @@ def find_best(arguments: Callable[[], _Arguments]) -> Found:  # noqa: D417  # it
         A total cost instead of pulls, in the unit that `evaluate` returns; a result without a cost counts as 1.
         Evaluations under way when it is reached are waited for, so the last of them may exceed it.
     examples : sequence, DataFrame or Examples, optional
-        What `evaluate` is called with beside the arm; of a table its rows, as dictionaries. Pull k of every arm sees
-        the same example, and a pair of arm and example is evaluated once, ever, unless it is `Examples(…,
-        repeat=True)`. The run ends as "known" when no example that is left could change the answer. A study refuses
-        other examples than it was made with; their order may differ.
+        What `evaluate` is called with beside the arm; of a table its rows, as dictionaries. Each arm sees them in a
+        random order of its own, out of the first 20 and one more for every 20 results. A pair of arm and example is
+        evaluated once, ever, unless it is `Examples(…, repeat=True)`. The run ends as "known" when no example that is
+        left could change the answer. A study refuses other examples than it was made with; their order may differ.
     known : mapping or pairs, optional
         Results that are there already and need not be paid for: {label: reward}, {label: [reward, …]} or (label,
         reward) pairs; with examples {label: {index of the example: reward}}. Those that a study has already are not

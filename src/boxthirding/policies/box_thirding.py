@@ -446,6 +446,6 @@ class BoxThirding(BasePolicy):
         on_pile = (deferment == PILE) & (levels >= 0)
         return in_order(arms, levels, -on_pile.astype(np.int64), state.arms.total[arms] / pulls[arms], k=k)
 
-    def record(self) -> BoxRecord:
+    def box_record(self) -> BoxRecord:
         """Return an empty record of who met whom."""
         return BoxRecord()

@@ -304,5 +304,5 @@ def _standing_in(state: BoxesState, box: int) -> Iterator[int]:
 
 def record_for(policy: Policy) -> Record:
     """Return an empty record that suits a policy."""
-    make: Callable[[], Record] = getattr(policy, "record", Record)
+    make: Callable[[], Record] = getattr(policy, "box_record", Record)
     return make()

@@ -12,7 +12,13 @@ PAGE: Final = 100
 """Arms that a paged call returns by default."""
 
 VIEW_VERSION: Final = 1
-"""Rises when a field of `View.as_dict()` changes its meaning or goes away."""
+"""Rises when a field of `View.as_dict()` changes its meaning or goes away.
+
+A new field needs a default, which clients use when an older server does not send it.
+"""
+
+BY_CLOCK: Final = frozenset({"per_minute"})
+"""Fields of a view that depend on when results came: None in a session, which reads no clock."""
 
 
 class _Pull(NamedTuple):

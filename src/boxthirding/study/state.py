@@ -127,7 +127,7 @@ class StudyState:
         self.created = created
         self.details = created.details
         self.status = OPEN
-        self.told_at: list[float] = []  # when the latest results were told
+        self.tell_times: list[float] = []  # when the latest results were told
         self.chosen: Chosen = chosen(created.policy, created.policy_version)
         """The policy that decides, or would if its rule were installed."""
         self.era = 0  # how many policies there were before it
@@ -220,9 +220,9 @@ class StudyState:
         match event:
             case events.Told():
                 core.tell(event.ticket, event.reward, event.holder)
-                self.told_at.append(event.at)
-                if len(self.told_at) > 2 * _RECENT:
-                    del self.told_at[:-_RECENT]
+                self.tell_times.append(event.at)
+                if len(self.tell_times) > 2 * _RECENT:
+                    del self.tell_times[:-_RECENT]
             case events.Asked():
                 self._asked(event)
             case events.Given():
@@ -274,7 +274,7 @@ class StudyState:
 
     def view(self) -> View:
         """Return a summary of the study."""
-        recent = self.told_at[-_RECENT:]
+        recent = self.tell_times[-_RECENT:]
         is_timed = len(recent) > 1 and recent[-1] > recent[0]
         rate = _MINUTE * (len(recent) - 1) / (recent[-1] - recent[0]) if is_timed else None
         view = reading.view(self.core, name=self.name, status=self.status, per_minute=rate)
@@ -286,7 +286,7 @@ class StudyState:
             "seq": self.seq,
             "check": self.check,
             "status": self.status,
-            "told_at": self.told_at,
+            "tell_times": self.tell_times,
             "drawn": self.feed.drawn,
             "details": self.details,
             "stored": list(self._stored_later.items()),
@@ -304,7 +304,7 @@ class StudyState:
         state.chosen, state.era = chosen(*saved["policy"]), saved["era"]
         state.core.load(saved["core"], state.chosen.policy if state._follows_rule else None)
         state.seq, state.check, state.status = saved["seq"], saved["check"], saved["status"]
-        state.told_at = saved["told_at"]
+        state.tell_times = saved["tell_times"]
         state.feed.drawn[:] = saved["drawn"]
         state.details = saved["details"]
         state._store_later([label for label, _ in saved["stored"]], [stored for _, stored in saved["stored"]])

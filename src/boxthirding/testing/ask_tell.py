@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from boxthirding import errors
 from boxthirding.session import AskTell, Session, Ticket
+from boxthirding.session.values import BY_CLOCK
 from boxthirding.testing.scenarios import broken, expect, expect_refusal
 from boxthirding.types import Label
 
@@ -515,8 +516,7 @@ def _check_counts(study: AskTell, *, pulls: int, spent: int, still_open: int) ->
 
 def _everything(study: AskTell) -> list[Any]:
     """Return all that can be read."""
-    view = study.view().as_dict()
-    del view["per_minute"]
+    view = {name: value for name, value in study.view().as_dict().items() if name not in BY_CLOCK}
     stories = [study.why(arm.label) for arm in study.arms()]
     drawn = [study.boxes(), study.ladder()]
     return [view, study.glance(), study.arms(), drawn, stories, [study.held(who) for who in _HOLDERS]]

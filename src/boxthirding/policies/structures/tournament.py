@@ -4,6 +4,9 @@ The n players are first … first + n - 1. Node 1 is the root, node k has the ch
 leaf n + i - first; whatever n is, all leaves are below the root. Only inner nodes are stored, node k at first + k in
 `winner`, so that trees share the arrays. A node is NONE until one below it plays. Luck, drawn once for each player,
 decides between equals; several tournaments of the same players share it.
+
+The place of a node depends on how many players there are, so after a state has grown, its larger tournaments must be
+played from the beginning: call `play_all` in the policy's `grown`.
 """
 
 import math

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from boxthirding.errors import InvalidInput, UnknownLabel
 from boxthirding.service import response_models as models
-from boxthirding.service import summaries as in_brief
+from boxthirding.service import summaries
 from boxthirding.service.authorization import GuardedRoute, needs, service_of
 from boxthirding.service.keys import OPERATOR, READER
 from boxthirding.service.limits import LARGE
@@ -48,9 +48,9 @@ def list_arms(
     A page has at most 300 kB, so perhaps fewer arms than `count`; `next` is where the next one begins.
     """
     flagged = one.tally.often_skipped(FLAGGED)
-    found = one.study.arms(first, min(count, in_brief.MOST) if brief else count, order=order, search=search)
+    found = one.study.arms(first, min(count, summaries.MOST) if brief else count, order=order, search=search)
     if brief:
-        return reply(in_brief.arms(one, found, flagged))
+        return reply(summaries.arms(one, found, flagged))
     rows = [{**arm._asdict(), **seen(arm.label, one.study.payload(arm.label))} for arm in found]
     return reply(paged("arms", [{**row, "skipped": flagged.get(row["label"])} for row in rows], first, count))
 
@@ -73,7 +73,7 @@ def one_arm(
     story = one.study.why(found)
     skipped = len(one.tally.skips.get(found, ()))
     if brief:
-        return reply(in_brief.arm(one, story, skipped))
+        return reply(summaries.arm(one, story, skipped))
     payload = one.study.payload(found)
     more = {} if payload is found else {"payload": payload}
     return reply({**as_plain(story), **seen(found, payload), **more, "skipped": skipped, "story": str(story)})
@@ -103,7 +103,7 @@ def withdraw_arm(one: OpenStudy, label: LabelQuery = None, kind: Kind = None, ke
 def _label(one: Served, text: str | None, kind: str | None, key: str | None) -> Label:
     """Return the label that a text or a key means: a study may have numbers."""
     if key is not None:
-        return in_brief.label_of(one, key)
+        return summaries.label_of(one, key)
     if text is None:
         raise InvalidInput("neither label nor key is given, but one of them must say which arm is meant")
     is_number = text.removeprefix("-").isascii() and text.removeprefix("-").isdigit() and len(text) <= 17  # noqa: PLR2004

@@ -9,9 +9,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from boxthirding.errors import BoxThirdingError, UnknownStudy
-from boxthirding.service import pictures, uploaded_arms
+from boxthirding.service import pictures, summaries, uploaded_arms
 from boxthirding.service import response_models as models
-from boxthirding.service import summaries as in_brief
 from boxthirding.service.authorization import ANY, OWNER, GuardedRoute, key_of, needs, service_of
 from boxthirding.service.keys import OPERATOR, READER, WORKER
 from boxthirding.service.limits import LARGE
@@ -52,7 +51,7 @@ Brief = Annotated[
 def study_row(one: Served, *, as_brief: bool = False) -> dict[str, Any]:
     """Return a study's view, and what it was made with."""
     if as_brief:
-        return in_brief.view(one)
+        return summaries.view(one)
     study = one.study
     made = {"examples": study.examples, "lease": study.lease, "patience": study.patience}
     seq = study.seq  # first: a stream from there on leaves nothing out
@@ -272,7 +271,7 @@ def _row(request: Request, name: str, *, as_brief: bool) -> dict[str, Any]:
     try:
         one = service_of(request).studies.get(name)
         if as_brief:
-            return in_brief.row(one)
+            return summaries.row(one)
         return {**one.study.view().as_dict(), "question": one.about.question, "error": None}
     except BoxThirdingError as problem:
         said = problem_of(problem)

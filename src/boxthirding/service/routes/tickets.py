@@ -8,7 +8,7 @@ from starlette.responses import Response
 from boxthirding.errors import AlreadyTold, InvalidInput, TicketRefused, UnknownTicket
 from boxthirding.service import request_models as bodies
 from boxthirding.service import response_models as models
-from boxthirding.service import summaries as brief
+from boxthirding.service import summaries
 from boxthirding.service.authorization import GuardedRoute, key_of, needs, service_of
 from boxthirding.service.keys import OPERATOR, WORKER, Key
 from boxthirding.service.limits import LARGE
@@ -130,7 +130,7 @@ def preview_exclusion(one: OpenStudy, holder: Holder) -> Response:
     study, now = one.study, one.study.view()
     is_out = holder in now.excluded
     then = study.what_if(include=[holder]) if is_out else study.what_if(exclude=[holder])
-    return reply(brief.preview(one, now, then, excluded=is_out))
+    return reply(summaries.preview(one, now, then, excluded=is_out))
 
 
 @router.delete("/studies/{name}/exclusions", response_model=models.ResultsChanged, **needs(OPERATOR))
