@@ -9,7 +9,8 @@ from collections.abc import Generator, Sequence
 from contextlib import suppress
 from typing import Any
 
-from boxthirding.study import Exchange, Handed, Study
+from boxthirding.study import Exchange, Study
+from boxthirding.study.state import Handed
 
 Rated = tuple[list[dict[str, Any]], dict[str, Any]]
 """What became of each rating, and what comes next."""

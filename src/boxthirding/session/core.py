@@ -128,13 +128,11 @@ class Core:
 
     def restore_ticket(self, ticket_id: int, label: Label, pull: int, holder: str, at: float) -> None:
         """Issue a ticket that a journal has, without asking a rule."""
-        arm = self.claim(label)
-        if ticket_id != len(self.tickets.ended):
-            raise InvalidInput(f"ticket {ticket_id} follows {len(self.tickets.ended) - 1}")
-        expected = self.pulls.take_next(arm)
-        if pull != expected:
-            raise InvalidInput(f"pull {pull} of {label!r} follows pull {expected - 1}")
-        self.tickets.cut(arm, label, pull, self.labels.payload_of(label), None, holder, at)
+        ticket = self.issue(self.claim(label), None, holder, at)
+        if ticket.id != ticket_id:
+            raise InvalidInput(f"ticket {ticket_id} follows {ticket.id - 1}")
+        if ticket.pull != pull:
+            raise InvalidInput(f"pull {pull} of {label!r} follows pull {ticket.pull - 1}")
 
     @property
     def asked_so_far(self) -> tuple[int, int, Job | None]:

@@ -24,17 +24,12 @@ from boxthirding.storage.server_records import picture_of
 
 router = APIRouter(route_class=GuardedRoute, tags=["what happened"])
 
+Only = Literal["unusual", "excluded"] | None
 After = Annotated[int, Query(ge=0, le=2**53, description="The number of the last event that is known already.")]
 
 
 @router.get("/studies/{name}/raters", response_model=models.Raters, **needs(READER))
-def raters(
-    request: Request,
-    one: OpenStudy,
-    first: First = 0,
-    count: Count = 100,
-    only: Literal["unusual", "excluded"] | None = None,
-) -> Response:
+def raters(request: Request, one: OpenStudy, first: First = 0, count: Count = 100, only: Only = None) -> Response:
     """Return a page of the raters and workers who told results, the latest first, and what is unusual about them.
 
     A page has at most 300 kB, so perhaps fewer raters than `count`; `next` is where the next one begins.
