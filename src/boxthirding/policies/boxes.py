@@ -90,7 +90,7 @@ def reset(state: BoxesState) -> None:
 
 @kernel
 def short_of_levels(state: BoxesState) -> bool:
-    """Tell whether the next ARRANGE or base update might need a level that there is no room for."""
+    """Return whether the next ARRANGE or base update might need a level beyond the capacity of the arrays."""
     return max(state.scalars[TOP], state.scalars[BASE]) + 2 >= len(state.costs)
 
 
@@ -171,7 +171,7 @@ def highest(state: BoxesState) -> int:
 
 @kernel
 def above(arms: Roster, arm: int, other: int) -> bool:
-    """Tell whether more pulls speak for an arm than for another, or as many with a larger mean.
+    """Return whether an arm has more pulls than another, or as many and a larger mean.
 
     Levels would not do: a base update takes arms out of the pile though no job has ended.
     """

@@ -27,7 +27,7 @@ It is told neither the budget nor the noise, and has nothing to tune.
         them is excluded; with one result before, the one further from m. At a fit every arm is judged by a variance
         that seven arms in eight do not exceed. A single result more than 20σ above m is repeated before all else, if
         its arm is the leader. Of an arm, at most one result in eight is excluded, or its first. Nothing is judged while
-        fewer than eight arms have repeats, or where the results of most of these never differ.
+        fewer than eight arms have repeats, or if the results of most of these never differ.
 
 Rewards are counted from the first one and compared with each other only, so neither their unit nor their zero matters.
 chase_final.py has rules 4, 6, 10 and 11, noise.py rule 3. docs/chase.md has what each rule is worth.
@@ -388,7 +388,7 @@ class Chase(BasePolicy):
         return zeros(ChaseState, room, scalars=N_SCALARS, facts=N_FACTS, root=1, sent=1, repeats=1)
 
     def grown(self, state: ChaseState, larger: ChaseState) -> ChaseState:
-        """Copy a state into one with more room, where both tournaments are other ones."""
+        """Copy a state into a larger one, and rebuild both tournaments."""
         super().grown(state, larger)
         play_both(larger)
         return larger

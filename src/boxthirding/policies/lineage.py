@@ -55,11 +55,11 @@ class Record:
         return []
 
     def place(self, state: Any, number: int) -> str:  # noqa: ARG002
-        """Say where an arm stands now; nothing, if there are no boxes."""
+        """Describe the current position of an arm; empty if the policy has no boxes."""
         return ""
 
     def level(self, state: Any, number: int) -> int | None:  # noqa: ARG002
-        """Return the level of an arm, where the rule has levels."""
+        """Return the level of an arm, or None if the rule has no levels."""
         return None
 
     def candidates(self, state: Any) -> int | None:  # noqa: ARG002
@@ -147,7 +147,7 @@ class BoxRecord(Record):
         return found[::-1]
 
     def place(self, state: BoxesState, number: int) -> str:
-        """Say where an arm stands now."""
+        """Describe the current position of an arm."""
         if number >= state.scalars[KNOWN]:
             return "not tried yet"
         lifts = state.lifts
@@ -182,7 +182,7 @@ class BoxRecord(Record):
         return self._counted[1]
 
     def candidate_set(self, state: BoxesState) -> set[int] | None:
-        """Return the union of the candidate sets of Box(L, 0); None, if there is no such box: all that have a result.
+        """Return the union of the candidate sets of Box(L, 0), or None if there is no such box: all that have a result.
 
         A new slot holds its arm; an ARRANGE gives the union of the three sets to all three outcomes, and a base update
         the union of R to all of R, and that of the pile to all of it: each of them may come first.
@@ -239,7 +239,7 @@ class BoxRecord(Record):
         return zip(self._member[members], self._before[members], strict=True)
 
     def _settled(self, state: BoxesState, number: int) -> int:
-        """Return the latest union of an arm that has been carried out: an ARRANGE under way leaves it where it was."""
+        """Return the latest completed union of an arm: a running ARRANGE does not move it yet."""
         index = self._latest[number] if number < len(self._latest) else NONE
         if index != NONE and self._union_box[index] == state.arms.place[number] >= 0:
             return dict(self._union(index))[number]

@@ -124,7 +124,7 @@ def values_of(spec: str, name: str, cls: type[Any], rest: str) -> dict[str, Any]
 
 
 def needs_import(spec: str) -> bool:
-    """Tell whether a SPEC names a class by its module, which would be imported, and no package has entered that class.
+    """Return whether a SPEC names a class by its module, which would be imported, and is not a registered entry point.
 
     >>> needs_import("b3:reuse=topup"), needs_import("my_policies:Mine:depth=3")
     (False, True)
@@ -169,7 +169,7 @@ def format_spec(policy: Policy) -> str:
 
 
 def format_policy(policy: Policy) -> str:
-    """Return a policy as a person may read it: as a SPEC, or as it calls itself where it has none."""
+    """Return a policy in readable form: its SPEC, or its repr if it has none."""
     try:
         return format_spec(policy)
     except InvalidInput:

@@ -138,7 +138,7 @@ def change(state: AshaState, arm: int, times: int, total: float, squares: float)
     if stay == NONE:
         if arms.place[arm] == NONE:
             add(arms, arm, times, total)
-        else:  # its first stay is under way: what is taken out was told there, so these sums may be below 0
+        else:  # its first stay is unfinished: removed results belong to it, so these sums may be below 0
             arms.pulls[arm] += times
             arms.total[arm] += total
         return
@@ -168,7 +168,7 @@ def latest_ended(state: AshaState, arm: int) -> int:
 
 @kernel
 def start(state: AshaState) -> int:
-    """Let the next arm in at rung 0; results that are known of it count."""
+    """Add the next arm at rung 0. Its known results count."""
     if state.scalars[SEEN] == state.scalars[KNOWN]:
         begin_record(state)
     arm = admit(state)

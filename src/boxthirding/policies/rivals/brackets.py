@@ -112,7 +112,7 @@ def live_arms(state: WithBrackets) -> int:
 
 @kernel
 def is_due(state: WithBrackets) -> bool:
-    """Tell whether the next bracket opens now; when no arm is left in any, they start again."""
+    """Return whether the next bracket opens now. If no arm is left in any bracket, all of them start again."""
     scalars = state.scalars
     if scalars[PLAYING] == 0:
         scalars[OPENED] = 0
@@ -132,7 +132,7 @@ def next_size(state: WithBrackets) -> int:
 
 @kernel
 def has_room(state: WithBrackets) -> bool:
-    """Tell whether the next bracket fits into the arrays."""
+    """Return whether the next bracket fits into the arrays."""
     brackets, size = state.brackets, next_size(state)
     slots = brackets.start[state.scalars[OPENED]]
     return state.scalars[DRAWN] + size <= len(brackets.pool) and slots + size <= len(brackets.entrant)

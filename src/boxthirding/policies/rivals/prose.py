@@ -182,7 +182,7 @@ def estimate_noise(state: ProseState) -> None:
 
 @kernel
 def enter(state: ProseState) -> int:
-    """Let the next arm in, with bounds ±∞."""
+    """Add the next arm, with bounds ±∞."""
     arm = new_record(state, 0)
     state.out[arm] = 0
     state.tree.luck[arm] = advance(state.ties)

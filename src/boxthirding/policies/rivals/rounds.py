@@ -177,7 +177,7 @@ def end_one(state: RoundsState) -> None:
 
 @kernel
 def begin_round(state: RoundsState, size: int) -> None:
-    """Let the first `size` arms of the standing play a round."""
+    """Start a round with the first `size` arms of the standing."""
     scalars = state.scalars
     scalars[SIZE] = size
     scalars[NEXT] = 0

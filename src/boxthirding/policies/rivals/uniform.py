@@ -126,7 +126,7 @@ def begin_record(state: UniformState) -> None:
 
 @kernel
 def consider(state: UniformState, arm: int) -> None:
-    """Let an arm be the best one, if it is."""
+    """Make an arm the best one if its mean is larger."""
     best = state.scalars[BEST]
     if has_result(state.arms, arm) and (best == NONE or has_larger_mean(state.arms, state.luck, arm, best)):
         state.scalars[BEST] = arm
