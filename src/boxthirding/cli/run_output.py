@@ -99,7 +99,7 @@ class RunOutput:
 
 
 def _row(label: "Label", arm: Any) -> list[str]:
-    """Return the line with the columns of an arm, where its file has any."""
+    """Return the line with the columns of an arm, if its file has any."""
     row = visible(format_columns(label, arm))
     return [f"  {row}"] if row else []
 

@@ -44,7 +44,7 @@ def out_option(default: Path) -> Callable[[F], F]:
 
 
 def check_replicates(*, quick: bool, replicates: int | None) -> None:
-    """Refuse two options that both say how many replicates there are."""
+    """Raise if two options both set the number of replicates."""
     if quick and replicates is not None:
         raise InvalidInput(f"--replicates is {replicates} and --quick says how many, too: leave one out")
 

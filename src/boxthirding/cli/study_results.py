@@ -75,7 +75,7 @@ def results(*, url: str, name: str | None, top: int | None, out: Path | None, fo
 @click.argument("label", metavar="[LABEL]", required=False)
 @study_options.json_option
 def why(*, study: study_options.AnyStudy, label: str | None, as_json: bool) -> None:
-    """Tell the story of the arm LABEL: where it stands now, and with the policy b3 the boxes it was in.
+    """Show the history of the arm LABEL: its current position, and with the policy b3 the boxes it was in.
 
     Without LABEL it is the best arm.
     """
