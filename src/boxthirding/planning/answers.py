@@ -69,9 +69,9 @@ class Plan:
     arms: int
     known: Known
     rows: tuple[Row, ...]
-    """One for each budget; where nothing is known, one for each ratio of noise to spread and budget."""
+    """One for each budget; if nothing is known, one for each ratio of noise to spread and budget."""
     granted: tuple[Granted, ...]
-    """The smallest budget for the wish; where nothing is known, one for each ratio that has one."""
+    """The smallest budget for the wish; if nothing is known, one for each ratio that has one."""
     notes: tuple[str, ...]
     """What a reader should know about these figures."""
     warning: str = ""
@@ -101,7 +101,7 @@ class Plan:
 
 
 def heading(plan: Plan) -> str:
-    """Say what is known."""
+    """Describe the input of the plan."""
     known = plan.known
     if known.source == "nothing":
         return (
@@ -144,7 +144,7 @@ def _table(rows: Sequence[Row], *, by_ratio: bool) -> str:
 
 
 def in_a_sentence(plan: Plan) -> str:
-    """Say what the middle budget gives, as one would tell a colleague."""
+    """Describe in words what the middle budget gives."""
     row = plan.rows[len(plan.rows) // 2]
     return f"With {counted(row.budget, 'pull')}, expect {standing(row.rank)} of {plan.arms:,}"
 
@@ -188,7 +188,7 @@ def standing(rank: float) -> str:
     ('the best', 'the best or second best', 'about the 6th best')
     """
     if rank < 1.5:  # noqa: PLR2004  # rounds to 1
-        return "the best" if rank < 1.05 else "the best or second best"  # noqa: PLR2004  # another one in 20 runs
+        return "the best" if rank < 1.05 else "the best or second best"  # noqa: PLR2004  # different in 1 of 20 runs
     return f"about the {ordinal(round(rank))} best"
 
 

@@ -126,7 +126,7 @@ def _log_plausibility(deviation: float, noise: float, shape: Shape) -> float:
 
 
 def _plausible_noises(pilot: Pilot) -> list[float]:
-    """Return equally likely noise levels; one, where the repeats are many or the noise follows from the mean."""
+    """Return equally likely noise levels, or one if there are many repeats or the noise follows from the mean."""
     if pilot.zero_one:
         return [math.sqrt(pilot.centre * (1 - pilot.centre))]
     if pilot.noise == 0 or pilot.freedom >= _MANY_REPEATS:
