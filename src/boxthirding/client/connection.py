@@ -91,7 +91,7 @@ class Connection:
                 value, trouble = _outcome(status, text, self.address.server)
                 if trouble is None:
                     return Reply(value, is_unsure)
-                if not (trouble.transient and (status in _BUSY or status == 409)):  # noqa: PLR2004  # under way
+                if not (trouble.transient and (status in _BUSY or status == 409)):  # noqa: PLR2004  # still running
                     raise trouble
                 if once and trouble.unsure:  # the server refuses the key from now on
                     raise trouble
