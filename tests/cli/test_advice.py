@@ -132,5 +132,5 @@ def test_what_is_shown_has_no_python_either():
     for words in (["show", "screen.db"], ["list", "screen.db"], ["why", "screen.db", "compound 7"]):
         assert PYTHON.search(study(*words).output) is None
     ended = invoke("run", "--arms", "arms.csv", "--command", "echo {rate}", "--budget", 5)
-    assert "--confirm 50 measures them again" in ended.stdout
+    assert "--confirm 50 re-evaluates them" in ended.stdout
     assert PYTHON.search(ended.output) is None

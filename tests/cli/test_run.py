@@ -29,7 +29,7 @@ def test_the_arm_with_the_largest_number_is_found():
     assert spent.startswith("Spent 9 of 9 pulls, 0 left, in ")
     assert spent.endswith(" s; the budget is spent.")
     assert screening == "All 3 arms are in the race."
-    assert confirm == "Winners look better than they are: --confirm 50 measures them again, by 100 more runs."
+    assert confirm == "Winners look better than they are. --confirm 50 re-evaluates them (100 more runs)."
     assert set(calls()) == {"ann", "bob", "zoe"}
     assert len(calls()) == 9
 

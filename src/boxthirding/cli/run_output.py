@@ -94,7 +94,7 @@ class RunOutput:
             lines += ["", title, *self.confirmed.lines(names)]
         elif found.recommendation is not None:
             runs = counted(50 * len(found.top(self.top)), "more run")
-            lines.append(f"Winners look better than they are: --confirm 50 measures them again, by {runs}.")
+            lines.append(f"Winners look better than they are. --confirm 50 re-evaluates them ({runs}).")
         return "\n".join(lines)
 
 
