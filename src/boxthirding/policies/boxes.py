@@ -96,7 +96,7 @@ def short_of_levels(state: BoxesState) -> bool:
 
 @kernel
 def enter(state: BoxesState, arm: int, box: int) -> None:
-    """Put an arm at the end of a box."""
+    """Append an arm to a box."""
     boxes, last = state.boxes, state.boxes.last[box]
     state.arms.place[arm] = box
     boxes.before[arm] = last
@@ -117,7 +117,7 @@ def enter(state: BoxesState, arm: int, box: int) -> None:
 
 @kernel
 def leave(state: BoxesState, arm: int) -> None:
-    """Take an arm out of its box."""
+    """Remove an arm from its box."""
     boxes, box = state.boxes, state.arms.place[arm]
     before = boxes.before[arm]
     after = boxes.after[arm]

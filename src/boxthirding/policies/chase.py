@@ -273,7 +273,7 @@ def pass_over_known(state: ChaseState) -> None:
 
 @kernel
 def begin_record(state: ChaseState) -> None:
-    """Give the next number that has none an empty record."""
+    """Create an empty record for the next arm without one."""
     arm = new_record(state, 0)
     state.tree.luck[arm] = advance(state.ties)
     open_job(state.jobs, arm, 0)
@@ -315,7 +315,7 @@ def score_of(state: ChaseState, arm: int) -> float:
 
 @kernel
 def prior_pulls(state: ChaseState) -> float:
-    """Return how many pulls m is worth beside those of an arm (rule 9)."""
+    """Return how many pulls of an arm the prior mean m counts as (rule 9)."""
     ratio = state.facts[RATIO] / FARTHER
     return ratio * ratio
 

@@ -181,7 +181,7 @@ def is_unbelievable(state: ChaseState, arm: int) -> bool:
 
 @kernel
 def exclude_outlier(state: ChaseState, arm: int, reward: float) -> None:
-    """Take a result out of an arm's record, as if it had never been there."""
+    """Remove a result from an arm's record without a trace."""
     scalars, arms = state.scalars, state.arms
     scalars[N_OUTLIERS] += 1
     state.n_outliers[arm] += 1
@@ -230,7 +230,7 @@ def count_sent(state: ChaseState) -> None:
 
 @kernel
 def seat(state: ChaseState, arm: int, is_in: bool) -> None:  # kernels have no keywords
-    """Give an arm its place in the final with its bounds as they are now, or none."""
+    """Place an arm in the final by its current bounds, or remove it from the final."""
     if state.sent[0] == arm:
         state.sent[0] = NONE
     tree, was_in = state.tree, state.finalist[arm] == 1

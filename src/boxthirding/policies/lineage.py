@@ -42,13 +42,13 @@ class BoxSize(NamedTuple):
 
 
 class Record:
-    """What a session writes down of a rule's decisions; this one is of a rule without boxes, and writes nothing."""
+    """Record of a rule's decisions. This base class is for rules without boxes, and records nothing."""
 
     spent: ClassVar[frozenset[str]] = frozenset()
     """Names of the state's arrays that hold nothing any more once `note` has read them."""
 
     def note(self, state: Any, pulls: int) -> None:
-        """Take down what the last `ask` decided; the state is as the rule sees it, element by element."""
+        """Record what the last `ask` decided; `state` is the one that the rule sees."""
 
     def meetings(self, number: int) -> list[Meeting]:  # noqa: ARG002  # here and below: of a rule with boxes
         """Return the meetings of an arm, earliest first."""
@@ -79,11 +79,11 @@ class Record:
         return []
 
     def save(self) -> dict[str, NDArray[Any]]:
-        """Return what has been written down as arrays."""
+        """Return the record as arrays."""
         return {}
 
     def load(self, saved: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from what was saved."""
+        """Restore a saved record."""
 
 
 class BoxRecord(Record):
@@ -119,7 +119,7 @@ class BoxRecord(Record):
         self._box = array("q")  # by arm: where its latest meeting sends it
 
     def note(self, state: BoxesState, pulls: int) -> None:
-        """Take down the rows that the rule has written since the last time."""
+        """Record the rows that the rule has written since the last call."""
         written: int = state.scalars[MET]
         if written == self._read:
             return
@@ -222,7 +222,7 @@ class BoxRecord(Record):
         return {"counters": counters} | {name: np.array(getattr(self, f"_{name}")) for name in self._COLUMNS}
 
     def load(self, saved: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from columns that were saved."""
+        """Restore saved columns."""
         self._read, self._base = saved["counters"].tolist()
         for name in self._COLUMNS:
             column: array[Any] = array(getattr(self, f"_{name}").typecode)

@@ -37,7 +37,7 @@ class Noise(NamedTuple):
 
 @kernel
 def learn(noise: Noise, arm: int, pulls: int, times: int, total: float, squares: float) -> None:
-    """Take in rewards of an arm that has `pulls` results, given by their sums; negative sums take rewards out."""
+    """Add rewards of an arm with `pulls` results, given by their sums; negative sums remove rewards."""
     noise.repeats[0] += max(0, pulls + times - 1) - max(0, pulls - 1)
     if pulls == 0:
         noise.base[arm] = total if times == 1 else shortened(total / times)

@@ -71,7 +71,7 @@ def short_of_arms(state: WithArms) -> bool:
 
 @kernel
 def new_record(state: WithArms, place: int) -> int:
-    """Give the next number that has none an empty record; return it."""
+    """Create an empty record for the next arm without one, and return the number of the arm."""
     arms, arm = state.arms, state.scalars[KNOWN]
     state.scalars[KNOWN] = arm + 1
     arms.pulls[arm] = 0
@@ -94,7 +94,7 @@ def admit(state: WithArms) -> int:
 
 @kernel
 def withdraw(state: WithArms, arm: int) -> None:
-    """Take an arm out that has a record and is still there."""
+    """Withdraw an arm that has a record and is not withdrawn yet."""
     state.arms.place[arm] = WITHDRAWN
     if arm < state.scalars[SEEN]:
         state.scalars[LIVE] -= 1
@@ -140,7 +140,7 @@ def open_job(jobs: Jobs, job: int, due: int) -> None:
 
 @kernel
 def collect(jobs: Jobs, job: int, times: int, total: float) -> bool:
-    """Take results of a job; tell whether they are the last."""
+    """Add results of a job, and return whether they are its last."""
     jobs.due[job] -= times
     jobs.pulls[job] += times
     jobs.total[job] += total

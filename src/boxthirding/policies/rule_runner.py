@@ -29,7 +29,7 @@ class LiveState:
     """The state as its rule sees it: the same numbers, read one by one at half the cost."""
 
     tell: Callable[[int, int, float, float], None]
-    """Take the sums of some pulls of a job: tell(job, times, total, squares)."""
+    """Pass the sums of some pulls of a job to the rule: tell(job, times, total, squares)."""
 
     n_outliers: Callable[[Any], int] | None
     """Return how many results the rule of a state has excluded as outliers, or None if it never excludes any."""
@@ -38,7 +38,7 @@ class LiveState:
         self.__setstate__((policy, policy.new(n_arms, seed, capacity)))
 
     def hold(self, state: Any) -> None:
-        """Go on with another state of the same policy."""
+        """Replace the state by another one of the same policy."""
         self.arrays = state
         self.views = interpreted(state)
         self._ask = partial(self._rule.ask, self.views)

@@ -177,7 +177,7 @@ def format_policy(policy: Policy) -> str:
 
 
 def _chosen(spec: str) -> tuple[str, type[Any], str]:
-    """Return what a SPEC calls its policy, the class of that name, and the key=value pairs behind it."""
+    """Return the policy name in a SPEC, the class of that name, and the key=value pairs behind it."""
     name, _, rest = spec.partition(":")
     if name in POLICIES:
         return name, POLICIES[name], rest
@@ -201,7 +201,7 @@ def _chosen(spec: str) -> tuple[str, type[Any], str]:
 
 
 def _entry_point(name: str) -> Any:
-    """Return what another package has entered under a name, or None; looked up only for names that are not ours."""
+    """Return the entry point of another package with this name, or None; not used for built-in names."""
     from importlib.metadata import entry_points  # noqa: PLC0415  # takes milliseconds
 
     for entry in entry_points(group=ENTRY_POINTS, name=name):

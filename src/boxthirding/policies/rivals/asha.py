@@ -155,7 +155,7 @@ def change(state: AshaState, arm: int, times: int, total: float, squares: float)
 
 @kernel
 def begin_record(state: AshaState) -> None:
-    """Give the next number that has none an empty record."""
+    """Create an empty record for the next arm without one."""
     new_record(state, NONE)
 
 
@@ -190,7 +190,7 @@ def end(state: AshaState, stay: int) -> None:
 
 @kernel
 def join(state: AshaState, stay: int) -> None:
-    """Give a stay its place in its rung."""
+    """Insert a stay into its rung."""
     jobs, rung = state.jobs, state.stays.rung[stay]
     if jobs.pulls[stay] > 0:
         mean = jobs.total[stay] / jobs.pulls[stay]
@@ -268,7 +268,7 @@ class Asha(BasePolicy):
         return self.grown(state, self.empty(2 * len(state.arms.place), rungs))
 
     def record_pulls(self, state: AshaState, arm: int) -> int:
-        """Return how many results the mean is of that an arm competes with."""
+        """Return how many results the mean that an arm competes with covers."""
         stay = latest_ended(state, arm)
         return int(state.arms.pulls[arm] if stay == NONE else state.jobs.pulls[stay])
 

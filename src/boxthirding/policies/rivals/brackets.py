@@ -207,7 +207,7 @@ def gone_unmet(state: WithBrackets) -> int:
 
 @kernel
 def forget(state: WithBrackets, entrant: int) -> None:
-    """Take a withdrawn entrant out of the pool, so that no later bracket draws it."""
+    """Remove a withdrawn entrant from the pool, so that no later bracket draws it."""
     scalars, pool, number = state.scalars, state.brackets.pool, state.brackets.number[entrant]
     if number == NONE:
         scalars[UNMET] -= 1
@@ -222,7 +222,7 @@ def forget(state: WithBrackets, entrant: int) -> None:
 
 @kernel
 def retired(state: WithBrackets, entrant: int) -> None:
-    """Take a withdrawn entrant out of every bracket."""
+    """Remove a withdrawn entrant from every bracket."""
     forget(state, entrant)
     for bracket in range(state.scalars[OPENED]):
         slot = vacate(state, bracket, entrant)

@@ -120,7 +120,7 @@ def begin(state: BSHState, bracket: int) -> None:
 
 @kernel
 def begin_run(state: BSHState, bracket: int) -> None:
-    """Put every slot of a bracket whose arm is still there into the first round."""
+    """Start the first round of a bracket with every slot whose arm is not withdrawn."""
     start = state.brackets.start[bracket]
     size = 0
     for slot in range(start, state.brackets.start[bracket + 1]):

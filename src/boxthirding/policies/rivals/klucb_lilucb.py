@@ -11,8 +11,8 @@ lil'UCB (NEXT's LilUCB, after Jamieson and others 2014) is told the noise: the b
 mean + √(2 σ² log(4 n² / δ) / n). That is what NEXT computes; the paper's own bound has an iterated logarithm, and three
 constants to tune.
 
-NEXT leaves open what is recommended: here it is the largest mean, see subsets.py. A list that has been gone through is
-rebuilt, where NEXT begins it again; an arm whose first pull is in flight is not asked for again.
+NEXT does not specify the recommendation: we return the largest mean, see subsets.py. A list that was used up is
+rebuilt, while NEXT starts it again; an arm whose first pull is in flight is not asked for again.
 """
 
 import math

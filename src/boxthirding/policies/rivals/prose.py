@@ -207,7 +207,7 @@ def send(state: ProseState, arm: int) -> tuple[int, int, int]:
 
 @kernel
 def put_back(state: ProseState, arm: int) -> None:
-    """Put an arm in the place that its bounds give it."""
+    """Place an arm according to its bounds."""
     set_upper(state, arm)
     n = state.arms.pulls[arm]
     lower = state.arms.total[arm] / n - state.width[0] / math.sqrt(n) if n > 0 else -math.inf

@@ -52,7 +52,7 @@ class RoundsState(NamedTuple):
 
 @kernel
 def reset(state: RoundsState) -> None:
-    """Put every arm into the first round."""
+    """Start the first round with every arm."""
     scalars = state.scalars
     players = len(state.standing)
     for i in range(1, PACE):

@@ -57,7 +57,7 @@ class WithSubset(WithArms, Protocol):
 
     @property
     def subset(self) -> Subset:
-        """What is in play."""
+        """Arms in the current subset."""
 
 
 ALL: Final = 48
@@ -97,7 +97,7 @@ def admit(state: WithSubset) -> int:
 
 @kernel
 def record(state: WithSubset, arm: int, times: int, total: float) -> None:
-    """Take the results of a job; if they are enough, the subset doubles."""
+    """Add the results of a job, and double the subset if they are enough."""
     state.subset.out[arm] -= times
     know(state, arm, times, total, 0.0)
     double(state)
@@ -127,7 +127,7 @@ def know(state: WithSubset, arm: int, times: int, total: float, squares: float) 
 
 @kernel
 def withdraw(state: WithSubset, arm: int) -> None:
-    """Take an arm that is not withdrawn yet out of play."""
+    """Withdraw an arm that is not withdrawn yet."""
     withdraw_record(state, arm)
     state.arms.pulls[arm] = 0
     rate_again(state, arm)

@@ -120,7 +120,7 @@ def change(state: UniformState, arm: int, times: int, total: float, squares: flo
 
 @kernel
 def begin_record(state: UniformState) -> None:
-    """Give the next number that has none an empty record."""
+    """Create an empty record for the next arm without one."""
     state.luck[new_record(state, 0)] = advance(state.ties)
 
 

@@ -27,7 +27,7 @@ class Treap(NamedTuple):
 
 @kernel
 def insert(tree: Treap, which: int, arm: int, lower: float, upper: float) -> None:
-    """Put an arm in its place; its luck must be set."""
+    """Insert an arm; its luck must be set."""
     tree.lower[arm] = lower
     tree.upper[arm] = upper
     tree.left[arm] = NONE
@@ -140,7 +140,7 @@ def keeps_place(tree: Treap, arm: int, lower: float) -> bool:
 
 @kernel
 def remove(tree: Treap, which: int, arm: int) -> None:
-    """Take an arm out."""
+    """Remove an arm."""
     while tree.left[arm] > NONE or tree.right[arm] > NONE:
         left, right = tree.left[arm], tree.right[arm]
         leads = right == NONE or (left > NONE and priority(tree, left) > priority(tree, right))
