@@ -215,7 +215,7 @@ def sheet_of(data: bytes, name: str, *, header: bool = True, first: int | None =
 
 
 def read_bytes(path: str | PathLike[str], way_out: str) -> bytes:
-    """Return what a file holds."""
+    """Return the content of a file."""
     try:
         return Path(path).read_bytes()
     except (OSError, ValueError) as problem:

@@ -1,4 +1,4 @@
-"""What `progress=` means wherever it is an argument: nothing, a bar on stderr, or a function of the caller."""
+"""The argument `progress=` of all functions: no progress, a bar on stderr, or a function of the caller."""
 
 import os
 import shutil

@@ -16,7 +16,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 Label = str | int
-"""What the caller calls an arm."""
+"""Label of an arm, chosen by the caller."""
 
 NONE: Final = -1
 """No arm, no box, no job."""

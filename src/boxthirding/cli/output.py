@@ -1,4 +1,4 @@
-"""What every command prints and writes: safe on any stream, in any encoding and on any terminal, and whole files."""
+"""Printing safely in any encoding and on any terminal, and writing files atomically."""
 
 import io
 import re

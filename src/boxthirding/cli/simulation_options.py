@@ -1,4 +1,4 @@
-"""What the commands that simulate share: how a report's runs are simulated and written, and the picture of regret."""
+"""Shared by the commands that simulate: options, running and saving simulations, and the plot of regret."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager

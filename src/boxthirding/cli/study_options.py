@@ -1,4 +1,4 @@
-"""What the commands about a study share: their arguments and options, how the study is opened, and its summary."""
+"""Shared by the commands about a study: arguments, options, opening the study, and its summary."""
 
 import json
 import re
@@ -43,7 +43,7 @@ tickets_out_option = click.option(
 
 
 def direction_option(text: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options --direction and --minimize, which it takes as one argument."""
+    """Add the options --direction and --minimize to a command, as one argument."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
@@ -78,22 +78,22 @@ def database_url(context: click.Context, parameter: click.Parameter, url: str) -
 
 
 def study_argument(command: Command) -> Command:
-    """Give a command the argument STUDY, in a database or of a server, and the option --name."""
+    """Add the argument STUDY, in a database or on a server, and the option --name."""
     return _argument(command, durable_url)
 
 
 def database_argument(command: Command) -> Command:
-    """Give a command the argument STUDY, in a database, and the option --name."""
+    """Add the argument STUDY, in a database, and the option --name."""
     return _argument(command, database_url)
 
 
 def with_study(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command an open study of a database or of a server, by the argument STUDY and the option --name."""
+    """Pass an open study in a database or on a server, named by the argument STUDY and the option --name."""
     return study_argument(_opening(open_anywhere, command))
 
 
 def with_database_study(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command an open study of a database, by the argument STUDY and the option --name."""
+    """Pass an open study in a database, named by the argument STUDY and the option --name."""
     return database_argument(_opening(open_database, command))
 
 

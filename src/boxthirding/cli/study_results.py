@@ -271,7 +271,7 @@ def _rows_of(event: "Event", tickets: dict[int, dict[str, Any]]) -> list[dict[st
 
 
 def _format_details(event: "Event") -> str:
-    """Return what no other column has, as JSON; empty, if there is nothing."""
+    """Return the values without a column of their own, as JSON, or an empty text."""
     named = {field.name: getattr(event, field.name) for field in fields(event) if field.name not in _IN_COLUMNS | _LONG}
     there = {name: value for name, value in named.items() if value not in (None, "") and value is not False}
     plain = there["details"] if set(there) == {"details"} else there

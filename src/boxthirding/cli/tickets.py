@@ -395,7 +395,7 @@ def _is_cell_of(cell: str, text: str) -> bool:
 
 
 def _format_bad(file: Path, good: list[_GoodRow], bad: list[_BadRow], empty: int) -> str:
-    """Return what is wrong with the bad rows, and which rows are good."""
+    """Return the problems of the bad rows, and the good rows."""
     lines = [f"{file}, line {row.line}: {row.reason}" for row in bad[:_LISTED]]
     if len(bad) > _LISTED:
         lines.append(f"… and {counted(len(bad) - _LISTED, 'more bad row')}; --json names them all")

@@ -27,7 +27,7 @@ _BUSY: Final = frozenset({429, 502, 503, 504})  # replies after which the same r
 
 
 class Reply(NamedTuple):
-    """What a request came to."""
+    """Reply to a request."""
 
     value: Any
     is_unsure: bool  # whether an earlier try may have been carried out, without our hearing of it

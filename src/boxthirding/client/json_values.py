@@ -1,4 +1,4 @@
-"""What a server sends, as the values of `AskTell`; and what goes to it, as plain JSON."""
+"""Conversion between the JSON of a server and the values of `AskTell`."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import is_dataclass

@@ -64,7 +64,7 @@ class Look:
 
     @property
     def line(self) -> dict[str, Any]:
-        """What Matplotlib is told of a line."""
+        """Keyword arguments of Matplotlib for a line."""
         return {"color": self.colour, "linestyle": self.dashes, "marker": self.marker}
 
 

@@ -1,4 +1,4 @@
-"""What a plan says, as values and as a table: rows for budgets, budgets for wishes, and what it was made from."""
+"""The result of a plan, as values and as a table: rows for budgets, budgets for wishes, and the input."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _DAY: Final = 86_400
 
 @dataclass(frozen=True)
 class Row:
-    """What a budget gives, averaged over what is not known and over runs."""
+    """Expected outcome for a budget, averaged over beliefs and runs."""
 
     budget: int
     regret: float  # how far the answer's true mean is below the best one, in the unit of the scores
@@ -52,7 +52,7 @@ class Granted:
 
 @dataclass(frozen=True)
 class Known:
-    """What a plan is made from."""
+    """Input of a plan."""
 
     source: str  # "nothing", "guesses" or "pilot"
     noise: float | None  # the standard deviation of repeated scores of one arm
@@ -64,7 +64,7 @@ class Known:
 
 @dataclass(frozen=True, repr=False)
 class Plan:
-    """What `plan` returns; it is shown as a table."""
+    """Result of `plan`, printed as a table."""
 
     arms: int
     known: Known
@@ -78,7 +78,7 @@ class Plan:
     """Why these figures may be far off, and what to do; empty, if there is no reason."""
 
     def as_dicts(self) -> list[dict[str, Any]]:
-        """Return what `boxthirding plan --json` prints, line by line: the budgets, then what the wish takes."""
+        """Return the lines of `boxthirding plan --json`: one per budget, then the budget for the wish."""
         lines: list[tuple[float, dict[str, Any]]] = [(row.ratio, row.as_dict()) for row in self.rows]
         lines += [(one.row.ratio, one.as_dict()) for one in self.granted]
         return [line | ({"ratio": ratio} if self.known.source == "nothing" else {}) for ratio, line in lines]

@@ -1,4 +1,4 @@
-"""What `chase` would give under each belief, simulated: its answers at many budgets, expectations and their bands."""
+"""Simulated outcomes of `chase` under each belief: its answers at many budgets, expectations and their bands."""
 
 import math
 import os

@@ -173,7 +173,7 @@ def _checked_budgets(budgets: int | Iterable[int], wish: Wish | None) -> list[in
 
 
 class _Asked(NamedTuple):
-    """What a plan is asked for, checked."""
+    """The checked arguments of a plan."""
 
     arms: int
     budgets: list[int]
@@ -192,7 +192,7 @@ class _Asked(NamedTuple):
         return steps(max(1, self.arms // 100), most)
 
     def row(self, outcomes: Outcomes, place: int, beliefs: Sequence[Belief]) -> Row:
-        """Return what a budget gives."""
+        """Return the expected outcome for a budget."""
         budget = int(outcomes.budgets[place])
         mean, doubt = sizes(outcomes.regret)[place]
         low, high = band_of_size(mean, doubt)

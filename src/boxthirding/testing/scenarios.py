@@ -1,4 +1,4 @@
-"""What happens in a run, chosen by Hypothesis: how many arms and workers, what they earn, and how much goes wrong."""
+"""Random runs, drawn by Hypothesis: number of arms and workers, rewards, failures and amendments."""
 
 import random
 from collections.abc import Callable, Mapping
