@@ -30,7 +30,7 @@ class Reply(NamedTuple):
     """Reply to a request."""
 
     value: Any
-    is_unsure: bool  # whether an earlier try may have been carried out, without our hearing of it
+    is_unsure: bool  # whether an earlier try, whose reply was lost, may have succeeded
 
 
 class Connection:
@@ -186,7 +186,7 @@ class Connection:
 
 
 class _Lost(Exception):
-    """One try failed: the error to raise after the last one, and whether this one may have been carried out."""
+    """A failed try: the error to raise after the last one, and whether this one may have succeeded."""
 
 
 class Heartbeat:

@@ -93,7 +93,7 @@ def _chances(centre: float, offsets: Floats) -> Floats:
 
 
 def _log_likelihoods(pilot: Pilot, grid: Iterable[tuple[float, float, Shape]]) -> Floats:
-    """Return the likelihood of a pilot up to a constant; arms with the same record are grouped."""
+    """Return the log-likelihood of a pilot at each grid point, up to a constant; equal records are grouped."""
     close = pilot.means
     if not pilot.zero_one:
         error = pilot.noise / np.sqrt(pilot.counts)

@@ -217,7 +217,7 @@ def change(state: ChaseState, arm: int, times: int, total: float, squares: float
 
 @kernel
 def next_finalist(state: ChaseState) -> int:
-    """Return whom the final pulls now, or NONE if the chase goes on."""
+    """Return the finalist to pull now, or NONE if the chase continues."""
     scalars = state.scalars
     leader = recommend(state)
     if leader == NONE:

@@ -259,7 +259,7 @@ class BoxRecord(Record):
         self._met[number] = len(self._at)
 
     def _move(self, box: int, numbers: list[int]) -> None:
-        """Follow an introduction, or an ARRANGE, as if it were carried out."""
+        """Follow an introduction or an ARRANGE as if it were complete."""
         level = box // WIDTH
         if len(numbers) == 1:
             while self._base < level:

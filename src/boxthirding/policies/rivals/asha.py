@@ -2,7 +2,7 @@
 
 An arm that is in the top 1/η of its rung is evaluated at the next one, at the level's cost, with fresh pulls; η is 2.
 When no rung has such an arm, a new one starts at rung 0; when none is left, the best arm not yet promoted of the lowest
-rung goes on. Anytime; many workers were what it was made for.
+rung goes on. Anytime, and designed for many workers.
 """
 
 import math
