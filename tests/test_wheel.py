@@ -135,7 +135,7 @@ def test_make_demo_names_chase_as_the_best_and_draws_its_picture():
     (ROOT / "build" / "demo.png").unlink(missing_ok=True)
     shown = printed(subprocess.run(here, cwd=ROOT, check=False, capture_output=True, text=True))
     assert "* lowest mean regret after 10,000 pulls: chase\n" in shown
-    assert "The picture, regret against pulls: build/demo.png\n" in shown
+    assert "Plot of regret against pulls: build/demo.png\n" in shown
     assert "Three commands to try next:" in shown
     assert (ROOT / "build" / "demo.png").read_bytes().startswith(b"\x89PNG")
 

@@ -37,7 +37,7 @@ def whole(name: str, value: object, least: int) -> int:
 
 
 def not_negative(name: str, value: object) -> None:
-    """Refuse by name what is not a finite number of at least 0."""
+    """Raise unless the value is a finite number of at least 0."""
     if not (is_finite(value) and value >= 0):  # type: ignore[operator]  # it is a number
         raise InvalidInput(f"{name} is {value!r}, but must be a finite number of at least 0")
 
@@ -57,7 +57,7 @@ def fraction(name: str, value: float) -> float:
 
 
 def one_of(name: str, value: object, known: Collection[object]) -> None:
-    """Refuse by name what is none of some values."""
+    """Raise unless the value is one of `values`."""
     if value not in known:
         raise InvalidInput(f"{name} is {value!r}, but must be one of {', '.join(map(str, known))}")
 
@@ -71,12 +71,12 @@ def served_name(name: str) -> str:
 
 
 def is_number(value: object) -> bool:
-    """Tell whether a value is a real number; True and False are not."""
+    """Return whether a value is a real number; True and False are not."""
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
 def is_finite(value: object) -> bool:
-    """Tell whether a value is a real number that a float can hold, which an int of 400 digits is not."""
+    """Return whether a value is a real number that a float can hold, which an int of 400 digits is not."""
     try:
         return is_number(value) and math.isfinite(value)  # type: ignore[arg-type]  # it is a number
     except OverflowError:
@@ -97,7 +97,7 @@ def parse_number(text: str) -> float:
 
 
 def is_numeric(text: str) -> bool:
-    """Tell whether a text is a finite number with a decimal point, or without any."""
+    """Return whether a text is a finite number with a decimal point, or without any."""
     try:
         return math.isfinite(parse_number(text))
     except ValueError:
@@ -113,7 +113,7 @@ def as_reward(reward: object) -> float:
 
 
 def single_number(value: Any) -> float | None:
-    """Return what is one real number as a float; None, if it is something else.
+    """Return what is one real number as a float, or None if it is something else.
 
     An array or tensor without dimensions is one, and so is anything else that Python's `float` takes, but for texts.
 

@@ -56,7 +56,7 @@ def _texts(waiting: list[Any], owner: type | None, read: Reader) -> Iterator[str
 
 
 def _counts(reached: Any, packages: set[str]) -> bool:
-    """Tell whether a function or class decides something: it is not of Python, of a library, or a check of input."""
+    """Return whether a function or class decides something: not part of Python or a library, and not an input check."""
     module = reached.__module__
     in_packages = module.partition(".")[0] in packages and module not in _DECIDES_NOTHING
     return in_packages or getattr(reached, "__kernel__", False)
@@ -75,7 +75,7 @@ def _meant(name: str, function: FunctionType, owner: type | None) -> Iterator[tu
 
 
 def _is_written(value: Any) -> bool:
-    """Tell whether what stands in a class is a handwritten method, and not one that a decorator made."""
+    """Return whether an attribute of a class is a handwritten method, not one made by a decorator."""
     function = _function(value)
     return isinstance(function, FunctionType) and not function.__code__.co_filename.startswith("<")
 
@@ -92,7 +92,7 @@ def _function(value: Any) -> Any:
 
 @lru_cache(maxsize=4096)
 def from_source(code: CodeType) -> tuple[str, frozenset[str]]:
-    """Read a function's source, without what decides nothing; bytecode instead, where there is no source."""
+    """Return a function's source without what decides nothing, or its bytecode if there is no source."""
     try:
         tree = _Bare().visit(ast.parse(textwrap.dedent(inspect.getsource(code))))
     except (OSError, SyntaxError):

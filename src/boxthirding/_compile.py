@@ -49,12 +49,12 @@ def kernel(function: F) -> F:
 
 
 def is_kernel(value: object) -> bool:
-    """Tell whether a value is a function marked with `@kernel`."""
+    """Return whether a value is a function marked with `@kernel`."""
     return isinstance(value, FunctionType) and getattr(value, "__kernel__", False)
 
 
 def available() -> bool:
-    """Tell whether kernels can be compiled here."""
+    """Return whether Numba is installed, so that kernels can be compiled."""
     return importlib.util.find_spec("numba") is not None
 
 

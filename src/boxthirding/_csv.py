@@ -53,7 +53,7 @@ class Sheet:
     separator: str = ""  # the character between two cells; empty for JSON lines
 
     def __post_init__(self) -> None:
-        """Refuse a table without rows, with two columns of one name, or with rows of several lengths."""
+        """Raise if a table has no rows, two columns of the same name, or rows of different lengths."""
         repeated = next((name for name, times in Counter(self.columns).items() if name and times > 1), None)
         if (repeated is not None or not self.rows) and self.seems_headless:
             raise self.no_header()
@@ -77,7 +77,7 @@ class Sheet:
                 )
 
     def named(self, *names: str, more: bool = False) -> "Sheet":
-        """Return the sheet with these names for its columns, where the file has no header; there may be `more`."""
+        """Return the sheet with these names for its columns, if the file has no header; there may be `more`."""
         if self.has_header:
             return self
         first = [cell.strip() for cell in self.rows[0]]
@@ -92,7 +92,7 @@ class Sheet:
         return replace(self, columns=[*names, *self.columns[len(names) :]])
 
     def has(self, names: Collection[str]) -> bool:
-        """Tell whether all these columns are there."""
+        """Return whether the table has all these columns."""
         return all(name in self.columns for name in names)
 
     @property
@@ -215,7 +215,7 @@ def sheet_of(data: bytes, name: str, *, header: bool = True, first: int | None =
 
 
 def read_bytes(path: str | PathLike[str], way_out: str) -> bytes:
-    """Return what a file holds."""
+    """Return the content of a file."""
     try:
         return Path(path).read_bytes()
     except (OSError, ValueError) as problem:
@@ -308,7 +308,7 @@ def _reader(text: str, separator: str) -> Any:
 
 
 def _cells(text: str, separator: str) -> Iterator[list[str]]:
-    """Yield the rows, if this separates cells, and an empty one where it cannot."""
+    """Yield the rows if this separates cells, and an empty row where it cannot."""
     try:
         yield from filter(None, _reader(text, separator))  # a blank line has no cells
     except csv.Error:

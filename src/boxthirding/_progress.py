@@ -1,4 +1,4 @@
-"""What `progress=` means wherever it is an argument: nothing, a bar on stderr, or a function of the caller."""
+"""The argument `progress=` of all functions: no progress, a bar on stderr, or a function of the caller."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ from boxthirding.types import Progress
 if TYPE_CHECKING:
     from tqdm import tqdm
 
-EVERY: Final = 30.0  # seconds between two lines where there is no terminal; the first comes after as many
+EVERY: Final = 30.0  # seconds between two lines (and before the first) if there is no terminal
 
 COMPILING: Final = "compiling (first run only)"
 """How a note ends while code is compiled: it takes an unknown time, so no share and no time left are shown."""
@@ -27,7 +27,7 @@ _HOUR: Final = 3600
 
 
 def listener(*, progress: bool | Callable[[Progress], None]) -> Callable[[Progress], None] | None:
-    """Return the function to call with progress; None for `progress=False`.
+    """Return the function to call with progress, or None for `progress=False`.
 
     >>> listener(progress=False) is None, listener(progress=print) is print
     (True, True)

@@ -105,21 +105,21 @@ def _beginning(text: str, place: int, most: int) -> int:
 
 
 def did_you_mean(word: str, words: Iterable[object]) -> str:
-    """Return a question after what is like a word, or nothing.
+    """Return a question with the closest match of a word, or an empty text.
 
     >>> did_you_mean("comound 7", ["compound 7", "compound 8", 7])
     "did you mean 'compound 7'?"
     >>> did_you_mean("x", ["compound 7"])
     ''
     """
-    from difflib import get_close_matches  # noqa: PLC0415  # only where something is wrong
+    from difflib import get_close_matches  # noqa: PLC0415  # only needed for errors
 
     close = get_close_matches(word, [text for text in words if isinstance(text, str)], n=1, cutoff=_ALIKE)
     return f"did you mean {close[0]!r}?" if close else ""
 
 
 def in_ascii(text: object) -> str:
-    r"""Return a text as it is written where nothing but ASCII can be.
+    r"""Return a text in ASCII, with other characters escaped.
 
     It is the same for a text and for what was made of it on its way through `visible`, or through a file whose encoding
     lacks some of its characters.

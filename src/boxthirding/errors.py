@@ -1,32 +1,35 @@
-"""Every error this package raises on purpose, in one tree.
+"""All errors that this package raises on purpose.
 
 BoxThirdingError
-├── InvalidInput (also a ValueError)       a value breaks a rule; the message has both
+├── InvalidInput (also a ValueError)       a value is invalid; the message gives the value and the rule
 │   ├── UnknownLabel                       no arm has that label
-│   ├── TicketRefused                      the result of this ticket cannot be taken
+│   ├── TicketRefused                      the result for this ticket was rejected
 │   │   ├── UnknownTicket                  this session never issued it
-│   │   ├── AlreadyTold                    its result is in; the first one counts
-│   │   └── ArmWithdrawn                   its arm is gone
-│   ├── CannotAmend                        the policy cannot take results that no job of its own asked for
-│   ├── UnreadableData                     a file cannot be read, or does not hold what it must
-│   │   ├── NoHeader                       its first line holds data, not the names of columns
-│   │   └── PolicyMissing                  the policy of a study, or the version of its rule, is not here
-│   ├── ResultsRefused                     a results file cannot be resumed
-│   ├── UnknownStudy                       there is no study of that name, and no arms to make one with
-│   ├── AccessRefused                      a server does not know the key, or does not let it do this
-│   ├── StudyDiffers                       a study was made with other arms, or with other settings
-│   │   └── StudyChanged                   its arms are other things than before; to continue with them can be forced
-│   └── StudyFinished                      the study has been finished for good
+│   │   ├── AlreadyTold                    the ticket already has a result, which is kept
+│   │   └── ArmWithdrawn                   its arm was withdrawn
+│   ├── CannotAmend                        the policy does not support known results, corrections or exclusions
+│   ├── UnreadableData                     a file is missing, empty or not in the expected format
+│   │   ├── NoHeader                       its first line holds data, not column names
+│   │   └── PolicyMissing                  the policy of the study is not installed, or has a different version
+│   ├── ResultsRefused                     a results file has a different version or settings, or is in use
+│   ├── UnknownStudy                       no study has that name, and no arms were given to create one
+│   ├── AccessRefused                      the API key is missing, unknown, or lacks permission for this call
+│   ├── StudyDiffers                       the study was created with different arms or settings
+│   │   └── StudyChanged                   the same labels now refer to different arms, or arm details differ
+│   └── StudyFinished                      the study is finished
 ├── ArmsUnavailable (also a RuntimeError)  an iterator of arms raised
-├── EvaluationFailed (also a RuntimeError) an evaluation failed and ended the run; it has the best so far
-├── CommandFailed (also a RuntimeError)    a program that scores an arm failed, or printed no number
-├── SimulationFailed (also a RuntimeError) replicates could not be run or saved; it has those that are complete
+├── EvaluationFailed (also a RuntimeError) an evaluation failed and ended the run; `found` has the best arm so far
+├── CommandFailed (also a RuntimeError)    the command that scores an arm failed, or did not print a number
+├── SimulationFailed (also a RuntimeError) replicates could not be run or saved; `runs` holds the completed ones
 ├── StudyUnavailable (also a RuntimeError) the database of a study cannot be reached, or is locked, full or read-only
-├── JournalBroken (also a RuntimeError)    a study's journal is damaged, or disagrees with the rule that it names
+├── JournalBroken (also a RuntimeError)    a study's journal is corrupt, or was not written by the policy that it names
 └── MissingExtra (also an ImportError)     an optional dependency is not installed
 
-Programs read attributes, never messages: `transient` tells whether the same call may succeed later, `unsure` whether it
-may have been carried out all the same, `advice` what a person can do about it.
+Use the attributes, not the message, in code:
+
+- `transient`: whether the same call may succeed later
+- `unsure`: whether the call may have succeeded
+- `advice`: what a user can do about it
 """
 
 from collections.abc import Mapping
@@ -34,16 +37,16 @@ from typing import Any, Self
 
 
 class BoxThirdingError(Exception):
-    """Any error of this package."""
+    """Base class of all errors of this package."""
 
     def __init__(self, *args: object, advice: str = "", transient: bool = False, unsure: bool = False) -> None:
         super().__init__(*args)
         self.advice = advice
         """What to do about it. The message ends with it; it is empty if there is nothing to add."""
         self.transient = transient
-        """Whether the same call may succeed later, because the trouble may be temporary."""
+        """Whether the same call may succeed later, because the cause may be temporary."""
         self.unsure = unsure
-        """Whether the call may have been carried out all the same: look before you repeat it."""
+        """Whether the call may have succeeded: check before you repeat it."""
 
     @property
     def problem(self) -> str:
@@ -54,7 +57,7 @@ class BoxThirdingError(Exception):
         return f"{self.problem}; {self.advice}" if self.advice else self.problem
 
     def advice_from(self, ways: Mapping[type["BoxThirdingError"], str]) -> str:
-        """Return the advice in other words, by the class of the error; its own, where none are for it."""
+        """Return the replacement advice for this class or its nearest base class, else the error's own advice."""
         return self.advice and next((ways[kind] for kind in type(self).__mro__ if kind in ways), self.advice)
 
     def again(self) -> Self:
@@ -65,7 +68,7 @@ class BoxThirdingError(Exception):
 
 
 class InvalidInput(BoxThirdingError, ValueError):
-    """A value breaks a rule: the message gives the value, the rule and the way out."""
+    """A value is invalid: the message gives the value, the rule and the way out."""
 
 
 class UnknownLabel(InvalidInput):
@@ -73,15 +76,15 @@ class UnknownLabel(InvalidInput):
 
 
 class TicketRefused(InvalidInput):
-    """The result of a ticket cannot be taken; nothing has changed."""
+    """The result for this ticket was rejected; nothing has changed."""
 
 
 class UnknownTicket(TicketRefused):
-    """The ticket was never issued here."""
+    """The session never issued this ticket."""
 
 
 class AlreadyTold(TicketRefused):
-    """The ticket's result is in already; the first answer counts."""
+    """The ticket already has a result, which is kept."""
 
 
 class ArmWithdrawn(TicketRefused):
@@ -89,56 +92,56 @@ class ArmWithdrawn(TicketRefused):
 
 
 class CannotAmend(InvalidInput):
-    """The policy cannot take known results, corrections or exclusions: go on with another one by `use`."""
+    """The policy does not support known results, corrections or exclusions; `use()` switches to another policy."""
 
 
 class UnreadableData(InvalidInput):
-    """A file is missing, empty or not of the form that was asked for."""
+    """A file is missing, empty or not in the expected format."""
 
 
 class NoHeader(UnreadableData):
-    """The first line of a table holds data, where the names of its columns are expected."""
+    """The first line of a table holds data instead of column names."""
 
 
 class PolicyMissing(UnreadableData):
-    """The policy that a study names cannot decide here: it is not installed, or its rule is of another version."""
+    """The policy of the study is not installed, or is installed in a different version."""
 
 
 class ResultsRefused(InvalidInput):
-    """A results file is of another version or of other settings, or in use; it has not been touched."""
+    """A results file has a different version or different settings, or is in use. It was not changed."""
 
 
 class UnknownStudy(InvalidInput):
-    """There is no study of that name, and no arms were given to make one with."""
+    """There is no study of that name, and no arms were given to create one."""
 
 
 class AccessRefused(InvalidInput):
-    """A server was given no key or one that it does not know, or the key does not let one do this."""
+    """The API key is missing, unknown, or lacks permission for this call."""
 
 
 class StudyDiffers(InvalidInput):
-    """A study was made with other arms, or with other settings, than it is opened with; it has not been touched."""
+    """The study was created with different arms or settings. It was not changed."""
 
 
 class StudyChanged(StudyDiffers):
-    """Arms are other things than before under the same labels, or details differ; `force` continues with the new."""
+    """The same labels now refer to different arms, or arm details differ; `force=True` continues with the new ones."""
 
 
 class StudyFinished(InvalidInput):
-    """The study has been finished for good: it hands out no more tickets, and nothing changes its answer."""
+    """The study is finished: it issues no more tickets and its result is final."""
 
 
 class ArmsUnavailable(BoxThirdingError, RuntimeError):
-    """The iterator that arms come from raised an error."""
+    """The iterator that supplies the arms raised an error."""
 
     found: Any = None
-    """The best so far, where `find_best` was under way."""
+    """The best arm so far, if `find_best` was running."""
 
 
 class EvaluationFailed(BoxThirdingError, RuntimeError):
-    """An evaluation failed and ended the run; `from` says how, and `found` is the best so far.
+    """An evaluation failed and ended the run; `found` has the best arm so far.
 
-    When it was `confirm` that ended, `confirmation` has the fresh pulls that had come in.
+    `__cause__` is the original exception. If raised by `confirm`, `confirmation` holds the results received so far.
     """
 
     found: Any = None
@@ -146,11 +149,11 @@ class EvaluationFailed(BoxThirdingError, RuntimeError):
 
 
 class CommandFailed(BoxThirdingError, RuntimeError):
-    """A program that was to print a number did not."""
+    """The command failed or did not print a number."""
 
 
 class SimulationFailed(BoxThirdingError, RuntimeError):
-    """Replicates could not be run or saved; what was saved before stays, and `runs` has what is complete."""
+    """Replicates could not be run or saved; `runs` holds the completed ones. Saved results are kept."""
 
     runs: Any = ()
 
@@ -158,14 +161,16 @@ class SimulationFailed(BoxThirdingError, RuntimeError):
 class StudyUnavailable(BoxThirdingError, RuntimeError):
     """The database of a study is unreachable, locked, full or read-only; the next call connects again.
 
-    Unless `unsure` is True, the call has changed nothing. If it is, the call may have been committed: `held` lists
-    tickets that were given, a tell may be repeated, because the first answer counts, and of known results `arms` has
-    the pulls that are there.
+    Unless `unsure` is True, the call has changed nothing. If it is, the call may have been committed:
+
+    - `study.held()` lists issued tickets;
+    - `tell` can safely be repeated, as the first result is kept;
+    - `study.arms()` shows the known results that were stored.
     """
 
 
 class JournalBroken(BoxThirdingError, RuntimeError):
-    """A study's journal is damaged, or disagrees with the rule that it names; nothing has been written."""
+    """A study's journal is corrupt, or was not written by the policy that it names; nothing has been written."""
 
 
 class MissingExtra(BoxThirdingError, ImportError):

@@ -28,7 +28,7 @@ _MOST = 2**53  # costs beyond this are never paid; the cap keeps them exact in a
 
 @dataclass(frozen=True)
 class Schedule:
-    """What each level costs: ⌈effort · growth^l⌉, ⌈effort · (l + 1) · growth^l⌉, or ⌈effort · given[l]⌉.
+    """Cost of each level, in pulls: ⌈effort · growth^l⌉, ⌈effort · (l + 1) · growth^l⌉, or ⌈effort · given[l]⌉.
 
     A given sequence goes on beyond its end by the factor `growth` a level.
 

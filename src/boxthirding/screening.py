@@ -42,7 +42,7 @@ def non_inclusion_bound(n_arms: int, good: int, candidates: int) -> float:
 
 
 def is_data_poor(n_arms: int, good: int, candidates: float) -> bool:
-    """Tell whether the data-poor condition holds (definition 4.2): c₀ ≤ N - g, g the number of good arms.
+    """Return whether the data-poor condition holds (definition 4.2): c₀ ≤ N - g, g the number of good arms.
 
     The paper's sentence says that c₀ is smaller, its formula that it is at most N - g: the formula is taken, because
     exactly there every good arm may be missed. Its case ε = 0, c₀ < N, is g = 1.

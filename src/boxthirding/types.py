@@ -16,7 +16,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 Label = str | int
-"""What the caller calls an arm."""
+"""Label of an arm, chosen by the caller."""
 
 NONE: Final = -1
 """No arm, no box, no job."""
@@ -132,11 +132,11 @@ class Progress:
     seconds: float
     """Since the beginning."""
     seconds_left: float | None
-    """An estimate; None if not known yet."""
+    """An estimate, or None if not known yet."""
     note: str = ""
     """What is being done now."""
 
     @property
     def share(self) -> float | None:
-        """How much is done, from 0 to 1; None if the total is unknown."""
+        """How much is done, from 0 to 1, or None if the total is unknown."""
         return None if self.total is None else self.done / self.total if self.total else 1.0

@@ -89,7 +89,7 @@ def stop(process, sent):
     process.send_signal(sent)
     if sent != signal.SIGINT:
         return ""
-    said = next(line for line in process.stderr if line.startswith("Ctrl-C: "))
+    said = next(line for line in process.stderr if line.startswith("Waiting for "))
     process.send_signal(sent)
     return said
 

@@ -96,16 +96,16 @@ REFUSALS = {
     "new arms": (["study", "ask", "screen.db", "--arms", "more.csv"], "add new arms with `boxthirding study add`"),
     "other arms": (
         ["study", "ask", "screen.db", "--arms", "other.csv"],
-        "or give --force to continue with the new one",
+        "or pass --force to continue with the new one",
     ),
     "another command": ([*RUN, "--arms", "arms.csv"], "was made without command, not with command 'echo {rate}'"),
     "no examples": (
         ["run", "--arms", "arms.csv", "--command", "echo {rate}", "--budget", 5, "--study", "examples.db", "--force"],
-        "study 'main' was made with examples, and none are given: give --examples",
+        "study 'main' was made with examples, and none are given: pass --examples",
     ),
     "a known result without an example": (["study", "observe", "examples.db", "known.csv"], "must have arm, pull and"),
     "a label that is not there": (["study", "why", "screen.db", "x"], "labels are texts or whole numbers"),
-    "no header": (["study", "add", "screen.db", "plain.csv"], "add them as its first line, or give --no-header"),
+    "no header": (["study", "add", "screen.db", "plain.csv"], "add them as its first line, or pass --no-header"),
 }
 
 
@@ -132,5 +132,5 @@ def test_what_is_shown_has_no_python_either():
     for words in (["show", "screen.db"], ["list", "screen.db"], ["why", "screen.db", "compound 7"]):
         assert PYTHON.search(study(*words).output) is None
     ended = invoke("run", "--arms", "arms.csv", "--command", "echo {rate}", "--budget", 5)
-    assert "--confirm 50 measures them again" in ended.stdout
+    assert "--confirm 50 re-evaluates them" in ended.stdout
     assert PYTHON.search(ended.output) is None

@@ -38,7 +38,7 @@ def test_it_shows_the_ladder_compares_four_policies_draws_and_says_what_to_try_n
     assert "pull 500 of 500" in result.stdout
     table = result.stdout.partition("policy ")[2].splitlines()[2:6]
     assert [line.split()[0] for line in table] == ["chase", "b3", "us", "sh"]
-    assert "The picture, regret against pulls: boxthirding-demo.png" in result.stdout
+    assert "Plot of regret against pulls: boxthirding-demo.png" in result.stdout
     assert (tmp_path / "boxthirding-demo.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -67,7 +67,7 @@ def test_no_line_of_a_pipe_is_wider_than_80(monkeypatch):
 
 def test_the_same_seed_gives_the_same_session():
     def session(*arguments):
-        return run("--out", "demo.svg", *arguments).stdout.partition("One run may be lucky")[0]
+        return run("--out", "demo.svg", *arguments).stdout.partition("A single run can be lucky")[0]
 
     assert session("--seed", "3") == session("--seed", "3") != session("--seed", "4")
 
@@ -91,9 +91,9 @@ def test_a_program_is_named_as_it_is_found_here(monkeypatch, tmp_path):
     (inside / "boxthirding").write_text("#!/bin/sh\n")
     (inside / "boxthirding").chmod(0o755)
     monkeypatch.setenv("PATH", "/nowhere")
-    assert demo._called("boxthirding", inside / "boxthirding") == ".venv/bin/boxthirding"
+    assert demo._command_for("boxthirding", inside / "boxthirding") == ".venv/bin/boxthirding"
     monkeypatch.setenv("PATH", str(inside))
-    assert demo._called("boxthirding", inside / "boxthirding") == "boxthirding"
+    assert demo._command_for("boxthirding", inside / "boxthirding") == "boxthirding"
 
 
 def test_ctrl_c_ends_it_politely(monkeypatch):
@@ -118,14 +118,14 @@ def test_it_moves_on_a_terminal_unless_told_not_to(option, moves, monkeypatch):
 
 def test_every_picture_fits_a_screen_of_80_by_24():
     console = Console(width=80, height=24, file=io.StringIO(), force_terminal=True)
-    for scene in demo._session(2_000, 1, animated=True):
-        lines = console.render_lines(demo._picture(console, scene, captions().means), pad=False)
+    for frame in demo._frames(2_000, 1, animated=True):
+        lines = console.render_lines(demo._render_frame(console, frame, captions().means), pad=False)
         assert len(lines) < 24
 
 
 def test_a_terminal_without_unicode_gets_letters():
     output = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     console = Console(width=80, file=output, legacy_windows=False)
-    for scene in demo._session(50, 1, animated=False):
-        console.print(demo._picture(console, scene, captions().means))
+    for frame in demo._frames(50, 1, animated=False):
+        console.print(demo._render_frame(console, frame, captions().means))
     output.flush()

@@ -125,7 +125,7 @@ def test_arms_that_may_be_read_in_two_ways_are_refused_by_the_cause(case):
     write("arms.csv", text, encoding)
     said = refusal("arms.csv")
     assert fragment in said
-    assert ("give --no-header" in said) == case.startswith("no header")
+    assert ("pass --no-header" in said) == case.startswith("no header")
 
 
 def test_a_workbook_is_refused_by_its_name():
@@ -157,14 +157,14 @@ def test_a_study_without_headers():
     write("arms.csv", "ann;1,5\nbob;2,25\n")
     write("more.csv", "zoe;3,5\n")
     write("known.csv", "ann;9,5\nbob;8,5\n")
-    assert "give --no-header" in refused("ask", "s.db", "--arms", "arms.csv")
+    assert "pass --no-header" in refused("ask", "s.db", "--arms", "arms.csv")
     assert not Path("s.db").exists()
     done("ask", "s.db", "--arms", "arms.csv", "--no-header", "-n", 2, "--out", "plate.csv")
     for command, file in (("add", "more.csv"), ("observe", "known.csv")):
-        assert "give --no-header" in refused(command, "s.db", file)
+        assert "pass --no-header" in refused(command, "s.db", file)
         done(command, "s.db", file, "--no-header")
     write("told.csv", "0;1,5\n1;2,5\n")
-    assert "give --no-header" in refused("tell", "s.db", "told.csv")
+    assert "pass --no-header" in refused("tell", "s.db", "told.csv")
     assert "2 results told" in done("tell", "s.db", "told.csv", "--no-header")
     with open_study("s.db") as opened:
         assert (opened.pulls, opened.payload("zoe")) == (4, {"arm": "zoe", "2": "3,5"})
@@ -176,7 +176,7 @@ def test_means_without_a_header():
     for text in ("0.5\n0.75\n", "ann;0,5\nbob;0,75\n"):
         write("means.csv", text)
         ended = invoke("simulate", "--means", "means.csv", *options)
-        assert (ended.exit_code, "give --no-header" in ended.stderr) == (2, True)
+        assert (ended.exit_code, "pass --no-header" in ended.stderr) == (2, True)
         ended = invoke("simulate", "--means", "means.csv", "--no-header", *options)
         assert (ended.exit_code, json.loads(ended.stdout)["regret_mean"]) == (0, 0.0)
     write("means.csv", "0,5\n0,75\n")
@@ -244,12 +244,12 @@ def test_a_reward_that_may_be_two_numbers_is_a_bad_row():
 
 def test_a_place_that_is_no_column_is_refused_with_what_may_have_been_meant():
     write("arms.csv", SHEET)
-    assert "can be filled in: did you mean '{rate}'?" in refusal("arms.csv", command="echo {raet}")
+    assert "}. Did you mean '{rate}'?" in refusal("arms.csv", command="echo {raet}")
     write("arms.csv", "ann;1,5\nbob;2,25\n")
     said = refusal("arms.csv", "--no-header", command="echo {1}")
-    assert "can be filled in: the first column of a table without a header is {arm}" in said
+    assert ". The first column of a table without a header is {arm}" in said
     write("arms.dat", SHEET)
-    assert "arms have columns only in a file that is named .csv, .tsv or .jsonl" in refusal("arms.dat")
+    assert "Only .csv, .tsv and .jsonl files have more columns" in refusal("arms.dat")
 
 
 def test_a_pipe_runs_by_the_shell_and_is_refused_without():
@@ -257,7 +257,7 @@ def test_a_pipe_runs_by_the_shell_and_is_refused_without():
     command = "echo {rate} | sed s/2.25/9/"
     assert answer("arms.csv", "--shell", command=command)["mean"] == 9
     said = refusal("arms.csv", command=command)
-    assert "command has |, which only a shell understands: give --shell, or put it in quotation marks" in said
+    assert "command has |, which needs a shell: pass --shell, or quote it to pass it on literally" in said
 
 
 @pytest.mark.parametrize(
@@ -274,7 +274,7 @@ def test_a_pipe_runs_by_the_shell_and_is_refused_without():
 )
 def test_what_only_a_shell_understands_is_refused_with_the_option(command, what):
     write("arms.csv", SHEET)
-    assert f"command has {what}, which only a shell understands: give --shell" in refusal("arms.csv", command=command)
+    assert f"command has {what}, which needs a shell: pass --shell" in refusal("arms.csv", command=command)
 
 
 def test_what_stands_in_quotation_marks_is_for_the_program():
@@ -323,7 +323,7 @@ def test_a_variable_of_the_shell_is_its_own():
     write("arms.csv", SHEET)
     assert answer("arms.csv", "--shell", command="x={rate}; echo ${x}")["mean"] == 2.25
     said = refusal("arms.csv", "--shell", command="awk '{print}' {rate}")
-    assert "command has {print}, but only" in said
+    assert "command has the unknown placeholder {print}; available: " in said
     assert said.endswith("if it is for the shell, write { print }")
 
 
@@ -332,28 +332,30 @@ def test_a_study_is_resumed_with_a_shell_or_without_but_not_now_so_and_now_so():
     answer("arms.csv", "--study", "s.db", budget=3)
     said = refusal("arms.csv", "--study", "s.db", "--shell", budget=6)
     assert "study 'main' was made without shell, not with shell 'sh', so results of two kinds would be mixed; " in said
-    assert said.endswith("choose another --name, or give --force to continue with the new one")
+    assert said.endswith("choose another --name, or pass --force to continue with the new one")
 
 
 def test_a_script_that_is_not_executable_is_told_how_to_be_run():
     write("arms.csv", SHEET)
     Path("score.py").write_text("print(1)\n")
     said = refusal("arms.csv", command="./score.py {rate}")
-    assert "'./score.py', which is not executable: write 'python ./score.py …', or make it executable with" in said
+    assert "'./score.py', which is not executable: write 'python ./score.py …', or make it executable by" in said
     assert "`chmod +x ./score.py`" in said
     Path("score").write_text("#!/bin/sh\necho $1\n")
-    assert "make it executable with `chmod +x ./score`" in refusal("arms.csv", command="./score {rate}")
+    assert "make it executable by `chmod +x ./score`" in refusal("arms.csv", command="./score {rate}")
     Path("score").chmod(0o755)
     assert answer("arms.csv", command="./score {rate}")["mean"] == 2.25
-    assert "which is a file of this folder: write ./score" in refusal("arms.csv", command="score {rate}")
+    assert "which is in the current folder but not on PATH: write ./score" in refusal(
+        "arms.csv", command="score {rate}"
+    )
 
 
 @pytest.mark.parametrize(
     ("command", "way_out"),
     [
-        ("cd {rate}", "'cd', which only a shell understands: give --shell"),
-        ("SEED=1 echo {rate}", "'SEED=1', which sets a variable, as only a shell does: give --shell, or put env"),
-        ("pyhton3 {rate}", "'pyhton3', but there is no such program: check its name"),
+        ("cd {rate}", "'cd', which needs a shell: pass --shell"),
+        ("SEED=1 echo {rate}", "'SEED=1', which sets a variable and needs a shell: pass --shell, or put env"),
+        ("pyhton3 {rate}", "'pyhton3', which was not found on PATH: check its name"),
     ],
 )
 def test_a_program_that_is_none_is_refused_with_the_way_out(command, way_out):

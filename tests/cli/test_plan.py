@@ -77,7 +77,7 @@ def test_a_file_of_arms_without_a_header_is_counted_too(tmp_path):
     file = tmp_path / "flags.csv"
     file.write_text("".join(f"f{n},{n}\n" for n in range(80)), encoding="utf-8")
     options = ["--arms", file, *GUESSES[2:], "--budget", 40, "--json"]
-    assert "give --no-header" in run(*options).stderr
+    assert "pass --no-header" in run(*options).stderr
     assert run(*options, "--no-header").stdout == run(*GUESSES, "--budget", 40, "--json").stdout
 
 

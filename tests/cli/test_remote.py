@@ -77,7 +77,7 @@ def test_it_is_looked_at_as_one_in_a_database_is(server, run, url):
         (["use", "us"], "Policy chase"),
         (["pause"], "Paused"),
         (["resume"], "Resumed."),
-        (["finish", "--yes"], "Finished for good"),
+        (["finish", "--yes"], "Finished: "),
     ],
 )
 def test_it_is_changed_as_one_in_a_database_is(run, url, arguments, words):
@@ -90,7 +90,10 @@ def test_arms_and_known_results_come_from_files(server, run, tmp_path):
     (tmp_path / "new.csv").write_text("arm,dose\nc,3\n")
     (tmp_path / "known.csv").write_text("arm,reward\nc,0.5\na,0.25\n")
     assert "1 arm added." in run("study", "add", server.url("files"), tmp_path / "new.csv").output
-    assert "2 known results of 2 arms" in run("study", "observe", server.url("files"), tmp_path / "known.csv").output
+    assert (
+        "Imported 2 known results for 2 arms"
+        in run("study", "observe", server.url("files"), tmp_path / "known.csv").output
+    )
     out = tmp_path / "results.csv"
     assert run("study", "results", server.url("files"), "--out", out).exit_code == 0
     assert out.read_text().splitlines()[1].startswith("c,0.5,1,")

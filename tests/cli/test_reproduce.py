@@ -51,7 +51,7 @@ def test_it_prints_every_verdict_and_where_the_page_is(whole):
     assert len([line for line in lines if line.startswith("too few to say")]) == sum(not one.exact for one in CLAIMS)
     assert lines[-2].startswith(f"Of {len(CLAIMS)} claims ")
     assert lines[-2].endswith(" 16 have too few replicates to say.")
-    assert lines[-1] == f"The page: {out / 'index.html'}"
+    assert lines[-1] == f"Report: {out / 'index.html'}"
     assert result.stderr == ""
 
 

@@ -29,7 +29,7 @@ def test_the_arm_with_the_largest_number_is_found():
     assert spent.startswith("Spent 9 of 9 pulls, 0 left, in ")
     assert spent.endswith(" s; the budget is spent.")
     assert screening == "All 3 arms are in the race."
-    assert confirm == "Winners look better than they are: --confirm 50 measures them again, by 100 more runs."
+    assert confirm == "Winners look better than they are. --confirm 50 re-evaluates them (100 more runs)."
     assert set(calls()) == {"ann", "bob", "zoe"}
     assert len(calls()) == 9
 
@@ -322,18 +322,18 @@ REFUSED = {
     "a ragged CSV file": ({"--arms": "ragged.csv"}, ["3 cells", "2"]),
     "a file that is not text": ({"--arms": "binary.txt"}, ["binary.txt is not UTF-8 text (byte 0 is 0xff)"]),
     "an empty command": ({"--command": " "}, ["command is empty"]),
-    "a command with an open quotation": ({"--command": "python3 'x {arm}"}, ["cannot be split", "quotation"]),
+    "a command with an open quotation": ({"--command": "python3 'x {arm}"}, ["unbalanced quotes", "quotation"]),
     "a command without the arm": ({"--command": "python3 score.py"}, ["none of {arm}", "would score alike"]),
     "a command with the pull alone": ({"--command": "python3 score.py {pull}"}, ["none of {arm}"]),
-    "an unknown placeholder": ({"--command": "python3 {arm} {rate}"}, ["{rate}", "only {arm}, {pull}"]),
+    "an unknown placeholder": ({"--command": "python3 {arm} {rate}"}, ["{rate}", "available: {arm}, {pull}"]),
     "an example without examples": ({"--command": "python3 {arm} {example}"}, ["{example}", "--examples"]),
     "examples without {example}": ({"--examples": "examples.txt"}, ["--examples", "no {example}"]),
     "empty examples": ({"--examples": "empty.txt"}, ["empty.txt is empty", "an example on each line"]),
     "two kinds of example": (
         {"--arms": "example.csv", "--examples": "examples.txt", "--command": "python3 {arm} {example}"},
-        ["column 'example'", "only one"],
+        ["column 'example'", "rename the column"],
     ),
-    "a program that is not there": ({"--command": "no-such-program {arm}"}, ["'no-such-program'", "no such program"]),
+    "a program that is not there": ({"--command": "no-such-program {arm}"}, ["'no-such-program'", "not found on PATH"]),
     "a program that may not be run": (
         {"--command": "./score.py {arm}"},
         ["'./score.py'", "which is not executable", "chmod +x"],

@@ -43,8 +43,8 @@ def test_a_signal_prints_the_best_so_far_and_leaves_nothing_running(folder, work
         wait_for(lambda: len(list(folder.glob("pid-*"))) == int(workers), process)
         said = stop(process, sent)
         output, errors = process.communicate(timeout=600)
-    which = "1 evaluation" if workers == "1" else "3 evaluations"
-    assert said.startswith(f"Ctrl-C: waiting for {which} under way, whose result" if sent == signal.SIGINT else "")
+    which = "1 running evaluation (its" if workers == "1" else "3 running evaluations (their"
+    assert said.startswith(f"Waiting for {which} result" if sent == signal.SIGINT else "")
     assert (process.returncode, errors) == (code, "")
     if as_json:
         printed = json.loads(output)
@@ -73,7 +73,7 @@ def test_the_first_ctrl_c_waits_for_the_programs_that_run_and_counts_what_they_p
         said = process.stderr.readline()
         (folder / "go").touch()
         output, errors = process.communicate(timeout=600)
-    assert f"waiting for {workers} evaluation" in said
+    assert f"Waiting for {workers} running evaluation" in said
     assert (process.returncode, errors) == (130, "")
     printed = json.loads(output)
     spent = printed["spending"]
@@ -95,7 +95,7 @@ def test_after_ctrl_c_nothing_resumes_if_the_last_of_the_budget_was_under_way(fo
     with started(*command, *more) as process:
         wait_for((folder / "begun").exists, process)
         process.send_signal(signal.SIGINT)
-        while "Ctrl-C: waiting for 1 evaluation" not in process.stderr.readline():
+        while "Waiting for 1 running evaluation" not in process.stderr.readline():
             pass
         (folder / "go").touch()
         output, errors = process.communicate(timeout=600)

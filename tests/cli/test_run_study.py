@@ -142,7 +142,7 @@ def test_an_arm_that_was_added_is_run_when_its_row_is_in_the_file_wherever_it_st
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr == (
         "Error: arm 'zzz' of the study is not in the file of --arms, so there is nothing to fill in: add its row to "
-        "the file and give --force, or take the arm out with `boxthirding study withdraw`\n"
+        "the file and pass --force, or take the arm out with `boxthirding study withdraw`\n"
     )
     assert len(calls()) == 5
     first, *rest = Path("arms.csv").read_text(encoding="utf-8").splitlines()
@@ -237,7 +237,7 @@ def test_other_examples_are_refused_by_name_and_shuffled_ones_are_the_same(folde
     done = run(*options, "others.txt", "--budget", "9")
     assert (done.exit_code, done.stdout, journal()) == (2, "", before)
     assert "example 1 is 'even', which is none of those that the study was made with, so results on" in done.stderr
-    assert "mixed; give what it was made with, choose another --name, or give --force to" in " ".join(
+    assert "mixed; give what it was made with, choose another --name, or pass --force to" in " ".join(
         done.stderr.split()
     )
     result(*options, "examples.txt", "--budget", "99")

@@ -42,7 +42,7 @@ def test_known_results_are_taken_and_the_answer_is_another_one():
     was = best()
     write("arm,reward\nC3,5\nC3,6\nC4,0\n")
     taken, answer, counts = done("observe", "run.db", "known.csv").splitlines()
-    assert taken == "known.csv: 3 known results of 2 arms taken."
+    assert taken == "Imported 3 known results for 2 arms from known.csv."
     now = best()
     assert (now.label, now.pulls) == ("C3", 3)
     assert answer == f"Best: {was.label}, 0.9 over 1 pull → C3, {now.mean:.4g} over 3 pulls"

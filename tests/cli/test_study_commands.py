@@ -291,7 +291,7 @@ def test_an_export_that_cannot_be_written_leaves_nothing_behind(folder):
 def test_an_export_replaces_a_file_only_by_force():
     made(rounds=1)
     Path("events.csv").write_text("what a person has filled in\n", encoding="utf-8")
-    assert "events.csv, which is there already: give --force to replace it" in refused(
+    assert "events.csv, which is there already: pass --force to replace it" in refused(
         *("export", "run.db", "--out", "events.csv")
     )
     assert Path("events.csv").read_text(encoding="utf-8") == "what a person has filled in\n"
@@ -369,9 +369,9 @@ def test_a_study_is_paused_resumed_and_finished():
         asked = CliRunner().invoke(cli, ["study", "finish", "run.db"], input=answer)
         assert asked.exit_code == 2
         assert "No more tickets; results of 0 open tickets, corrections and exclusions are refused." in asked.stderr
-        assert "study 'main' was not finished: answer y, or give --yes" in asked.stderr
+        assert "study 'main' was not finished: answer y, or pass --yes" in asked.stderr
     assert done("show", "run.db").startswith("Study main: open")
-    said = "Finished for good: no more tickets, and nothing changes the answer.\n"
+    said = "Finished: the study issues no more tickets and its result is final.\n"
     assert done("finish", "run.db", "--yes").startswith(said)
     for arguments in (["resume", "run.db"], ["pause", "run.db"], ["withdraw", "run.db", "C0001"]):
         assert "study 'main' is finished" in refused(*arguments)

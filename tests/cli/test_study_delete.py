@@ -29,7 +29,7 @@ def answered(answer, *arguments):
 def test_after_a_yes_it_is_gone_and_the_other_is_whole(answer):
     ended = answered(answer, "--name", "first")
     assert ended.exit_code == 0
-    assert ended.stderr.rstrip("\n") == "Delete study first with 1 pull of 1 arm, 1 ticket open for good? [y/N] "
+    assert ended.stderr.rstrip("\n") == "Permanently delete study first with 1 pull of 1 arm, 1 ticket open? [y/N] "
     assert ended.stdout == "Deleted study first with 1 pull of 1 arm, 1 ticket open.\n"
     assert list_studies("lab.db") == ["second"]
     with open_study("lab.db", "second") as study:
@@ -40,7 +40,7 @@ def test_after_a_yes_it_is_gone_and_the_other_is_whole(answer):
 def test_without_a_yes_nothing_is_deleted(answer):
     ended = answered(answer, "--name", "first")
     assert (ended.exit_code, ended.stdout) == (2, "")
-    assert ended.stderr.endswith("Error: study 'first' was not deleted: answer y, or give --yes\n")
+    assert ended.stderr.endswith("Error: study 'first' was not deleted: answer y, or pass --yes\n")
     assert list_studies("lab.db") == ["first", "second"]
 
 

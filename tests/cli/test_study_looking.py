@@ -187,7 +187,7 @@ def test_results_are_written_with_the_columns_of_the_arms():
     printed = [json.loads(line) for line in Path("best.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [row["arm"] for row in printed] == [arm.label for arm in arms[:3]]
     assert done("results", "s.db", "--top", 3, "--json") == Path("best.jsonl").read_text(encoding="utf-8")
-    assert "results.csv, which is there already: give --force" in refused("results", "s.db", "--out", "results.csv")
+    assert "results.csv, which is there already: pass --force" in refused("results", "s.db", "--out", "results.csv")
     done("results", "s.db", "--out", "results.csv", "--force")
 
 

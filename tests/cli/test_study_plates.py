@@ -329,7 +329,7 @@ def test_one_bad_row_keeps_all_from_being_told(case):
     (where,) = [text for text in said.splitlines() if reason in text]
     assert where.startswith("plate.csv, line 8: ")
     assert "Good rows: lines 5-7.\nWithout a reward: 3 rows." in said
-    assert line.endswith("has 1 bad row, so nothing was told: correct it, or give --skip-bad to tell the 3 good rows")
+    assert line.endswith("has 1 bad row, so nothing was told: correct it, or pass --skip-bad to tell the 3 good rows")
     assert events() == before
     ended = study("tell", "screen.db", "plate.csv", "--skip-bad")
     assert (ended.exit_code, "3 results told; 3 rows without a reward left open" in ended.stdout) == (0, True)

@@ -31,7 +31,7 @@ def press(times=1):
     """Press Ctrl-C, from any thread."""
     for press in range(times):
         os.kill(os.getpid(), signal.SIGINT)
-        while press < times - 1 and Interrupts._entered[0]._presses <= press:
+        while press < times - 1 and Interrupts._active[0]._presses <= press:
             time.sleep(0.01)  # signals that come together are one
 
 
@@ -69,8 +69,8 @@ def test_the_first_ctrl_c_waits_for_what_is_under_way_and_every_result_counts(ki
     assert (found.spending.pulls, found.spending.abandoned) == (20 + workers, 0)
     assert next(calls) == found.session.pulls == 20 + workers
     assert found.session.view().open == 0
-    which = "1 evaluation under way, whose result counts" if workers == 1 else "4 evaluations under way, whose results"
-    assert f"Ctrl-C: waiting for {which}" in capfd.readouterr().err
+    which = "1 running evaluation (its result counts)" if workers == 1 else "4 running evaluations (their results"
+    assert f"Waiting for {which}" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("budget", [{"cost": 1000}, {"seconds": 600}])
@@ -423,7 +423,7 @@ def test_a_program_prints_its_best_so_far_after_ctrl_c_and_ends(kind, workers):
     with started(kind, budget=1000, workers=workers) as process:
         assert process.stdout.readline() == "ready\n"
         process.send_signal(signal.SIGINT)
-        assert process.stderr.readline().startswith("Ctrl-C: waiting for ")
+        assert process.stderr.readline().startswith("Waiting for ")
         process.send_signal(signal.SIGINT)
         output, _ = process.communicate(timeout=600)
     assert json.loads(output) == ["interrupted", True, True]
@@ -476,6 +476,6 @@ def test_ctrl_c_at_a_terminal_reaches_a_pool_of_processes_too_and_its_results_co
         time.sleep(0.01)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     (tmp_path / "go").touch()
-    assert process.stderr.readline().startswith("Ctrl-C: waiting for 3 evaluations under way")
+    assert process.stderr.readline().startswith("Waiting for 3 running evaluations")
     output, errors = process.communicate(timeout=600)
     assert (json.loads(output), errors) == (["interrupted", 3, 0], "")

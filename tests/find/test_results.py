@@ -59,8 +59,8 @@ def test_it_says_what_won_how_far_to_trust_it_what_is_next_and_what_it_took(foun
     assert low < mean < high
     assert high - low == pytest.approx(2 * 1.96 * 0.3 / best.pulls**0.5, rel=0.25)
     assert lines[2].startswith("  Winners look better than they are, and 'name ")
-    assert lines[2].endswith(" may be as good or better:")
-    assert lines[3] == "  found.confirm(4, pulls=50) measures them again: 200 more evaluations."
+    assert lines[2].endswith(" may be as good or better.")
+    assert lines[3] == "  found.confirm(4, pulls=50) re-evaluates them (200 more evaluations)."
     assert lines[4] == "  Next:"
     for line, arm in zip(lines[5:8], (second, third, fourth), strict=True):
         assert line.split("  mean ")[0].strip() == repr(arm.label)
@@ -142,7 +142,8 @@ def test_the_interval_of_a_resumed_study_goes_by_all_its_results(tmp_path):
 def test_a_clear_winner_is_called_one():
     printed = str(find_best(3, noisy([0.0, 5.0, 1.0], 0.1), budget=60, **QUIET))
     assert (
-        "but it leads the next 2 arms by more than noise explains:\n  found.confirm(1, pulls=50) measures it" in printed
+        "but this one leads the next 2 arms by more than noise explains.\n  found.confirm(1, pulls=50) re-evaluates it"
+        in printed
     )
     assert "All 3 arms are in the race." in printed
 
@@ -156,7 +157,7 @@ def test_small_numbers_win_when_they_are_good():
 def test_an_arm_without_rivals_leads_no_one():
     printed = str(find_best(["only"], noisy({"only": 0.0}, 1.0), budget=10, **QUIET))
     assert (
-        "Winners look better than they are:\n  found.confirm(1, pulls=50) measures it again: 50 more evaluations."
+        "Winners look better than they are.\n  found.confirm(1, pulls=50) re-evaluates it (50 more evaluations)."
         in printed
     )
 
@@ -181,8 +182,8 @@ def test_arms_that_were_withdrawn_are_counted():
 def test_with_few_results_nothing_is_said_of_the_noise():
     printed = str(find_best(50, noisy(range(50), 3.0), budget=5, **QUIET))
     assert "interval" not in printed
-    advice = "found.confirm(4, pulls=50) measures the best again: 200 more evaluations."
-    assert f"  Winners look better than they are:\n  {advice}" in printed
+    advice = "found.confirm(4, pulls=50) re-evaluates the best (200 more evaluations)."
+    assert f"  Winners look better than they are.\n  {advice}" in printed
     assert "4 of 50 arms are in the race: the best of all is among them with probability 8 %." in printed
 
 
@@ -292,7 +293,7 @@ def test_numbered_arms_go_by_the_parameters_in_which_they_differ(capsys):
     found = find_best(arms, lambda arm: draw.gauss(arm["rate"], 2.0), budget=100)
     best, *others = found.top(4)
     named = [f"(rate={arms[arm.label]['rate']:.4g}, depth={arms[arm.label]['depth']})" for arm in others]
-    trust = f"  Winners look better than they are, and {named[0]}, {named[1]} and {named[2]} may be as good or better:"
+    trust = f"  Winners look better than they are, and {named[0]}, {named[1]} and {named[2]} may be as good or better."
     assert trust in str(found).splitlines()
     assert f"depth={arms[best.label]['depth']} (arm {best.label}), mean " in capsys.readouterr().err.splitlines()[-1]
 

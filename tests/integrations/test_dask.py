@@ -257,7 +257,7 @@ def test_a_client_that_is_asynchronous_is_refused():
         ):
             find_best(20, score, budget=40, executor=client, **QUIET)
 
-    with pytest.raises(InvalidInput, match="the Dask client is asynchronous, but must be one that can be waited for"):
+    with pytest.raises(InvalidInput, match="the Dask client is asynchronous, but must be synchronous"):
         asyncio.run(search())
 
 

@@ -1,4 +1,4 @@
-"""`boxthirding study observe|correct|exclude|include|add|withdraw|use`: what changes results, arms or the policy."""
+"""Commands that change the results, arms or policy of a study."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 @study_options.no_header_option
 @study_options.json_option
 def observe(*, study: study_options.AnyStudy, file: Path, no_header: bool, as_json: bool) -> None:
-    """Give STUDY the known results in FILE, a table with the columns arm and reward.
+    """Import known results from FILE into STUDY. FILE is a table with the columns arm and reward.
 
-    They count like any other result, and are not paid for. Several rows of an arm are several results. Where the study
-    has examples, a column pull says which: the place of the example in their order. If a row is bad, none is taken.
+    They count like any other result, but do not use up the budget. An arm may have several rows, one per result. If the
+    study has examples, a `pull` column gives the position of the example, from 0. If any row is invalid, nothing is
+    imported.
     """
     from boxthirding.find.input_files import read_known
 
@@ -33,8 +34,8 @@ def observe(*, study: study_options.AnyStudy, file: Path, no_header: bool, as_js
     labels = {text: study_options.find_label(study, text) for text in dict.fromkeys(row.arm for row in rows)}
     before = study.view()
     study.observe_all([KnownResult(labels[row.arm], row.reward, row.pull) for row in rows])
-    what = f"{file}: {counted(len(rows), 'known result')} of {counted(len(labels), 'arm')} taken."
-    study_options.print_change(what, before, study.view(), as_json=as_json, observed=len(rows), arms=len(labels))
+    text = f"Imported {counted(len(rows), 'known result')} for {counted(len(labels), 'arm')} from {file}."
+    study_options.print_change(text, before, study.view(), as_json=as_json, observed=len(rows), arms=len(labels))
 
 
 @click.command(
@@ -46,10 +47,10 @@ def observe(*, study: study_options.AnyStudy, file: Path, no_header: bool, as_js
 @click.argument("reward")
 @study_options.json_option
 def correct(*, study: "Study", ticket: int, reward: str, as_json: bool) -> None:
-    """Replace the reward of TICKET, which was told to STUDY, by REWARD.
+    """Replace the recorded reward of TICKET with REWARD.
 
-    The number of a ticket is in the file that `study ask` wrote, and `study export STUDY` prints all of them with their
-    arms and rewards.
+    Ticket numbers are in the file written by `study ask`. `study export STUDY` lists all tickets with their arms and
+    rewards.
     """
     from boxthirding._checks import as_reward, parse_number
     from boxthirding.study.events import Asked
@@ -57,15 +58,15 @@ def correct(*, study: "Study", ticket: int, reward: str, as_json: bool) -> None:
     try:
         value = as_reward(parse_number(reward))
     except ValueError:
-        rule = "must be a finite number below 1e150 in size, such as 0.5"
+        rule = "must be a finite number with absolute value below 1e150, such as 0.5"
         raise InvalidInput(f"the reward is {reward!r}, but {rule}") from None
-    before, told = study.view(), study.reward_of(ticket)
+    before, reward_before = study.view(), study.reward_of(ticket)
     study.correct(ticket, value)
     asked = (event.tickets for _, event, *_ in study.events() if isinstance(event, Asked))
     arm = next(label for tickets in asked for number, label, _ in tickets if number == ticket)
-    what = f"Ticket {ticket}, a pull of {arm}: {told:g} → {value:g}."
+    text = f"Ticket {ticket}, a pull of {arm}: {reward_before:g} → {value:g}."
     study_options.print_change(
-        what, before, study.view(), as_json=as_json, ticket=ticket, arm=arm, told=told, reward=value
+        text, before, study.view(), as_json=as_json, ticket=ticket, arm=arm, told=reward_before, reward=value
     )
 
 
@@ -74,14 +75,14 @@ def correct(*, study: "Study", ticket: int, reward: str, as_json: bool) -> None:
 @click.argument("holder")
 @study_options.json_option
 def exclude(*, study: study_options.AnyStudy, holder: str, as_json: bool) -> None:
-    """Let the results of HOLDER not count, those told and those still to come.
+    """Ignore all results of HOLDER, past and future.
 
-    HOLDER is a rater, a worker, or a plate by its path. `study include` lets them count again.
+    HOLDER is a rater, a worker, or the path of a ticket file. `study include` undoes this.
     """
     before = study.view()
-    holder, results = _change_holder(study.exclude, holder)
-    what = f"{holder} is excluded: {counted(results, 'result')} do{'es' if results == 1 else ''} not count."
-    study_options.print_change(what, before, study.view(), as_json=as_json, excluded=holder, results=results)
+    holder, results = _exclude_or_include(study.exclude, holder)
+    text = f"{holder} is excluded: {counted(results, 'result')} do{'es' if results == 1 else ''} not count."
+    study_options.print_change(text, before, study.view(), as_json=as_json, excluded=holder, results=results)
 
 
 @click.command()
@@ -89,11 +90,11 @@ def exclude(*, study: study_options.AnyStudy, holder: str, as_json: bool) -> Non
 @click.argument("holder")
 @study_options.json_option
 def include(*, study: study_options.AnyStudy, holder: str, as_json: bool) -> None:
-    """Let the results of HOLDER, who was excluded, count again."""
+    """Undo `study exclude`: count the results of HOLDER again."""
     before = study.view()
-    holder, results = _change_holder(study.include, holder)
-    what = f"{holder} is included: {counted(results, 'result')} count{'s' if results == 1 else ''} again."
-    study_options.print_change(what, before, study.view(), as_json=as_json, included=holder, results=results)
+    holder, results = _exclude_or_include(study.include, holder)
+    text = f"{holder} is included: {counted(results, 'result')} count{'s' if results == 1 else ''} again."
+    study_options.print_change(text, before, study.view(), as_json=as_json, included=holder, results=results)
 
 
 @click.command()
@@ -101,10 +102,10 @@ def include(*, study: study_options.AnyStudy, holder: str, as_json: bool) -> Non
 @click.argument("file", type=FILE)
 @study_options.no_header_option
 def add(*, study: study_options.AnyStudy, file: Path, no_header: bool) -> None:
-    """Add the arms in FILE to STUDY, all or none of them.
+    """Add the arms in FILE to STUDY. If one cannot be added, none is.
 
-    FILE is a table, CSV with a header or JSON lines (its column arm, else the first, is the label), or a text file with
-    one arm per line.
+    FILE is a CSV file with a header, a JSON Lines file, or a text file with one arm per line. The label is the column
+    `arm`, or else the first column.
     """
     from boxthirding.find.input_files import labelled, read_arms
 
@@ -118,7 +119,7 @@ def add(*, study: study_options.AnyStudy, file: Path, no_header: bool) -> None:
 @click.argument("label", metavar="LABEL")
 @study_options.json_option
 def withdraw(*, study: study_options.AnyStudy, label: str, as_json: bool) -> None:
-    """Take the arm LABEL out of STUDY for good; its open tickets will be refused."""
+    """Withdraw the arm LABEL permanently. Results for its open tickets are rejected."""
     before = study.view()
     study.withdraw(study_options.find_label(study, label))
     study_options.print_change(f"{label} is withdrawn.", before, study.view(), as_json=as_json, withdrawn=label)
@@ -129,28 +130,28 @@ def withdraw(*, study: study_options.AnyStudy, label: str, as_json: bool) -> Non
 @click.argument("spec", metavar="SPEC")
 @study_options.json_option
 def use(*, study: study_options.AnyStudy, spec: str, as_json: bool) -> None:
-    """Let another policy decide from now on, which starts from all results that are there.
+    """Switch to another policy. It starts from all existing results.
 
     SPEC is a name such as chase or b3:reuse=topup, or module:Class for a policy of your own. Open tickets stay valid.
     """
     before = study.view()
     study.use(spec)
     after = study.view()
-    what = f"Policy {before.policy} → {after.policy}."
-    study_options.print_change(what, before, after, as_json=as_json, policy_before=before.policy, policy=after.policy)
+    text = f"Policy {before.policy} → {after.policy}."
+    study_options.print_change(text, before, after, as_json=as_json, policy_before=before.policy, policy=after.policy)
 
 
-def _change_holder(change: Callable[[str], int], name: str) -> tuple[str, int]:
-    """Exclude or include the holder of that name or, if there is none, the file of tickets at that path."""
+def _exclude_or_include(method: Callable[[str], int], name: str) -> tuple[str, int]:
+    """Call `method` with the holder of this name, or with the holder of the ticket file at this path."""
     from boxthirding.cli.tickets import file_holder
 
     try:
-        return name, change(name)
+        return name, method(name)
     except InvalidInput as refusal:
         file = file_holder(Path(name))
         if Path(name).suffix != ".csv" or file == name:
             raise
         try:
-            return file, change(file)
+            return file, method(file)
         except InvalidInput:
             raise refusal from None

@@ -37,7 +37,7 @@ class Commands(click.Group):
             return super().invoke(ctx)
         except BoxThirdingError as error:
             raise Refused(format_error(error)) from error
-        except KeyboardInterrupt:  # where a command has nothing to save
+        except KeyboardInterrupt:  # if a command has nothing to save
             say("Interrupted.", err=True)
             ctx.exit(INTERRUPTED)
         except MemoryError as error:

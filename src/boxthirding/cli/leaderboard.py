@@ -76,11 +76,11 @@ def _print(asked: "Leaderboard", board: "Board") -> None:
         console.print("* of the cells in which the policy can run; – in none of them")
     if facts.missing:
         console.print(facts.left_out)
-    console.print(f"The page: {visible(asked.file('md'))}", soft_wrap=True)
+    console.print(f"Report: {visible(asked.file('md'))}", soft_wrap=True)
 
 
 def _table(board: "Board", width: int) -> "Table":
-    """Return the standings; a SPEC is broken where the figures leave it too little room."""
+    """Return the table of standings; long SPECs are wrapped."""
     from boxthirding.lab.leaderboard.as_json import group_name
 
     heads = ["told", *(group_name(group).replace(" ", "\n").replace("-", "-\n") for group in board.groups)]

@@ -1,4 +1,4 @@
-"""What every command prints and writes: safe on any stream, in any encoding and on any terminal, and whole files."""
+"""Printing safely in any encoding and on any terminal, and writing files atomically."""
 
 import io
 import re
@@ -28,10 +28,10 @@ _ADVICE: Final[dict[type[errors.BoxThirdingError], str]] = {
     errors.AlreadyTold: "`boxthirding study correct` changes it",
     errors.CannotAmend: "`boxthirding study use STUDY chase` lets a policy decide that can",
     errors.EvaluationFailed: "--on-error withdraw continues without arms that fail",
-    errors.NoHeader: "add them as its first line, or give --no-header",
+    errors.NoHeader: "add them as its first line, or pass --no-header",
     errors.PolicyMissing: "`boxthirding study use STUDY chase` continues with another policy, which starts from the "
     "results",
-    errors.StudyChanged: "give what it was made with, choose another --name, or give --force to continue with the new "
+    errors.StudyChanged: "give what it was made with, choose another --name, or pass --force to continue with the new "
     "one",
     errors.StudyDiffers: "leave out what the study knows itself, add new arms with `boxthirding study add`, or choose "
     "another --name",
@@ -79,7 +79,7 @@ class Output:
 
 
 def never_fail_to_encode() -> None:
-    """Escape what the encoding of a stream lacks: an answer that was paid for must be printed."""
+    """Escape characters that the encoding of a stream lacks, so that the result is always printed."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -165,7 +165,7 @@ def label_shortener(labels: "Iterable[Label]", width: int, console: "Console") -
 
 
 def check_out(out: Path, url: str, *, force: bool = False, advice: str = "") -> None:
-    """Refuse a file that must not or cannot be written, before any work is done.
+    """Raise if a file must not or cannot be written, before any work is done.
 
     Not even `force` replaces a folder, a device or the study at `url`.
     """
@@ -179,7 +179,7 @@ def check_out(out: Path, url: str, *, force: bool = False, advice: str = "") -> 
     if database is not None and _belongs(out, Path(database)):
         raise errors.InvalidInput(f"--out is {out}, which is the study itself: name another file")
     if is_there and not force:
-        advice = advice or "give --force to replace it, or another name"
+        advice = advice or "pass --force to replace it, or another name"
         raise errors.InvalidInput(f"--out is {out}, which is there already: {advice}")
 
 
@@ -209,7 +209,7 @@ def whole_file(path: Path, advice: str = "") -> Iterator[IO[str]]:
 
 
 def _exists(path: Path) -> bool:
-    """Tell whether there is a file; refuse a path to which nothing can be written."""
+    """Return whether the file exists. Raise if the path cannot be written."""
     try:
         exists, folder = path.exists(), path.parent.is_dir()
         _part_of(path).exists()  # its name is longer
@@ -224,7 +224,7 @@ def _exists(path: Path) -> bool:
 
 
 def _belongs(path: Path, database: Path) -> bool:
-    """Tell whether a file is a database or one of the files beside it, whether they exist yet or not."""
+    """Return whether a file is a database or one of the files beside it; they need not exist yet."""
     try:
         file, database = path.resolve(), database.resolve()
     except (OSError, RuntimeError, ValueError):  # such as a loop of links: not a database
@@ -237,5 +237,5 @@ def _belongs(path: Path, database: Path) -> bool:
 
 
 def _part_of(path: Path) -> Path:
-    """Return where a file is while it is being written."""
+    """Return the temporary path of a file while it is being written."""
     return path.with_name(f".{path.name}.part")

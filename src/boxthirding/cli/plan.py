@@ -1,4 +1,4 @@
-"""`boxthirding plan`: how many pulls a search takes, and how good its answer will be."""
+"""Estimate how many pulls a search needs and how good the arm it finds will be."""
 
 import json
 from contextlib import closing
@@ -15,35 +15,27 @@ from boxthirding.errors import InvalidInput
 
 @click.command()
 @click.option(
-    "--arms",
-    required=True,
-    metavar="N|FILE",
-    help="How many arms there are to choose from: a number, or the file that run takes, whose arms are counted.",
+    "--arms", required=True, metavar="N|FILE", help="Number of arms, or a file of arms as for `boxthirding run`."
 )
 @no_header_option
-@click.option("--noise", type=float, metavar="S", help="A guess: standard deviation of repeated scores of one arm.")
-@click.option(
-    "--spread",
-    type=float,
-    metavar="D",
-    help="A guess: how far a good arm, one of the best in ten, is above an ordinary one.",
-)
+@click.option("--noise", type=float, metavar="S", help="Estimated standard deviation of repeated scores of one arm.")
+@click.option("--spread", type=float, metavar="D", help="Estimated gap between a top-10 % arm and an ordinary one.")
 @click.option(
     "--pilot",
     type=FILE,
     metavar="FILE.csv",
-    help="Instead of guesses: scores of some arms, chosen at random, with repeats; columns arm and score.",
+    help="Pilot scores, used instead of --noise and --spread: columns arm and score, random arms, some repeated.",
 )
-@click.option("--budget", "budgets", type=int, multiple=True, metavar="T", help="Pulls; may be repeated.")
-@click.option("--want", metavar="WISH", help="Find the smallest budget, such as for 'top 1 % in 9 of 10 runs'.")
-@click.option("--price", type=float, metavar="P", help="What a pull costs.")
-@click.option("--seconds", type=float, metavar="S", help="How long a pull takes.")
+@click.option("--budget", "budgets", type=int, multiple=True, metavar="T", help="Number of pulls; repeatable.")
+@click.option("--want", metavar="WISH", help="Find the smallest budget for a goal: 'top 1 % in 9 of 10 runs'.")
+@click.option("--price", type=float, metavar="P", help="Price of one pull, in any currency.")
+@click.option("--seconds", type=float, metavar="S", help="Duration of one pull in seconds.")
 @click.option("--workers", type=int, default=1, show_default=True, metavar="W", help="Pulls that run in parallel.")
-@direction_option("Whether large scores of the pilot are good or bad.  [default: maximize]")
-@click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="The same seed gives the same plan.")
-@click.option("--threads", type=int, metavar="K", help="Changes no result.  [default: all cores]")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line, budget by budget.")
-@click.option("--plot", type=FILE, metavar="FILE", help="Also draw what budgets give: .png, .svg or .pdf.")
+@direction_option("Whether larger pilot scores are better.  [default: maximize]")
+@click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="Random seed.")
+@click.option("--threads", type=int, metavar="K", help="Threads; no effect on the result.  [default: all cores]")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON Lines, one object per budget.")
+@click.option("--plot", type=FILE, metavar="FILE", help="Also plot the expected result: .png, .svg or .pdf.")
 def plan(
     *,
     arms: str,
@@ -54,10 +46,10 @@ def plan(
     plot: Path | None,
     **options: Any,
 ) -> None:
-    """Say how many pulls it takes to find a good arm among N, and how good it will be.
+    """Estimate how many pulls a search needs and how good the arm it finds will be.
 
-    Give two guesses, or a pilot; with neither, there is a row for each of several ratios of noise to spread. The search
-    that is planned is that of chase, simulated under everything that fits what is known.
+    Pass --noise and --spread, or --pilot. Without either, the table has a row for each of several noise-to-spread
+    ratios. Plans are for the policy `chase`, simulated for all parameters that are consistent with the input.
     """
     from boxthirding.lab.plots import check_plot_file
     from boxthirding.planning import default_budgets
@@ -84,7 +76,7 @@ def plan(
 
 
 def _count_arms(arms: str, *, header: bool) -> int:
-    """Return the number that is given, or that of the arms in a file."""
+    """Return `arms` as an integer, or the number of arms in that file."""
     from boxthirding.find.input_files import read_arms
 
     try:

@@ -58,4 +58,4 @@ def _print(outcome: "ReproductionResult") -> None:
     told = [verdict for verdict in Verdict if verdict is not Verdict.TOO_FEW or outcome.count(verdict)]
     counts = ", ".join(f"{outcome.count(verdict)} {verdict.of_many}" for verdict in told)
     say(f"\nOf {len(outcome.findings)} claims {counts}.")
-    say(f"The page: {outcome.page}")
+    say(f"Report: {outcome.page}")

@@ -66,7 +66,7 @@ _PATIENCE: Final = 10.0  # seconds to wait for a locked database, or for a serve
     "known_file",
     type=FILE,
     metavar="FILE.csv",
-    help="Results that are there already and need not be paid for: the columns arm and reward (or score), with "
+    help="Existing results, which do not use up the budget: the columns arm and reward (or score), with "
     "--examples also example. Several rows of an arm are several results.",
 )
 @click.option(
@@ -148,7 +148,7 @@ def run(  # noqa: PLR0913  # an argument for each option
         raise InvalidInput(f"{option} belongs to --study: give the database")
     budget, cost, seconds = (limits[name] for name in ("budget", "cost", "seconds"))
     if budget is None and cost is None and seconds is None:
-        raise InvalidInput("there is no budget: give --budget T, --cost C or --seconds S")
+        raise InvalidInput("there is no budget: pass --budget T, --cost C or --seconds S")
     Budget(budget, cost, seconds)  # raises unless it is one, before anything is read
     whole("top", top, least=1)
     if confirm is not None:
@@ -156,7 +156,7 @@ def run(  # noqa: PLR0913  # an argument for each option
     rows = read_arms(arms_file, header=not no_header)
     examples = None if examples_file is None else read_examples(examples_file, header=not no_header)
     if repeat and examples is None:
-        raise InvalidInput("--repeat is given, but there are no examples: give --examples FILE, or leave it out")
+        raise InvalidInput("--repeat is given, but there are no examples: pass --examples FILE, or leave out --repeat")
     known = None if known_file is None else read_known(known_file, examples=examples, header=not no_header)
     with (
         Program(command, rows, examples=examples is not None, timeout=timeout, shell=shell) as program,
@@ -186,7 +186,7 @@ def run(  # noqa: PLR0913  # an argument for each option
                 seed=seed if opened is None else None,
                 direction=direction if opened is None else None,
                 study=opened,
-                progress=sys.stderr.isatty() or opened is not None,  # a study says from where it resumes
+                progress=sys.stderr.isatty() or opened is not None,  # a study prints where it resumes
                 **limits,
             )
             answer = RunOutput(found, top, examples is not None, interrupted=found.interrupted)
@@ -213,9 +213,9 @@ def _open_study(url: str, name: str | None, settings: "RunSettings", program: "P
     from boxthirding.find.programs import without_rows
 
     def check(study: "Study | RemoteStudy") -> None:
-        """Refuse a study to which arms were added that have no row, if the program needs more than their labels."""
+        """Raise if arms without a row were added to the study and the program needs more than their labels."""
         if study.examples is not None and not program.takes_examples:
-            raise InvalidInput(f"study {study.name!r} was made with examples, and none are given: give --examples")
+            raise InvalidInput(f"study {study.name!r} was made with examples, and none are given: pass --examples")
         if program.columns <= {"arm"}:
             return
         arms: Any = settings.arms
@@ -232,7 +232,7 @@ def _open_study(url: str, name: str | None, settings: "RunSettings", program: "P
 
 
 def _print(text: str, problem: str | None) -> None:
-    """Print an answer: it was paid for, so where standard output fails it is repeated."""
+    """Print the result. If standard output fails, except for a closed pipe, repeat it on stderr."""
     try:
         say(text)
     except OSError as error:
@@ -246,14 +246,14 @@ def _print(text: str, problem: str | None) -> None:
 
 @contextmanager
 def _sigterm_like_ctrl_c(ctx: click.Context) -> Iterator[list[int]]:
-    """Let SIGTERM end a search as the second Ctrl-C does; what is yielded is no longer empty when it has come."""
+    """Let SIGTERM end a search as the second Ctrl-C does; yield a list that is not empty once it was received."""
     from boxthirding.find.interrupts import LEAVE, Interrupts
 
     received: list[int] = []
 
     def receive(number: int, _: object) -> None:
         received.append(number)
-        if not Interrupts.press(LEAVE):  # before the search, or after it
+        if not Interrupts.handle_press(LEAVE):  # before the search, or after it
             sys.exit(TERMINATED)
 
     ours = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL

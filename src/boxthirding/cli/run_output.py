@@ -94,12 +94,12 @@ class RunOutput:
             lines += ["", title, *self.confirmed.lines(names)]
         elif found.recommendation is not None:
             runs = counted(50 * len(found.top(self.top)), "more run")
-            lines.append(f"Winners look better than they are: --confirm 50 measures them again, by {runs}.")
+            lines.append(f"Winners look better than they are. --confirm 50 re-evaluates them ({runs}).")
         return "\n".join(lines)
 
 
 def _row(label: "Label", arm: Any) -> list[str]:
-    """Return the line with the columns of an arm, where its file has any."""
+    """Return the line with the columns of an arm, if its file has any."""
     row = visible(format_columns(label, arm))
     return [f"  {row}"] if row else []
 

@@ -52,9 +52,7 @@ _WIDTH_OF_NUMBERS = 53  # columns of the table beside the policy's
 @click.option("--threads", type=int, metavar="K", help="Changes no result.  [default: all cores]")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line, policy by policy.")
 @click.option("--plot", type=FILE, metavar="FILE", help="Also draw regret against pulls: .png, .svg or .pdf.")
-@click.option(
-    "--results", type=FILE, metavar="FILE", help="Save results in FILE as they come, and go on where it stops."
-)
+@click.option("--results", type=FILE, metavar="FILE", help="Save results in FILE as they come, and resume from it.")
 @click.pass_context
 def simulate(  # noqa: PLR0913  # an argument for each option
     ctx: click.Context,
@@ -139,7 +137,7 @@ def _find_instance(
         return from_csv(means, top, header=not no_header)
     if isinstance(rewards, Table):
         return rewards.instance()
-    raise InvalidInput("there are no arms: give --instance NAME, --means FILE.csv or --rewards table:FILE.csv")
+    raise InvalidInput("there are no arms: pass --instance NAME, --means FILE.csv or --rewards table:FILE.csv")
 
 
 def _run(
@@ -227,7 +225,7 @@ def _format_number(number: float) -> str:
 def _format_missing(
     settings: "Sequence[Setting]", runs: "Sequence[tuple[Description, Run]]", results: Path | None
 ) -> str:
-    """Say how far an interrupted run came, and how to resume it."""
+    """Describe how far an interrupted run came, and how to resume it."""
     there = {described.policy: run.replicates for described, run in runs}
     short = [
         f"{one.spec} has {there.get(one.spec, 0):,} of {counted(one.replicates, 'replicate')}"

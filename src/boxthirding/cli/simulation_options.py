@@ -1,4 +1,4 @@
-"""What the commands that simulate share: how a report's runs are simulated and written, and the picture of regret."""
+"""Shared by the commands that simulate: options, running and saving simulations, and the plot of regret."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -44,7 +44,7 @@ def out_option(default: Path) -> Callable[[F], F]:
 
 
 def check_replicates(*, quick: bool, replicates: int | None) -> None:
-    """Refuse two options that both say how many replicates there are."""
+    """Raise if two options both set the number of replicates."""
     if quick and replicates is not None:
         raise InvalidInput(f"--replicates is {replicates} and --quick says how many, too: leave one out")
 

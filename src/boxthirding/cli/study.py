@@ -24,7 +24,7 @@ def study() -> None:
     """Work with studies, which are kept in a database through crashes: ask, tell, look, change.
 
     STUDY is the file of an SQLite database, or a URL such as postgresql://user@host/database. One database may hold
-    several studies; where there is only one, or one called main, it needs no --name. Commands that need no journal also
+    several studies; if there is only one, or one called main, --name is not needed. Commands that need no journal also
     take a study of a server, https://host/#name, with the key in BOXTHIRDING_KEY.
     """
 
@@ -99,7 +99,7 @@ def _print_studies(rows: list[dict[str, Any]]) -> None:
 @study.command
 @study_options.with_study
 def pause(*, study: study_options.AnyStudy) -> None:
-    """Let STUDY hand out no tickets until it is resumed; results are still taken."""
+    """Pause STUDY: issue no tickets until it is resumed. Results are still accepted."""
     study.pause()
     output.say(f"Paused: no tickets until it is resumed.\n{study_options.format_summary(study.view())}")
 
@@ -107,7 +107,7 @@ def pause(*, study: study_options.AnyStudy) -> None:
 @study.command
 @study_options.with_study
 def resume(*, study: study_options.AnyStudy) -> None:
-    """Let STUDY hand out tickets again."""
+    """Resume STUDY: issue tickets again."""
     study.resume()
     output.say(f"Resumed.\n{study_options.format_summary(study.view())}")
 
@@ -116,22 +116,22 @@ def resume(*, study: study_options.AnyStudy) -> None:
 @study_options.with_study
 @study_options.yes_option
 def finish(*, study: study_options.AnyStudy, yes: bool) -> None:
-    """End STUDY for good: no more tickets, and nothing changes the answer.
+    """Finish STUDY permanently: it issues no more tickets and its result is final.
 
     It asks first. Results of open tickets, corrections and exclusions are refused. This cannot be undone.
     """
     view = study.view()
     refused = f"results of {counted(view.open, 'open ticket')}, corrections and exclusions are refused"
-    question = f"Finish study {view.name} for good? No more tickets; {refused}."
+    question = f"Finish study {view.name} permanently? No more tickets; {refused}."
     study_options.confirm(question, f"study {view.name!r} was not finished", yes=yes)
     study.finish()
     summary = study_options.format_summary(study.view())
-    output.say(f"Finished for good: no more tickets, and nothing changes the answer.\n{summary}")
+    output.say(f"Finished: the study issues no more tickets and its result is final.\n{summary}")
 
 
 @study.command(epilog="For example: boxthirding study report contest.db --out report.html")
 @study_options.database_argument
-@click.option("--out", type=output.FILE, metavar="FILE", required=True, help="The page: .html.")
+@click.option("--out", type=output.FILE, metavar="FILE", required=True, help="Report file: .html.")
 @study_options.force_option
 def report(*, url: str, name: str | None, out: Path, force: bool) -> None:
     """Write a page about STUDY that needs no network: its answer, its best arms, its curves, and what may be believed.
@@ -181,7 +181,7 @@ def copy(*, url: str, to: str, name: str | None, other_name: str | None) -> None
 @study_options.database_argument
 @study_options.yes_option
 def delete(*, url: str, name: str | None, yes: bool) -> None:
-    """Delete STUDY for good: its arms and all its results, with the rating links and keys that a server has for it.
+    """Delete STUDY permanently: its arms and all its results, with the rating links and keys that a server has for it.
 
     It asks first. End runs that work on the study before. `study export` writes its results to a file.
     """
@@ -189,20 +189,20 @@ def delete(*, url: str, name: str | None, yes: bool) -> None:
     from boxthirding.storage import list_studies, open_study
     from boxthirding.storage.opening import delete_study, shelf, without_password
 
-    wanted, names = study_options.existing_name(url, name), list_studies(url)
+    name, names = study_options.existing_name(url, name), list_studies(url)
     try:
-        with open_study(url, wanted) as opened:
+        with open_study(url, name) as opened:
             view = opened.view()
         still_open = f", {counted(view.open, 'ticket')} open" if view.open else ""
         what = f"{counted(view.pulls, 'pull')} of {counted(view.tried, 'arm')}{still_open}"
-    except BoxThirdingError:  # it can be deleted all the same
+    except BoxThirdingError:  # it can still be deleted
         what = "all it has (it cannot be read)"
-    study_options.confirm(f"Delete study {wanted} with {what} for good?", f"study {wanted!r} was not deleted", yes=yes)
-    delete_study(url, wanted)
+    study_options.confirm(f"Permanently delete study {name} with {what}?", f"study {name!r} was not deleted", yes=yes)
+    delete_study(url, name)
     with closing(shelf(url).records()) as records:
-        forget(records, wanted)
+        forget(records, name)
     rest = "" if len(names) > 1 else f" {without_password(url)} has no more studies."
-    output.say(f"Deleted study {wanted} with {what}.{rest}")
+    output.say(f"Deleted study {name} with {what}.{rest}")
 
 
 for command in (ask, held, tell, release, fail, observe, correct, exclude, include, add, withdraw, use):

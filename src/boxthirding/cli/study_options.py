@@ -1,4 +1,4 @@
-"""What the commands about a study share: their arguments and options, how the study is opened, and its summary."""
+"""Shared by the commands about a study: arguments, options, opening the study, and its summary."""
 
 import json
 import re
@@ -43,7 +43,7 @@ tickets_out_option = click.option(
 
 
 def direction_option(text: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options --direction and --minimize, which it takes as one argument."""
+    """Add the options --direction and --minimize to a command, as one argument."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
@@ -59,14 +59,14 @@ def direction_option(text: str) -> Callable[[Callable[..., None]], Callable[...,
 
 
 def durable_url(_: click.Context, __: click.Parameter, url: str | None) -> str | None:
-    """Refuse a database that ends with this command."""
+    """Raise if the database is in memory and would be lost when the command ends."""
     if url is not None and url.partition(":")[:2] == ("memory", ":"):
         raise InvalidInput(f"the study is {url}, which ends with this command: name a file, such as run.db, or a URL")
     return url
 
 
 def database_url(context: click.Context, parameter: click.Parameter, url: str) -> str | None:
-    """Refuse a study of a server, for a command that needs its journal."""
+    """Raise if the study is on a server: the command needs its journal."""
     from boxthirding.client.addresses import is_remote
 
     if is_remote(url):
@@ -78,22 +78,22 @@ def database_url(context: click.Context, parameter: click.Parameter, url: str) -
 
 
 def study_argument(command: Command) -> Command:
-    """Give a command the argument STUDY, in a database or of a server, and the option --name."""
+    """Add the argument STUDY, in a database or on a server, and the option --name."""
     return _argument(command, durable_url)
 
 
 def database_argument(command: Command) -> Command:
-    """Give a command the argument STUDY, in a database, and the option --name."""
+    """Add the argument STUDY, in a database, and the option --name."""
     return _argument(command, database_url)
 
 
 def with_study(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command an open study of a database or of a server, by the argument STUDY and the option --name."""
+    """Pass an open study in a database or on a server, named by the argument STUDY and the option --name."""
     return study_argument(_opening(open_anywhere, command))
 
 
 def with_database_study(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command an open study of a database, by the argument STUDY and the option --name."""
+    """Pass an open study in a database, named by the argument STUDY and the option --name."""
     return database_argument(_opening(open_database, command))
 
 
@@ -107,7 +107,7 @@ def _opening(open_study: Callable[..., AnyStudy], command: Callable[..., None]) 
 
 
 def _argument(command: Command, check: Callable[..., str | None]) -> Command:
-    name = click.option("--name", metavar="NAME", help="Which study, where the database has several.")
+    name = click.option("--name", metavar="NAME", help="Name of the study, if the database has several.")
     return click.argument("url", metavar="STUDY", callback=check)(name(command))
 
 
@@ -160,7 +160,7 @@ def existing_name(url: str, name: str | None) -> str:
 
 
 def _no_studies(url: str) -> UnknownStudy:
-    """Return the error for a database without studies; where its file is missing, suggest one of a similar name."""
+    """Return the error for a database without studies; if its file is missing, suggest one with a similar name."""
     from boxthirding.storage.opening import file_of, without_password
 
     place, path, question = without_password(url), file_of(url), ""
@@ -196,7 +196,7 @@ def confirm(question: str, refusal: str, *, yes: bool) -> None:
     if not answer.endswith("\n"):
         click.echo(err=True)
     if answer.strip().lower() not in ("y", "yes"):
-        raise InvalidInput(f"{refusal}: answer y, or give --yes")
+        raise InvalidInput(f"{refusal}: answer y, or pass --yes")
 
 
 class ArmColumns:
@@ -207,10 +207,10 @@ class ArmColumns:
         names = dict.fromkeys(name for row in self._rows.values() for name in row)
         self._names = [name for name in names if any(self._cell(label, name) != str(label) for label in self._rows)]
         self.headings = [f"{name} (arm)" if name in taken else name for name in self._names]
-        """The names of the columns, marked where the table has another column of that name."""
+        """The names of the columns, marked if the table has a column of the same name."""
 
     def cells(self, label: "Label") -> list[str]:
-        """Return the cells of an arm, empty where it has none."""
+        """Return the cells of an arm, empty if it has none."""
         return [self._cell(label, name) for name in self._names]
 
     def row(self, label: "Label") -> dict[str, str]:
@@ -223,7 +223,7 @@ class ArmColumns:
 
 
 def format_columns(label: "Label", payload: Any) -> str:
-    """Return the columns of an arm on one line; empty, where it has none.
+    """Return the columns of an arm on one line, or an empty text if it has none.
 
     >>> format_columns("ann", {"name": "ann", "rate": "0.1", "note": ""})
     'rate 0.1'

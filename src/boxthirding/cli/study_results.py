@@ -75,7 +75,7 @@ def results(*, url: str, name: str | None, top: int | None, out: Path | None, fo
 @click.argument("label", metavar="[LABEL]", required=False)
 @study_options.json_option
 def why(*, study: study_options.AnyStudy, label: str | None, as_json: bool) -> None:
-    """Tell the story of the arm LABEL: where it stands now, and with the policy b3 the boxes it was in.
+    """Show the history of the arm LABEL: its current position, and with the policy b3 the boxes it was in.
 
     Without LABEL it is the best arm.
     """
@@ -271,7 +271,7 @@ def _rows_of(event: "Event", tickets: dict[int, dict[str, Any]]) -> list[dict[st
 
 
 def _format_details(event: "Event") -> str:
-    """Return what no other column has, as JSON; empty, if there is nothing."""
+    """Return the values without a column of their own, as JSON, or an empty text."""
     named = {field.name: getattr(event, field.name) for field in fields(event) if field.name not in _IN_COLUMNS | _LONG}
     there = {name: value for name, value in named.items() if value not in (None, "") and value is not False}
     plain = there["details"] if set(there) == {"details"} else there

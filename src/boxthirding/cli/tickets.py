@@ -82,7 +82,7 @@ def ask(
     whole("-n", number, least=1)
     _check_out(out, url, as_json=as_json)
     if unseen and holder is None:
-        raise InvalidInput("--unseen is given, but not who must not see an arm twice: give --holder NAME")
+        raise InvalidInput("--unseen is given, but not who must not see an arm twice: pass --holder NAME")
     settings["arms"] = None if arms is None else labelled(read_arms(arms, header=not no_header))
     wanted = study_options.study_name(url, name) if arms is None else _name_to_make(url, name, settings)
     if holder is None and out is not None:
@@ -135,7 +135,7 @@ def held(*, url: str, name: str | None, holder: str, out: Path | None, as_json: 
 @click.option("--skip-bad", is_flag=True, help="Tell the good rows although others are bad.")
 @study_options.json_option
 def tell(*, study: "Study", file: Path, no_header: bool, skip_bad: bool, as_json: bool) -> None:
-    """Tell STUDY the results in FILE, a table with the columns ticket and reward, as `ask` writes it.
+    """Add the results in FILE to STUDY. FILE is a table with the columns ticket and reward, as written by `ask`.
 
     Rows without a reward are left open. If a row is bad (a ticket that is unknown or told already, a reward that is no
     number), nothing at all is told: every bad row is named with its reason.
@@ -150,7 +150,7 @@ def tell(*, study: "Study", file: Path, no_header: bool, skip_bad: bool, as_json
     elif bad:
         say(_format_bad(file, good, bad, empty), err=True)
     if is_refused:
-        instead = f", or give --skip-bad to tell the {counted(len(good), 'good row')}" if good else ""
+        instead = f", or pass --skip-bad to tell the {counted(len(good), 'good row')}" if good else ""
         raise InvalidInput(f"{file} has {counted(len(bad), 'bad row')}, so nothing was told: correct it{instead}")
     if not as_json:
         left = f"; {counted(empty, 'row')} without a reward left open" if empty else ""
@@ -179,7 +179,7 @@ def release(*, study: study_options.AnyStudy, tickets: tuple[int, ...], holder: 
 @click.argument("tickets", metavar="TICKET...", nargs=-1, required=True, type=int)
 @study_options.json_option
 def fail(*, study: "Study", tickets: tuple[int, ...], as_json: bool) -> None:
-    """Say that tickets of STUDY could not be evaluated, such as wells that could not be read: all or none of them.
+    """Report that tickets of STUDY could not be evaluated, such as unreadable wells: all of them or none.
 
     The next to ask is given them. An arm that fails three times in a row is withdrawn.
     """
@@ -234,7 +234,7 @@ def _find_holder(study: "Study | RemoteStudy", name: str) -> str:
 
 
 def _check_out(out: Path | None, url: str, *, as_json: bool) -> None:
-    """Refuse a file that tickets cannot be written to, before any is handed out."""
+    """Raise if tickets cannot be written to the file, before any is issued."""
     if out is not None:
         if as_json:
             raise InvalidInput(f"--out is {out} and --json prints the tickets instead: leave one out")
@@ -390,12 +390,12 @@ def _parse_reward(sheet: Sheet, row: int) -> float:
 
 
 def _is_cell_of(cell: str, text: str) -> bool:
-    """Tell whether a text was written as this cell: as it is, or escaped for a spreadsheet program or an encoding."""
+    """Return whether a text was written as this cell: as it is, or escaped for a spreadsheet program or an encoding."""
     return in_ascii(cell.strip()) in {in_ascii(text.strip()), in_ascii(str(escape_formula(text)).strip())}
 
 
 def _format_bad(file: Path, good: list[_GoodRow], bad: list[_BadRow], empty: int) -> str:
-    """Return what is wrong with the bad rows, and which rows are good."""
+    """Return the problems of the bad rows, and the good rows."""
     lines = [f"{file}, line {row.line}: {row.reason}" for row in bad[:_LISTED]]
     if len(bad) > _LISTED:
         lines.append(f"… and {counted(len(bad) - _LISTED, 'more bad row')}; --json names them all")

@@ -8,7 +8,7 @@ from urllib.request import getproxies, proxy_bypass
 from boxthirding._checks import served_name
 from boxthirding.errors import AccessRefused, InvalidInput
 
-KEY: Final = "BOXTHIRDING_KEY"  # the environment variable that has the key, where none is given
+KEY: Final = "BOXTHIRDING_KEY"  # environment variable with the API key, used if none is given
 
 NAME: Final = "main"  # the study of a server when the address names none
 
@@ -22,7 +22,7 @@ class Address(NamedTuple):
     scheme: str
     host: str  # with the port, if the address has one; an IPv6 address is in brackets
     path: str  # what comes before the paths of the API
-    name: str | None  # the study; None, where the address names none
+    name: str | None  # the study, or None if the address names none
 
     @property
     def server(self) -> str:
@@ -34,7 +34,7 @@ class Address(NamedTuple):
         return f"{self.server}/#{quote(name or self.name or NAME, safe='')}"
 
     def proxy(self) -> SplitResult | None:
-        """Return the URL of the proxy on the way, as HTTPS_PROXY, HTTP_PROXY and NO_PROXY say; None for no proxy."""
+        """Return the proxy URL according to HTTPS_PROXY, HTTP_PROXY and NO_PROXY, or None for no proxy."""
         proxy = getproxies().get(self.scheme)
         if not proxy or urlsplit(f"//{self.host}").hostname in _HERE or proxy_bypass(self.host):
             return None
@@ -42,7 +42,7 @@ class Address(NamedTuple):
 
 
 def is_remote(place: object) -> bool:
-    """Tell whether a place is on a server that is reached by HTTP.
+    """Return whether a place is on a server that is reached by HTTP.
 
     >>> is_remote("https://rate.example.org#captions"), is_remote("run.db")
     (True, False)

@@ -27,10 +27,10 @@ _BUSY: Final = frozenset({429, 502, 503, 504})  # replies after which the same r
 
 
 class Reply(NamedTuple):
-    """What a request came to."""
+    """Reply to a request."""
 
     value: Any
-    is_unsure: bool  # whether an earlier try may have been carried out, without our hearing of it
+    is_unsure: bool  # whether an earlier try, whose reply was lost, may have succeeded
 
 
 class Connection:
@@ -91,7 +91,7 @@ class Connection:
                 value, trouble = _outcome(status, text, self.address.server)
                 if trouble is None:
                     return Reply(value, is_unsure)
-                if not (trouble.transient and (status in _BUSY or status == 409)):  # noqa: PLR2004  # under way
+                if not (trouble.transient and (status in _BUSY or status == 409)):  # noqa: PLR2004  # still running
                     raise trouble
                 if once and trouble.unsure:  # the server refuses the key from now on
                     raise trouble
@@ -186,7 +186,7 @@ class Connection:
 
 
 class _Lost(Exception):
-    """One try failed: the error to raise after the last one, and whether this one may have been carried out."""
+    """A failed try: the error to raise after the last one, and whether this one may have succeeded."""
 
 
 class Heartbeat:

@@ -1,4 +1,4 @@
-"""What a server sends, as the values of `AskTell`; and what goes to it, as plain JSON."""
+"""Conversion between the JSON of a server and the values of `AskTell`."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import is_dataclass
@@ -55,7 +55,7 @@ def ticket(row: Mapping[str, Any], payloads: Mapping[Label, Any]) -> Ticket:
 
 
 def payload_of(row: Mapping[str, Any]) -> Any:
-    """Return what was given as an arm; its label, where nothing else was, or where only its digest is kept."""
+    """Return the object given as an arm, or its label if no other object was given or only its digest is stored."""
     payload = row.get("payload", row["label"])
     return row["label"] if isinstance(payload, dict) and [*payload] == [DIGEST] else payload
 

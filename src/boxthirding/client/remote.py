@@ -54,7 +54,7 @@ class RemoteStudy(Plotted):
 
     So workers on many machines share a study with no database in common. One object serves any number of threads and
     holders. Calls are repeated while the server cannot be reached, and count once however often they are; what the
-    server says is wrong is raised as the same error that a study here would raise.
+    server rejects is raised as the same error that a local study would raise.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class RemoteStudy(Plotted):
         What lets the program in. Default: the environment variable BOXTHIRDING_KEY. A worker's key can ask, tell, fail
         and release; what else changes a study takes an operator's, and to make one an operator's of all studies.
     name : str, optional
-        The study, where the address names none.
+        The study, if the address names none.
     holder : str, optional
         Who asks, when a call names no holder. Default: a new name every time.
     timeout : float, default 60
@@ -97,7 +97,7 @@ class RemoteStudy(Plotted):
         """Where it is, as a command line names it."""
         self._own = set() if holder is not None else {unique_name()}  # names that no one else has
         self.holder = check_holder(holder) if holder is not None else next(iter(self._own))
-        """Who asks here, when no holder is named."""
+        """Holder of the tickets that this object asks for, if no other is named."""
         self._url, self._timeout = address.study(), timeout
         self._connection = Connection(address, self._key, timeout)
         self._path = f"/studies/{quote(self.name, safe='')}"
@@ -124,7 +124,7 @@ class RemoteStudy(Plotted):
         self.direction: str = self._made["direction"]
         """Whether larger rewards are better: maximize or minimize."""
         self.lease: float | None = self._made["lease"]
-        """Seconds after which a ticket that was not told goes to the next holder who asks; None for never."""
+        """Seconds after which a ticket that was not told goes to the next holder who asks, or None for never."""
         self.patience: int = self._made["patience"]
         """Failures in a row after which an arm is withdrawn."""
 
@@ -294,7 +294,7 @@ class RemoteStudy(Plotted):
         self._post("resume")
 
     def finish(self) -> None:
-        """End the study for good: no more tickets, and nothing changes the answer.
+        """Finish the study permanently: it issues no more tickets and its result is final.
 
         Results of open tickets, corrections and exclusions are refused with `StudyFinished`. It cannot be undone.
         """
@@ -337,7 +337,7 @@ class RemoteStudy(Plotted):
         return rows
 
     def payload(self, label: Label) -> Any:
-        """Return what was given as an arm; its label, where nothing else was, or where only its digest is kept."""
+        """Return the object given as an arm, or its label if no other object was given or only its digest is stored."""
         plain = json_values.plain_label(label)
         if plain in self._payloads:
             return self._payloads[plain]
@@ -391,7 +391,7 @@ class RemoteStudy(Plotted):
         return self._glance
 
     def close(self) -> None:
-        """Let go of the server, and of the names of workers; the study can be opened again at any time."""
+        """Close the connection and release the worker names; the study can be opened again at any time."""
         self._finalizer()
 
     def __enter__(self) -> Self:
@@ -404,7 +404,7 @@ class RemoteStudy(Plotted):
         raise InvalidInput(f"{self!r} has a key, so it cannot be pickled: open RemoteStudy({self._url!r}) there")
 
     def __repr__(self) -> str:
-        """Say where it is, and how far it was when the last call here returned: the server is not asked."""
+        """Describe the address and the state at the last call of this object, without asking the server."""
         return f"<RemoteStudy {self._url} of {in_brief(self._made['arms'], self._made['policy'], self._glance.pulls)}>"
 
     def _observe(self, rows: list[dict[str, Any]], *, only_new: bool = False) -> None:

@@ -21,7 +21,7 @@ _SECOND = 2  # the press of Ctrl-C that interrupts what a process evaluates
 
 
 class ExecutorAdapter:
-    """An executor of `concurrent.futures`, which is never shut down here."""
+    """An executor of `concurrent.futures`, which its owner shuts down."""
 
     def __init__(self, executor: Any) -> None:
         if not callable(getattr(executor, "submit", None)):

@@ -24,7 +24,7 @@ _LOOK: Final = 1.0  # seconds between two looks at the workers of a cluster
 
 
 def client_of(executor: Any) -> Any:
-    """Return the Dask client that an executor is or belongs to; None, if it is not Dask's."""
+    """Return the Dask client that an executor is or belongs to, or None if it is not Dask's."""
     if "distributed" not in sys.modules or type(executor).__module__.partition(".")[0] != "distributed":
         return None
     return executor if hasattr(executor, "scatter") else getattr(executor, "_client", None)
@@ -42,7 +42,7 @@ class DaskAdapter(ExecutorAdapter):
             raise InvalidInput(f"the Dask client is {client.status}, but must be connected: make a new one, Client(…)")
         if client.asynchronous:
             raise InvalidInput(
-                "the Dask client is asynchronous, but must be one that can be waited for: make another one, Client(…) "
+                "the Dask client is asynchronous, but must be synchronous: create it with Client(…) "
                 "without asynchronous=True"
             )
         super().__init__(client)
@@ -152,7 +152,7 @@ class DaskAdapter(ExecutorAdapter):
                 self._client.replicate(self._on_all)
 
     def _addresses(self) -> set[str]:
-        """Return the addresses of the workers; none if the cluster does not answer."""
+        """Return the addresses of the workers, or none if the cluster does not answer."""
         try:
             return set(self._client.nthreads())
         except Exception:  # noqa: BLE001  # whatever keeps it from answering

@@ -63,7 +63,7 @@ def draw_answer(axes: "Axes", answers: Sequence[Point]) -> None:
 
 
 def changes(answers: Sequence[Point]) -> list[bool]:
-    """Tell for each moment whether the answer was another arm than at the moment before."""
+    """Return, for each moment, whether the answer changed."""
     return [place == 0 or answers[place - 1].name != answer.name for place, answer in enumerate(answers)]
 
 

@@ -44,7 +44,7 @@ def pale(colour: str, strength: float = 0.4) -> str:
 
 
 def mixed(colour: str, other: str, share: float) -> str:
-    """Return a colour with a share of another one in it.
+    """Return a colour mixed with a share of another.
 
     >>> mixed("#000000", "#FF0000", 0.2), mixed("#D55E00", "#000000", 0)
     ('#330000', '#d55e00')
@@ -64,7 +64,7 @@ class Look:
 
     @property
     def line(self) -> dict[str, Any]:
-        """What Matplotlib is told of a line."""
+        """Keyword arguments of Matplotlib for a line."""
         return {"color": self.colour, "linestyle": self.dashes, "marker": self.marker}
 
 
@@ -174,7 +174,7 @@ def label_logs(*axes: "Axis") -> None:
 
 
 def head(axes: "Axes", title: str, lines: list[str]) -> None:
-    """Put a title above a chart, and smaller lines, wrapped where they are too long, between the two."""
+    """Put a title above a chart, and smaller lines, wrapped if they are too long, between the two."""
     figure = axes.get_figure(root=True)
     inches = figure.get_figwidth() if figure else 0.0
     letters = max(20, round((inches - _BESIDE) * _LETTERS_AN_INCH))

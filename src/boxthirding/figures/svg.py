@@ -61,7 +61,7 @@ def line(points: Sequence[tuple[float, float]], label: str, across_name: str) ->
 
 
 def bars(rows: Sequence[tuple[str, int]], label: str, across_name: str, marks: Sequence[str] = ()) -> str:
-    """Draw bars, each given by the text below it and its height; texts are left out where there is no room.
+    """Draw bars, each given by the text below it and its height; texts are left out if there is no room.
 
     `marks` are HTML attributes of the elements with these texts, one per bar.
     """
@@ -118,7 +118,7 @@ def _line(points: Sequence[Point], across: Scale, up: Scale) -> str:
 
 
 def _grid(up: Scale, low: float, high: float) -> tuple[str, float]:
-    """Return horizontal lines at round values, and where they begin: beside the widest of their numbers."""
+    """Return horizontal lines at round values, and the x at which they begin: beside the widest number."""
     step = _round_step((high - low) / _LINES) if high > low else (abs(high) or 1.0)
     first = math.floor(low / step)
     values = [k * step for k in range(first, math.ceil(high / step) + 1)]

@@ -1,4 +1,4 @@
-"""The command that scores an arm: how it is filled in, with a shell or without, and what is refused before it runs."""
+"""The command that scores an arm: placeholders, quoting and validation."""
 
 import os
 import re
@@ -11,43 +11,43 @@ from typing import Final
 from boxthirding._text import did_you_mean
 from boxthirding.errors import InvalidInput
 
-_PLACEHOLDER = re.compile(r"(?<!\$)\{(\w[\w .-]*)\}")  # ${name} is the shell's own
+_PLACEHOLDER = re.compile(r"(?<!\$)\{(\w[\w .-]*)\}")  # ${name} belongs to the shell
 _QUOTED = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\\.", re.DOTALL)
-_FOR_A_SHELL = re.compile(r"\|+|&&|;(?=\s|$)|(?<!\S)(?:\d?>>?|<|&(?!\S))|\$[A-Za-z_({]\w*|`", re.DOTALL)
+_SHELL_SYNTAX = re.compile(r"\|+|&&|;(?=\s|$)|(?<!\S)(?:\d?>>?|<|&(?!\S))|\$[A-Za-z_({]\w*|`", re.DOTALL)
 _BUILT_IN: Final = frozenset(
     {"cd", "export", "source", ".", "set", "unset", "ulimit", "umask", "eval", "exec", "alias"}
 )
 _INTERPRETERS: Final = {".py": "python", ".sh": "sh", ".r": "Rscript", ".jl": "julia", ".js": "node", ".pl": "perl"}
-_LISTED = 20  # columns that an error names
+_MAX_LISTED = 20  # columns that an error names
 
 
 def placeholders(command: str) -> frozenset[str]:
-    """Return what is to be filled in."""
+    """Return the names in braces."""
     return frozenset(_PLACEHOLDER.findall(command))
 
 
-class Command:
-    """A command with places for the columns of an arm.
+class CommandTemplate:
+    """A command with placeholders for the columns of an arm.
 
-    Without a shell it is split into words once, and what is filled in stays within its word. With one, the script never
-    contains what is filled in: it is given as arguments, and each place refers to one of them. So no arm is ever run.
+    Without a shell it is split into arguments once, and a value never spans several arguments. With a shell, values are
+    passed as positional parameters and never become part of the script, so they cannot be executed.
     """
 
     def __init__(self, command: str, columns: frozenset[str], *, examples: bool, shell: bool = False) -> None:
         self.names = placeholders(command)
         self._command = command
-        self._shell = _shell() if shell else None
-        self._words = [] if shell else _words(command)
+        self._shell = _find_shell() if shell else None
+        self._words = [] if shell else _split(command)
         self._check(columns, examples=examples)
         if shell:
             self._order = sorted(self.names)
             self._script = _with_references(command, {name: place for place, name in enumerate(self._order, start=1)})
         else:
-            _refuse_what_needs_a_shell(command)
+            _check_no_shell_syntax(command)
             _check_program(self._words)
 
-    def filled_in(self, values: Mapping[str, str]) -> tuple[list[str], str]:
-        """Return what to start, and how it is shown to a person."""
+    def fill(self, values: Mapping[str, str]) -> tuple[list[str], str]:
+        """Return the argument list and a printable form."""
         if self._shell is not None:
             shown = _PLACEHOLDER.sub(lambda found: shlex.quote(values[found[1]]), self._command)
             return [self._shell, "-c", self._script, "sh", *(values[name] for name in self._order)], shown
@@ -55,95 +55,95 @@ class Command:
         return words, shlex.join(words)
 
     def _check(self, columns: frozenset[str], *, examples: bool) -> None:
-        """Refuse a command that cannot be filled in, or that does not depend on the arm."""
+        """Raise if a placeholder is unknown or if no column of the arm is used."""
         known = columns | {"pull"} | ({"example"} if examples else set())
         if examples and "example" in columns:
-            raise InvalidInput("the arms have a column 'example' and there are --examples: {example} can be only one")
+            raise InvalidInput("the column 'example' of the arms clashes with --examples: rename the column")
         if "example" in self.names - known:
-            raise InvalidInput("command has {example}, but there are no examples: give --examples FILE")
+            raise InvalidInput("command has {example}, but there are no examples: pass --examples FILE")
         for name in sorted(self.names - known):
             text = f"; if it is for the shell, write {{ {name} }}" if self._shell is not None else ""
-            rule = f"command has {{{name}}}, but only {_listed(known)} can be filled in"
-            raise InvalidInput(f"{rule}{_meant(name, columns)}{text}")
+            problem = f"command has the unknown placeholder {{{name}}}; available: {_format_names(known)}"
+            raise InvalidInput(f"{problem}{_suggestion(name, columns)}{text}")
         if not self.names & columns:
-            raise InvalidInput(f"command has none of {_listed(columns)}, so all arms would score alike: put {{arm}} in")
+            raise InvalidInput(
+                f"command uses none of {_format_names(columns)}, so all arms would score alike: add {{arm}}"
+            )
         if examples and "example" not in self.names:
-            raise InvalidInput("there are --examples, but the command has no {example}: put it in, or leave them out")
+            raise InvalidInput("--examples is given, but the command has no {example}: add it, or drop --examples")
 
 
-def _meant(name: str, columns: frozenset[str]) -> str:
-    """Say what may have been meant by a name that is no column of the arms."""
+def _suggestion(name: str, columns: frozenset[str]) -> str:
+    """Suggest a replacement for a name that is not a column of the arms."""
     if name == "1":
-        return ": the first column of a table without a header is {arm}"
+        return ". The first column of a table without a header is {arm}"
     close = did_you_mean(f"{{{name}}}", [f"{{{column}}}" for column in columns])
     if close:
-        return f": {close}"
-    is_lines = columns == {"arm"}
-    return ": arms have columns only in a file that is named .csv, .tsv or .jsonl" if is_lines else ""
+        return f". {close[0].upper()}{close[1:]}"
+    return ". Only .csv, .tsv and .jsonl files have more columns" if columns == {"arm"} else ""
 
 
-def _words(command: str) -> list[str]:
+def _split(command: str) -> list[str]:
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise InvalidInput(f"command {command!r} cannot be split into words ({error}): check its quotes") from None
+        raise InvalidInput(f"command {command!r} has unbalanced quotes or ends in a backslash ({error})") from None
     if not words:
         raise InvalidInput("command is empty, but must name a program, such as 'python score.py {arm}'")
     return words
 
 
-def _shell() -> str:
+def _find_shell() -> str:
     shell = shutil.which("sh")
     if shell is None:
-        raise InvalidInput("--shell is given, but there is no program sh here: leave it out, and name a program")
+        raise InvalidInput("--shell needs sh, which was not found on PATH: run the program directly, without --shell")
     return shell
 
 
-def _refuse_what_needs_a_shell(command: str) -> None:
-    """Refuse pipes and the like, which would be handed to the program as arguments."""
-    found = _FOR_A_SHELL.search(_QUOTED.sub("x", command))
+def _check_no_shell_syntax(command: str) -> None:
+    """Raise on pipes, redirections and variables, which would be passed on literally."""
+    found = _SHELL_SYNTAX.search(_QUOTED.sub("x", command))
     if found:
         raise InvalidInput(
-            f"command has {found[0].strip()}, which only a shell understands: give --shell, or put it in quotation "
-            "marks if the program is to have it"
+            f"command has {found[0].strip()}, which needs a shell: pass --shell, or quote it to pass it on literally"
         )
 
 
 def _check_program(words: list[str]) -> None:
-    """Refuse a program that cannot be started, with what can be."""
+    """Raise if the program cannot be started, and suggest a command that can."""
     program = words[0]
     if _PLACEHOLDER.search(program) or shutil.which(program) is not None:
         return
     start = f"command starts with {program!r}, "
     if program in _BUILT_IN:
-        raise InvalidInput(f"{start}which only a shell understands: give --shell")
+        raise InvalidInput(f"{start}which needs a shell: pass --shell")
     if re.fullmatch(r"\w+=.*", program, re.DOTALL):
-        raise InvalidInput(f"{start}which sets a variable, as only a shell does: give --shell, or put env before it")
+        raise InvalidInput(f"{start}which sets a variable and needs a shell: pass --shell, or put env before it")
     if not Path(program).is_file():
-        raise InvalidInput(f"{start}but there is no such program{' here' if '/' in program else ''}: check its name")
+        raise InvalidInput(f"{start}which was not found{'' if '/' in program else ' on PATH'}: check its name")
     here = program if "/" in program else f"./{program}"
     if os.access(program, os.X_OK):
-        raise InvalidInput(f"{start}which is a file of this folder: write {here}")
+        raise InvalidInput(f"{start}which is in the current folder but not on PATH: write {here}")
     interpreter = _INTERPRETERS.get(Path(program).suffix.lower())
-    way = f"write '{interpreter} {program} …', or make it executable" if interpreter else "make it executable"
-    raise InvalidInput(f"{start}which is not executable: {way} with `chmod +x {shlex.quote(program)}` and write {here}")
+    hint = f"write '{interpreter} {program} …', or make it executable" if interpreter else "make it executable"
+    raise InvalidInput(f"{start}which is not executable: {hint} by `chmod +x {shlex.quote(program)}` and write {here}")
 
 
-def _listed(names: frozenset[str]) -> str:
-    more = f", … ({len(names):,} in all)" if len(names) > _LISTED else ""
-    return ", ".join(f"{{{name}}}" for name in sorted(names)[:_LISTED]) + more
+def _format_names(names: frozenset[str]) -> str:
+    ellipsis = f", … ({len(names):,} in all)" if len(names) > _MAX_LISTED else ""
+    return ", ".join(f"{{{name}}}" for name in sorted(names)[:_MAX_LISTED]) + ellipsis
 
 
 def _with_references(script: str, places: Mapping[str, int]) -> str:
-    r"""Return a script of the shell that refers to its arguments where something is to be filled in.
+    r"""Replace placeholders in a shell script by quoted positional parameters.
 
-    The references are quoted as their surroundings need. Should that go wrong in a script of rare form, a value is
-    split into words or not filled in, but never run.
+    Each reference is quoted for its context. If the context is misread, a value may be split or left out, but is never
+    executed.
 
     >>> print(_with_references("a {x} '{x}' \"{x} $(b {x})\"", {"x": 1}))
     a "${1}" ''"${1}"'' "${1} $(b "${1}")"
     """
-    parts, ends, at = [], [""], 0  # ends: by what the quotations and commands end that are open here
+    parts, ends, at = [], [""], 0  # ends: closing delimiters of the open quotes and substitutions, innermost last
     while at < len(script):
         end, char = ends[-1], script[at]
         found = _PLACEHOLDER.match(script, at)

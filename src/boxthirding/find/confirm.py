@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Confirmed:
-    """An arm measured afresh."""
+    """An arm with new, independent results."""
 
     label: Label
     mean: float | None
@@ -32,7 +32,7 @@ class Confirmed:
 
 @dataclass(frozen=True, repr=False)
 class Confirmation:
-    """The best arms of a search, measured afresh: in the order of the search, so that no mean is a selected one."""
+    """The best arms of a search, evaluated again; in the order of the search, so that selection biases no mean."""
 
     arms: tuple[Confirmed, ...]
     failures: int

@@ -40,7 +40,7 @@ def arms_of(data: bytes, path: str, *, header: bool = True) -> list[Row]:
 
 
 def labelled(rows: Iterable[Row]) -> dict[Label, Row | Label]:
-    """Return arms by their labels: the row of each, or the label alone where the file has no other column."""
+    """Return arms by their labels: the row of each, or the label alone if the file has no other column."""
     return {row["arm"]: row if len(row) > 1 else row["arm"] for row in rows}
 
 
@@ -56,7 +56,7 @@ class KnownRow(NamedTuple):
     line: int
     arm: str
     reward: float
-    pull: int | None  # which pull, or which example of those given; None where the file need not say
+    pull: int | None  # index of the pull, or of its example, or None if the file need not give it
 
 
 def read_known(

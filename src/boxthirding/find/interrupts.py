@@ -1,7 +1,7 @@
 """Ctrl-C ends a search instead of the program.
 
-At the first Ctrl-C nothing new starts, and the search waits for running evaluations, which are paid for. The second
-abandons them.
+At the first Ctrl-C nothing new starts, and the search waits for running evaluations, whose cost is already
+spent. The second abandons them.
 """
 
 import math
@@ -17,48 +17,48 @@ LEAVE: Final = 2  # the number of presses of Ctrl-C that abandons running evalua
 
 
 class Interrupts:
-    """A context in which Ctrl-C ends the search instead of the program, however often it is pressed.
+    """Context manager that turns Ctrl-C into a request to end the search.
 
-    `notify` is called with whether to abandon running evaluations. Python raises KeyboardInterrupt
-    anywhere, also halfway through a decision; here the search is only told, and the exception is raised only where the
-    caller's function or iterator is running. A SIGINT handler of the caller's own stays.
+    `notify(abandon)` is called at each Ctrl-C; `abandon` is true from the second on. By default, KeyboardInterrupt may
+    be raised anywhere, even inside the policy. Here it is raised only while user code (function or iterator) runs. A
+    custom SIGINT handler is left in place.
     """
 
-    _entered: "list[Interrupts]" = []  # noqa: RUF012  # one process has one SIGINT: searches inside each other share it
-    _before: Any = None
-    _breakable_from = math.inf  # the moment from which Ctrl-C may break off what the main thread runs
-    _presses_to_break = 1  # how often it must be pressed for that
+    _active: "list[Interrupts]" = []  # noqa: RUF012  # nested searches share the process's only SIGINT handler
+    _previous_handler: Any = None
+    _breakable_from = math.inf  # time.monotonic() from which Ctrl-C may raise
+    _presses_to_break = 1  # presses needed to raise
 
     def __init__(self, notify: Callable[[bool], None]) -> None:
         self._notify = notify
         self._presses = 0
-        self._outside = math.inf
+        self._outer_breakable_from = math.inf
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
             before = signal.getsignal(signal.SIGINT)
-            if not Interrupts._entered and _ends_the_program(before):
-                Interrupts._before = before
-                signal.signal(signal.SIGINT, lambda *_: Interrupts.press())
-            outer = Interrupts._entered
+            if not Interrupts._active and _is_default_handler(before):
+                Interrupts._previous_handler = before
+                signal.signal(signal.SIGINT, lambda *_: Interrupts.handle_press())
+            outer = Interrupts._active
             self._presses = max((one._presses for one in outer), default=0)  # noqa: SLF001  # its own class
-            Interrupts._entered.append(self)
-            self._outside, Interrupts._breakable_from = Interrupts._breakable_from, math.inf
+            Interrupts._active.append(self)
+            self._outer_breakable_from, Interrupts._breakable_from = Interrupts._breakable_from, math.inf
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self in Interrupts._entered:
-            Interrupts._entered.remove(self)
-            Interrupts._breakable_from = self._outside
-            if not Interrupts._entered and Interrupts._before is not None:
-                signal.signal(signal.SIGINT, Interrupts._before)
-                Interrupts._before = None
+        if self in Interrupts._active:
+            Interrupts._active.remove(self)
+            Interrupts._breakable_from = self._outer_breakable_from
+            if not Interrupts._active and Interrupts._previous_handler is not None:
+                signal.signal(signal.SIGINT, Interrupts._previous_handler)
+                Interrupts._previous_handler = None
 
     @staticmethod
     @contextmanager
     def breakable(after: float = 0.0, presses: int = 1) -> Iterator[None]:
-        """Interrupt the block at the given number of presses of Ctrl-C, once it has run for `after` seconds."""
-        if threading.current_thread() is not threading.main_thread():  # where no signal arrives
+        """Let Ctrl-C interrupt the block at the given number of presses, once it has run for `after` seconds."""
+        if threading.current_thread() is not threading.main_thread():  # signals arrive only in the main thread
             yield
             return
         before = Interrupts._breakable_from, Interrupts._presses_to_break
@@ -69,10 +69,10 @@ class Interrupts:
             Interrupts._breakable_from, Interrupts._presses_to_break = before
 
     @staticmethod
-    def press(times: int = 1) -> bool:
-        """Do what Ctrl-C does when it is pressed so often; return whether there is a search that was told."""
+    def handle_press(times: int = 1) -> bool:
+        """Handle `times` presses of Ctrl-C; return whether a search was notified."""
         presses = 0
-        for one in Interrupts._entered:
+        for one in Interrupts._active:
             one._presses += times  # noqa: SLF001  # its own class
             presses = max(presses, one._presses)  # noqa: SLF001
             one._notify(one._presses >= LEAVE)  # noqa: SLF001
@@ -82,20 +82,20 @@ class Interrupts:
 
 
 def waiting_for(evaluations: int) -> str:
-    """Say that evaluations under way are waited for."""
-    many = ("evaluations", "results count", "them")
-    which, whose, them = ("evaluation", "result counts", "it") if evaluations == 1 else many
-    return f"Ctrl-C: waiting for {evaluations:,} {which} under way, whose {whose}. Press it again to leave {them}."
+    """Return the message shown at the first Ctrl-C."""
+    many = ("evaluations", "their results count", "them")
+    which, whose, them = ("evaluation", "its result counts", "it") if evaluations == 1 else many
+    return f"Waiting for {evaluations:,} running {which} ({whose}). Press Ctrl-C again to abandon {them}."
 
 
 def say_at_once(line: str) -> None:
-    """Write a sentence to standard error, also in the middle of another one: a signal handler must wait for no lock."""
+    """Write a line to file descriptor 2 without taking a lock, so that a signal handler can call it."""
     with suppress(OSError):
         os.write(2, f"{line}\n".encode())
 
 
-class Breakable:
-    """An iterator of arms that Ctrl-C can break off."""
+class InterruptibleIterator:
+    """An iterator of arms that Ctrl-C can interrupt."""
 
     def __init__(self, arms: Iterator[Any]) -> None:
         self._arms = arms
@@ -108,8 +108,8 @@ class Breakable:
             return next(self._arms)
 
 
-def _ends_the_program(receiver: Any) -> bool:
-    """Tell whether SIGINT is received as Python, asyncio's runner or a notebook's kernel receives it by default."""
-    owner = getattr(getattr(receiver, "func", None), "__self__", None)
-    is_kernel = str(getattr(receiver, "__module__", "")).startswith("ipykernel.")  # it cancels the cell's task
-    return receiver is signal.default_int_handler or type(owner).__module__ == "asyncio.runners" or is_kernel
+def _is_default_handler(handler: Any) -> bool:
+    """Return whether this is the default SIGINT handler of Python, asyncio or IPython."""
+    owner = getattr(getattr(handler, "func", None), "__self__", None)
+    is_kernel = str(getattr(handler, "__module__", "")).startswith("ipykernel.")  # it cancels the cell's task
+    return handler is signal.default_int_handler or type(owner).__module__ == "asyncio.runners" or is_kernel

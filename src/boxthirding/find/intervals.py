@@ -47,7 +47,7 @@ class ScoreNoise:
         self.spread = spread
         self.scale = scale
         self.ends: tuple[float, float] | None = None
-        """The lowest and the highest score that there can be, where they are known."""
+        """The lowest and the highest possible score, if known."""
         self.is_few = False  # whether scores are one of a few answers
         answers = scale or spread.answers or ()
         if answers and {*answers} <= {0, 1}:
@@ -76,13 +76,13 @@ class ScoreNoise:
         return less
 
     def alike(self) -> str:
-        """Say what follows where there is none: rare successes look like that too, so it is no proof."""
+        """Describe scores without any noise. Rare successes look the same, so this is no proof."""
         return (
             f"of the same arm did not differ in {self.spread.freedom:,} repeats: if they never do, its mean is exact."
         )
 
     def interval(self, scores: Moments) -> MeanInterval:
-        """Return the mean of scores with its interval; none, if no scores differ and their scale is not known."""
+        """Return the mean of scores with its interval, or without one if no scores differ and the scale is unknown."""
         mean, nothing_differs = scores.mean, self.spread.squares == 0
         if scores.pulls == 0:
             return MeanInterval(None, None, None)
@@ -115,7 +115,7 @@ class ScoreNoise:
         return arm.mean - (arm.mean - low) * open_share, arm.mean + (high - arm.mean) * open_share
 
     def is_ahead(self, arm: Recommendation, other: Recommendation, sign: int) -> bool:
-        """Tell whether an arm leads another by more than noise explains; `sign` is -1 where smaller is better."""
+        """Return whether an arm leads another by more than noise explains; `sign` is -1 if smaller is better."""
         near, far = (0, 1) if sign > 0 else (1, 0)
         mine, theirs = self.of(arm), self.of(other)
         down = arm.mean - mine[near] if mine else 0.0
@@ -124,7 +124,7 @@ class ScoreNoise:
 
 
 def spread_of(scores: Mapping[Label, Sequence[float]], others: Spread | None = None) -> Spread:
-    """Return the spread of scores by arm; `others` are counted in where it is that of all arms."""
+    """Return the spread of scores by arm; `others` are included if it is pooled over all arms."""
     arms = {label: _moments(values) for label, values in scores.items()}
     squares = math.fsum(arm.squares for arm in arms.values())
     freedom = sum(max(0, arm.pulls - 1) for arm in arms.values())

@@ -81,7 +81,7 @@ def _table(sentences: Summary) -> str:
 
 
 def climb(story: Lineage, best: Recommendation, unit: str = "pull") -> str:
-    """Return the way of the winner through the levels; nothing, where the policy has none.
+    """Return the path of the winner through the levels, or an empty text if the policy has none.
 
     `unit` is the page's word for a pull.
     """
@@ -131,7 +131,7 @@ def ladder(
 
 
 def _rule(rungs: Sequence[Rung], unit: str, *, is_final: bool) -> str:
-    """Say what makes arms climb."""
+    """Describe what makes arms climb."""
     higher = f"The higher an arm stands, the more {unit}s it has."
     if any(rung.keep_up is None for rung in rungs):
         return higher
@@ -146,7 +146,7 @@ def _rule(rungs: Sequence[Rung], unit: str, *, is_final: bool) -> str:
 
 
 def _told(step: Step, write: Callable[[float], str]) -> str:
-    """Say what happened to an arm in a box of three, or when all that was left below was introduced again."""
+    """Describe what happened to an arm in a box of three, or when the arms left below were introduced again."""
     if not step.rivals:
         return "introduced again"
     rivals = " and ".join(write(rival.mean) for rival in step.rivals)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from boxthirding._text import counted
 from boxthirding.errors import ArmsUnavailable, InvalidInput, StudyChanged, StudyDiffers, UnknownStudy
 from boxthirding.find.evaluation import Examples
-from boxthirding.find.interrupts import Breakable
+from boxthirding.find.interrupts import InterruptibleIterator
 from boxthirding.find.search import unavailable
 from boxthirding.session import AskTell, Known, Session
 from boxthirding.session.amendments import pairs_of
@@ -94,10 +94,10 @@ class Opened(NamedTuple):
 def open_for_run(  # the study, and what find_best was given beside it
     stack: ExitStack, study: Place | AskTell | None, settings: RunSettings, timeout: float
 ) -> Opened:
-    """Return what a run asks and tells; `stack` closes it, if it was opened here."""
+    """Return the session or study of a run; `stack` closes it if this function opened it."""
     examples = settings.examples
     if isinstance(settings.arms, Iterator):
-        settings = replace(settings, arms=Breakable(settings.arms))
+        settings = replace(settings, arms=InterruptibleIterator(settings.arms))
     try:
         if study is None:
             if settings.arms is None:
@@ -194,7 +194,7 @@ def paired(study: AskTell, examples: Examples | None, *, is_new: bool = False, f
 
 
 def rehearse(name: str, settings: dict[str, Any]) -> None:
-    """Refuse what cannot become a study, before there is a database."""
+    """Raise if the settings cannot become a study, before a database is created."""
     from boxthirding.storage.memory import MemoryJournal  # noqa: PLC0415  # the same
     from boxthirding.study import Settings, Study  # noqa: PLC0415
 
@@ -202,7 +202,7 @@ def rehearse(name: str, settings: dict[str, Any]) -> None:
 
 
 def _refuse_settings(settings: RunSettings) -> None:
-    """Refuse what an open study has itself."""
+    """Raise on settings that an open study already has."""
     for name in ("policy", "seed", "direction"):
         value = getattr(settings, name)
         if value is not None:
@@ -214,7 +214,7 @@ def _refuse_settings(settings: RunSettings) -> None:
 
 
 def _check_arms(study: Any) -> None:
-    """Refuse a study that knows arms by their digest alone: `evaluate` would be called with their labels."""
+    """Raise if the study stores only digests of arms: `evaluate` would be called with their labels."""
     missing = study.not_here() if hasattr(study, "not_here") else []
     if missing:
         more = f" and {len(missing) - 1:,} more" if len(missing) > 1 else ""
@@ -225,7 +225,7 @@ def _check_arms(study: Any) -> None:
 
 
 def _check_number_of_examples(study: AskTell, examples: Examples | None) -> None:
-    """Refuse examples that are not as many as a study has: its pulls would be of other pairs of arm and example."""
+    """Raise unless there are as many examples as in the study, whose pulls are pairs of an arm and an example."""
     most = None if examples is None else examples.most
     if most != study.examples:
         if most is not None and study.examples is not None:

@@ -15,7 +15,7 @@ from boxthirding._checks import is_number, parse_number
 from boxthirding._text import cut, visible
 from boxthirding.errors import CommandFailed, InvalidInput, StudyDiffers
 from boxthirding.find import Examples
-from boxthirding.find.command_template import Command
+from boxthirding.find.command_template import CommandTemplate
 from boxthirding.find.input_files import Row
 from boxthirding.types import Label
 
@@ -70,7 +70,7 @@ class Program:
             raise InvalidInput(f"timeout is {timeout}, but must be a number of seconds above 0")
         self.takes_examples = examples
         self._known = frozenset(arms[0])
-        self._command = Command(command, self._known, examples=examples, shell=shell)
+        self._command = CommandTemplate(command, self._known, examples=examples, shell=shell)
         self._timeout = timeout
         self._running: set[subprocess.Popen[bytes]] = set()
         self._closed = False
@@ -91,7 +91,7 @@ class Program:
             raise without_rows([arm["arm"] if isinstance(arm, dict) else arm])
         pull, example = paired
         values = {"pull": str(pull), "example": example, **(arm if isinstance(arm, dict) else {"arm": str(arm)})}
-        words, text = self._command.filled_in(values)
+        words, text = self._command.fill(values)
         shown = f"`{visible(cut(text, _COMMAND))}`"
         output, errors, code = self._run(words, shown)
         if code != 0:
@@ -105,7 +105,7 @@ class Program:
         return self._command.names & self._known
 
     def can_run(self, arm: Row | Label) -> bool:
-        """Tell whether the command can be filled in for an arm."""
+        """Return whether the arm has a value for every placeholder."""
         return self.columns <= (arm.keys() if isinstance(arm, dict) else {"arm"})
 
     def _run(self, words: list[str], shown: str) -> tuple[Tail, Tail, int]:
@@ -165,7 +165,7 @@ def without_rows(labels: Sequence[Label]) -> StudyDiffers:
     more = f" and {len(labels) - 1:,} more" if len(labels) > 1 else ""
     return StudyDiffers(
         f"arm {labels[0]!r}{more} of the study is not in the file of --arms, so there is nothing to fill in: "
-        "add its row to the file and give --force, or take the arm out with `boxthirding study withdraw`"
+        "add its row to the file and pass --force, or take the arm out with `boxthirding study withdraw`"
     )
 
 
@@ -204,7 +204,7 @@ def _number(shown: str, output: Tail) -> tuple[float, float] | float:
 
 
 def _last_words(errors: Tail) -> str:
-    """Say what a program that failed printed on its stderr."""
+    """Return the last lines that a failed program printed on stderr."""
     text = errors.text()
     if text.strip():
         return f"the last line of its stderr is {cut(_last_line(text), _LINE)!r}"

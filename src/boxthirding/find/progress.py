@@ -47,7 +47,7 @@ class NewResult:
         return self.ticket.payload
 
     def stop(self) -> None:
-        """End the run: nothing more is started, what is under way still counts, and `found.stopped` is "callback"."""
+        """End the run: nothing more is started, running evaluations still count, and `found.stopped` is "callback"."""
         self._stop()
 
 
@@ -141,7 +141,7 @@ class RunReporter:
         self._last = line
 
     def say_at_once(self, line: str) -> None:
-        """Show a sentence from a signal handler, which must wait for no lock."""
+        """Show a sentence from a signal handler, without taking a lock."""
         if self._ticker is not None and self._ticker.is_alive():
             self._from_handler = line
         else:

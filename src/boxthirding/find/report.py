@@ -87,7 +87,7 @@ def study_page(study: Study, picture: Picture = lambda _: None) -> str:
 
     """
     view, history, collected, said = study.view(), study.history(), _collected(study), study.details.get(ABOUT)
-    about = said if isinstance(said, dict) else {}  # what raters were shown, where a server collected the results
+    about = said if isinstance(said, dict) else {}  # what raters were shown, if a server collected the results
     arms = _Arms(study, picture)
     noise = ScoreNoise(study.spread(arm.label for arm in view.top), [*scale_of(study.details).values()])
     told = certainty(view, noise, [arms.text(arm.label) for arm in view.top])
@@ -319,7 +319,7 @@ def _facts(view: View, collected: _Collected, about: dict[str, Any], arms: _Arms
 
 
 def _outliers(view: View, arms: _Arms) -> str:
-    """Say how many results are outliers, and name the latest."""
+    """Return the number of outliers, and the latest ones."""
     if not view.n_outliers:
         return ""
     texts = apart((arms.text(row.label) for row in view.outliers), _NAME)

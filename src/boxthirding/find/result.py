@@ -121,7 +121,7 @@ class Found:
         """Measure each of the k best arms again with `pulls` new pulls, and return their means with 95 % intervals.
 
         Winners look better than they are, because they were selected; these means do not, because only the new pulls
-        count. That takes k · `pulls` evaluations; where the search showed its progress, that is said before the first.
+        count. That takes k · `pulls` evaluations; if the search showed its progress, this number is printed first.
         They are evaluated as in the search, and no study is told. With examples, every arm sees the same ones, those
         first that it has not seen in the search, and is compared with the best one example by example. Ctrl-C waits for
         running evaluations and returns the results so far; a second Ctrl-C abandons them. When an evaluation fails and
@@ -210,7 +210,7 @@ class Found:
         """Return the noise of the results that count."""
         scale: list[float] = []  # the rewards that are possible, if the study has such a scale
         if hasattr(self.session, "details"):
-            from boxthirding.study.settings import scale_of  # noqa: PLC0415  # where there is a study, it is loaded
+            from boxthirding.study.settings import scale_of  # noqa: PLC0415  # already loaded if there is a study
 
             scale = [*scale_of(self.session.details).values()]
         return ScoreNoise(self.session.spread(arm.label for arm in self.session.top(1 + summaries.RUNNERS_UP)), scale)
@@ -231,7 +231,7 @@ class Found:
         if view.n_outliers:
             lines.append(summaries.aside_in_words(view))
         if self.spending.abandoned:
-            lines.append(f"{counted(self.spending.abandoned, 'evaluation')} under way not waited for")
+            lines.append(f"{counted(self.spending.abandoned, 'evaluation')} abandoned while running")
         return lines
 
     def _rest(self) -> str:

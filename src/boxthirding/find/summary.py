@@ -199,13 +199,13 @@ def _trust(
     if noise.is_none:
         return f"Scores {noise.alike()}", ""
     if not noise.is_known or not others:
-        return "Winners look better than they are:", _confirm(1 + len(others), "the best" if others else "it")
+        return "Winners look better than they are.", _confirm(1 + len(others), "the best" if others else "it")
     close = [other for other in others if not noise.is_ahead(best, other, sign)]
     if not close:
-        ahead = f"it leads {the_next(len(others))} by more than noise explains"
-        return f"Winners look better than they are, but {ahead}:", _confirm(1, "it")
+        ahead = f"this one leads {the_next(len(others))} by more than noise explains"
+        return f"Winners look better than they are, but {ahead}.", _confirm(1, "it")
     which = _enumerated([name[other.label] for other in close])
-    trust = f"Winners look better than they are, and {which} may be as good or better:"
+    trust = f"Winners look better than they are, and {which} may be as good or better."
     return trust, _confirm(1 + len(close), "them")
 
 
@@ -244,7 +244,7 @@ def _distinct(values: Sequence[Any]) -> list[str]:
 
 
 def _confirm(arms: int, them: str) -> str:
-    return f"found.confirm({arms}, pulls={_PULLS}) measures {them} again: {arms * _PULLS} more evaluations."
+    return f"found.confirm({arms}, pulls={_PULLS}) re-evaluates {them} ({arms * _PULLS} more evaluations)."
 
 
 def _enumerated(names: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""What a plan says, as values and as a table: rows for budgets, budgets for wishes, and what it was made from."""
+"""The result of a plan, as values and as a table: rows for budgets, budgets for wishes, and the input."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _DAY: Final = 86_400
 
 @dataclass(frozen=True)
 class Row:
-    """What a budget gives, averaged over what is not known and over runs."""
+    """Expected outcome for a budget, averaged over beliefs and runs."""
 
     budget: int
     regret: float  # how far the answer's true mean is below the best one, in the unit of the scores
@@ -52,7 +52,7 @@ class Granted:
 
 @dataclass(frozen=True)
 class Known:
-    """What a plan is made from."""
+    """Input of a plan."""
 
     source: str  # "nothing", "guesses" or "pilot"
     noise: float | None  # the standard deviation of repeated scores of one arm
@@ -64,21 +64,21 @@ class Known:
 
 @dataclass(frozen=True, repr=False)
 class Plan:
-    """What `plan` returns; it is shown as a table."""
+    """Result of `plan`, printed as a table."""
 
     arms: int
     known: Known
     rows: tuple[Row, ...]
-    """One for each budget; where nothing is known, one for each ratio of noise to spread and budget."""
+    """One for each budget; if nothing is known, one for each ratio of noise to spread and budget."""
     granted: tuple[Granted, ...]
-    """The smallest budget for the wish; where nothing is known, one for each ratio that has one."""
+    """The smallest budget for the wish; if nothing is known, one for each ratio that has one."""
     notes: tuple[str, ...]
     """What a reader should know about these figures."""
     warning: str = ""
     """Why these figures may be far off, and what to do; empty, if there is no reason."""
 
     def as_dicts(self) -> list[dict[str, Any]]:
-        """Return what `boxthirding plan --json` prints, line by line: the budgets, then what the wish takes."""
+        """Return the lines of `boxthirding plan --json`: one per budget, then the budget for the wish."""
         lines: list[tuple[float, dict[str, Any]]] = [(row.ratio, row.as_dict()) for row in self.rows]
         lines += [(one.row.ratio, one.as_dict()) for one in self.granted]
         return [line | ({"ratio": ratio} if self.known.source == "nothing" else {}) for ratio, line in lines]
@@ -101,7 +101,7 @@ class Plan:
 
 
 def heading(plan: Plan) -> str:
-    """Say what is known."""
+    """Describe the input of the plan."""
     known = plan.known
     if known.source == "nothing":
         return (
@@ -144,7 +144,7 @@ def _table(rows: Sequence[Row], *, by_ratio: bool) -> str:
 
 
 def in_a_sentence(plan: Plan) -> str:
-    """Say what the middle budget gives, as one would tell a colleague."""
+    """Describe in words what the middle budget gives."""
     row = plan.rows[len(plan.rows) // 2]
     return f"With {counted(row.budget, 'pull')}, expect {standing(row.rank)} of {plan.arms:,}"
 
@@ -188,7 +188,7 @@ def standing(rank: float) -> str:
     ('the best', 'the best or second best', 'about the 6th best')
     """
     if rank < 1.5:  # noqa: PLR2004  # rounds to 1
-        return "the best" if rank < 1.05 else "the best or second best"  # noqa: PLR2004  # another one in 20 runs
+        return "the best" if rank < 1.05 else "the best or second best"  # noqa: PLR2004  # different in 1 of 20 runs
     return f"about the {ordinal(round(rank))} best"
 
 

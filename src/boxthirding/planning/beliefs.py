@@ -1,4 +1,4 @@
-"""What is believed of the true means and the noise, as equally likely draws: from guesses, or from a pilot.
+"""Beliefs about the true means and the noise, as equally likely draws: from estimates or from a pilot.
 
 The band of a plan is how far its answer differs between these draws.
 """
@@ -57,7 +57,7 @@ class Belief:
 
     @property
     def rewards(self) -> RewardModel:
-        """What a pull gives."""
+        """Reward model of the belief."""
         return Bernoulli() if self.zero_one else Gaussian(self.noise)
 
 
@@ -93,7 +93,7 @@ def _chances(centre: float, offsets: Floats) -> Floats:
 
 
 def _log_likelihoods(pilot: Pilot, grid: Iterable[tuple[float, float, Shape]]) -> Floats:
-    """Return how likely a pilot is, but for a constant; arms with the same record are counted together."""
+    """Return the log-likelihood of a pilot at each grid point, up to a constant; equal records are grouped."""
     close = pilot.means
     if not pilot.zero_one:
         error = pilot.noise / np.sqrt(pilot.counts)
@@ -120,13 +120,13 @@ def _log_likelihoods(pilot: Pilot, grid: Iterable[tuple[float, float, Shape]]) -
 
 
 def _log_plausibility(deviation: float, noise: float, shape: Shape) -> float:
-    """Return how plausible something is before the pilot."""
+    """Return the log of the prior density, up to a constant."""
     ratio = math.log(noise / deviation / TYPICAL_RATIO) / _WIDTH_OF_RATIO if noise else 0.0
     return math.log(PLAUSIBLE[shape]) - 0.5 * ratio**2
 
 
 def _plausible_noises(pilot: Pilot) -> list[float]:
-    """Return equally likely noise levels; one, where the repeats are many or the noise follows from the mean."""
+    """Return equally likely noise levels, or one if there are many repeats or the noise follows from the mean."""
     if pilot.zero_one:
         return [math.sqrt(pilot.centre * (1 - pilot.centre))]
     if pilot.noise == 0 or pilot.freedom >= _MANY_REPEATS:

@@ -1,4 +1,4 @@
-"""What `chase` would give under each belief, simulated: its answers at many budgets, expectations and their bands."""
+"""Simulated outcomes of `chase` under each belief: its answers at many budgets, expectations and their bands."""
 
 import math
 import os
@@ -159,7 +159,7 @@ def _play(source: Source, leg: _Leg, seed: int, stream: int) -> Floats:
     """
     policy = Chase()
     loop = loop_of(policy.rule, compiled=_compile.available(), parallel=False)
-    arms, budget = len(source.means), 2 * int(leg.stops[-1]) + 1  # a job under way at the last stop is told, too
+    arms, budget = len(source.means), 2 * int(leg.stops[-1]) + 1  # a job in flight at the last stop is told, too
     ascending = np.sort(source.means)
     place = arms + 1 - np.searchsorted(ascending, source.means, side="right")
     order, answer = np.zeros(arms, np.int64), np.zeros((1, 1), np.int64)

@@ -36,7 +36,7 @@ class Pilot:
     freedom: int  # scores that are repeats: what the noise is estimated from
     zero_one: bool  # whether every score is 0 or 1, so that the noise follows from the mean
     outlier: tuple[Any, float] | None = None
-    """An arm with an outlier among its scores, and that score; None if there is no outlier."""
+    """An arm with an outlier among its scores, and that score, or None if there is no outlier."""
 
     @property
     def arms(self) -> int:
@@ -101,7 +101,7 @@ def read_pilot(scores: Scores, *, minimize: bool = False) -> Pilot:
 
 
 def _outlier(by_arm: Mapping[Any, list[float]], counts: Ints, squares: Floats) -> tuple[Any, float] | None:
-    """Return an arm and its outlier, by rule 11 of `chase`; None if there is no outlier."""
+    """Return an arm and its outlier, by rule 11 of `chase`, or None if there is no outlier."""
     repeated = np.flatnonzero(counts > 1)
     variances = squares[repeated] / (counts[repeated] - 1)
     if len(repeated) < ENOUGH:
@@ -158,7 +158,7 @@ def _by_arm_or_pairs(scores: Any) -> Any:
 
 
 def _check(by_arm: Mapping[Any, list[float]]) -> None:
-    """Refuse a pilot that nothing can be learned from, and say how to mend it."""
+    """Raise if nothing can be learned from a pilot, and describe how to fix it."""
     arms = len(by_arm)
     if arms < 2:  # noqa: PLR2004  # what sets arms apart needs two of them
         raise InvalidInput(

@@ -17,13 +17,13 @@ from boxthirding.planning.wishes import Wish, parse_wish, runs_to_tell, smallest
 from boxthirding.types import Progress
 
 RATIOS: Final = (0.5, 1.0, 2.0, 4.0, 8.0)
-"""Noise in units of the spread, where nothing is known; without Numba every other one."""
+"""Noise in units of the spread, used if nothing is known; without Numba every second one."""
 
 MOST_ARMS: Final = 1_000_000
 MOST_PULLS: Final = 100_000_000
 
 _SHARES: Final = (0.1, 0.2, 0.5, 1, 2, 5, 10)  # of the number of arms: the budgets unless given
-_FEW_SHARES: Final = (0.1, 1, 10)  # where there is a row for each ratio, too
+_FEW_SHARES: Final = (0.1, 1, 10)  # also if there is a row for each ratio
 _SMALL_PILOT: Final = 10  # arms, and repeated scores: with fewer, noise and spread are uncertain by a quarter or more
 _TOP: Final = 0.01  # the share of arms that count as top ones
 _FAR: Final = (10, 100)  # pulls for each arm up to which a budget for a wish is looked for: first here, then there
@@ -34,7 +34,7 @@ _BEYOND: Final = 1.4  # times the budget that grants a wish, as far as it was se
 _FEWEST_TO_DECIDE: Final = 10  # runs under each belief that decide, where more would take too long
 _MOST_TO_DECIDE: Final = (12_000_000, 400_000_000)  # pulls of all runs that decide: with more than the fewest, ever
 
-# Under three seconds on two cores, or up to 45 without Numba: draws and runs, draws for each ratio where nothing is
+# Under three seconds on two cores, or up to 45 without Numba: draws and runs, draws for each ratio if nothing is
 # known, and the most pulls of all runs together.
 _COMPILED: Final = (Effort(28, 7, 14), 14, 3_600_000)
 _INTERPRETED: Final = (Effort(5, 10, 10), 2, 250_000)
@@ -56,7 +56,7 @@ def plan(  # noqa: PLR0913  # all but one have a default
     threads: int | None = None,
     progress: bool | Callable[[Progress], None] = False,
 ) -> Plan:
-    """Say how many pulls a search for the best of many arms takes, and how good its answer will be.
+    """Estimate how many pulls a search needs and how good the arm it finds will be.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def plan(  # noqa: PLR0913  # all but one have a default
         DataFrame with the columns arm and score, {arm: [score, …]} or (arm, score) pairs. Scores that are all 0 or 1
         are treated as such.
     budgets : int or iterable of int, optional
-        Pulls. Default: from a tenth of the number of arms to ten times as many; none where there is a wish.
+        Pulls. Default: from a tenth of the number of arms to ten times as many; none if there is a wish.
     want : str, optional
         A wish, such as "top 1 % in 9 of 10 runs", "top 20 in 80 % of runs", "best in 1 of 2 runs" or "regret 0.05": the
         smallest budget that grants it is found. Default: 9 of 10 runs; at most 99 of 100, without Numba 9 of 10.
@@ -173,7 +173,7 @@ def _checked_budgets(budgets: int | Iterable[int], wish: Wish | None) -> list[in
 
 
 class _Asked(NamedTuple):
-    """What a plan is asked for, checked."""
+    """The checked arguments of a plan."""
 
     arms: int
     budgets: list[int]
@@ -192,7 +192,7 @@ class _Asked(NamedTuple):
         return steps(max(1, self.arms // 100), most)
 
     def row(self, outcomes: Outcomes, place: int, beliefs: Sequence[Belief]) -> Row:
-        """Return what a budget gives."""
+        """Return the expected outcome for a budget."""
         budget = int(outcomes.budgets[place])
         mean, doubt = sizes(outcomes.regret)[place]
         low, high = band_of_size(mean, doubt)
@@ -251,7 +251,7 @@ class _Simulation(NamedTuple):
 def _granted(
     wish: Wish, asked: _Asked, beliefs: Sequence[Belief], outcomes: Outcomes, simulation: _Simulation
 ) -> Granted:
-    """Return the smallest budget for a wish; look further where the first runs do not reach it.
+    """Return the smallest budget for a wish; look further if the first runs do not reach it.
 
     Near the budget that a few runs find it looks again, with as many as the wish takes, until they agree on one.
     """
@@ -278,7 +278,7 @@ def _granted(
 
 
 def _scenes(given: Pilot | tuple[float, float] | None, draws: int, few: int) -> list[list[Belief]]:
-    """Return beliefs: one set of them, or one for each ratio where nothing is known."""
+    """Return beliefs: one set of them, or one for each ratio if nothing is known."""
     if isinstance(given, Pilot):
         return [learned(given, draws)]
     if given is not None:
@@ -340,7 +340,7 @@ def _notes(arms: int, wish: Wish | None, known: Known, given: Pilot | tuple[floa
 
 
 def _warning(arms: int, given: Pilot | tuple[float, float] | None) -> str:
-    """Say that a pilot is too small for a plan, and what would do; nothing, if it is not."""
+    """Return a note if a pilot is too small for a plan, with the size that would suffice; else an empty text."""
     if not isinstance(given, Pilot) or not _is_small(given, arms):
         return ""
     return (

@@ -51,7 +51,7 @@ class Wish:
     is_best: bool = False  # whether it is for a share of arms that comes down to the best one
 
     def granted(self, outcomes: Outcomes) -> Floats:
-        """Return where runs grant it: 1, 0, or NaN where a run has ended before, [D, R, S]."""
+        """Return whether runs grant it: 1, 0, or NaN after the end of a run, [D, R, S]."""
         values = outcomes.rank if self.of_rank else outcomes.regret
         return np.where(np.isnan(values), np.nan, values <= self.limit)
 
@@ -148,7 +148,7 @@ def runs_to_tell(share: float) -> int:
 
 
 def smallest(wish: Wish, outcomes: Outcomes) -> Chance | None:
-    """Return the smallest budget that grants a wish; None, if none does."""
+    """Return the smallest budget that grants a wish, or None if none does."""
     budgets: list[int] = outcomes.budgets.tolist()
     chances, doubts = _chances(wish.granted(outcomes), outcomes.budgets)
     bands = [band_of_chance(*pair) for pair in zip(chances.tolist(), doubts.tolist(), strict=True)]
@@ -181,6 +181,6 @@ def _chances(granted: Floats, budgets: Ints) -> tuple[Floats, Floats]:
 
 
 def _scatter(chances: Floats, runs: Ints) -> Floats:
-    """Return the variance of a run that is granted or not; never 0, since what all runs do another one may not."""
+    """Return the variance of a run that is granted or not; never 0, since the next run may differ from all others."""
     likely = (runs * chances + 1) / (runs + 2)
     return likely * (1 - likely)

@@ -1,4 +1,4 @@
-"""What all policies here share: making and enlarging states.
+"""Base class of the built-in policies: creating and enlarging states.
 
 A state is a NamedTuple of arrays and of groups of arrays, which are NamedTuples themselves: a roster, a treap, a noise.
 """
@@ -17,7 +17,7 @@ S = TypeVar("S", bound=tuple[Any, ...])
 
 
 class BasePolicy:
-    """What most policies answer to `boxthirding.types.Policy`; each has its own name, rule, `empty` and `ranking`."""
+    """Default methods of `boxthirding.types.Policy`; each policy adds its name, rule, `empty` and `ranking`."""
 
     rule: ClassVar[Rule]
     told: ClassVar[frozenset[str]] = frozenset()

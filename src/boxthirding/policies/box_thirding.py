@@ -76,7 +76,7 @@ REUSES: Final = {"none": FRESH, "pool": POOL, "topup": TOPUP}
 
 @kernel
 def ask(state: BoxesState) -> tuple[int, int, int]:
-    """Go on with the sweep, then introduce an arm, then raise the base: the first of these that needs pulls."""
+    """Continue the sweep, else introduce an arm, else raise the base: the first of these that needs pulls."""
     scalars = state.scalars
     while True:
         if short_of_levels(state) or short_of_arms(state):  # asked first: after growing, ask starts again here
@@ -156,7 +156,7 @@ def recommend(state: BoxesState) -> int:
 
 @kernel
 def begin_record(state: BoxesState) -> None:
-    """Give the next number that has none an empty record."""
+    """Create an empty record for the next arm without one."""
     arm = new_record(state, NEW)
     state.lifts.lifter[arm] = NONE
     state.jobs.due[arm] = 0
@@ -402,7 +402,7 @@ class BoxThirding(BasePolicy):
         one_of("reuse", self.reuse, REUSES)
 
     def costs(self) -> Schedule:
-        """Return what each level costs."""
+        """Return the schedule of the costs of the levels."""
         return Schedule(self.schedule, self.growth, self.effort)
 
     def empty(self, room: int, levels: int = 24) -> BoxesState:
@@ -427,7 +427,7 @@ class BoxThirding(BasePolicy):
         return self.reuse == "none"
 
     def record_pulls(self, state: BoxesState, arm: int) -> int:
-        """Return how many results the mean is of that an arm competes with."""
+        """Return how many results the mean that an arm competes with covers."""
         return int(state.arms.pulls[arm])
 
     def ranking(self, state: BoxesState, k: int | None = None) -> list[int]:

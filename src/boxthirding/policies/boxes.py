@@ -90,13 +90,13 @@ def reset(state: BoxesState) -> None:
 
 @kernel
 def short_of_levels(state: BoxesState) -> bool:
-    """Tell whether the next ARRANGE or base update might need a level that there is no room for."""
+    """Return whether the next ARRANGE or base update might need a level beyond the capacity of the arrays."""
     return max(state.scalars[TOP], state.scalars[BASE]) + 2 >= len(state.costs)
 
 
 @kernel
 def enter(state: BoxesState, arm: int, box: int) -> None:
-    """Put an arm at the end of a box."""
+    """Append an arm to a box."""
     boxes, last = state.boxes, state.boxes.last[box]
     state.arms.place[arm] = box
     boxes.before[arm] = last
@@ -117,7 +117,7 @@ def enter(state: BoxesState, arm: int, box: int) -> None:
 
 @kernel
 def leave(state: BoxesState, arm: int) -> None:
-    """Take an arm out of its box."""
+    """Remove an arm from its box."""
     boxes, box = state.boxes, state.arms.place[arm]
     before = boxes.before[arm]
     after = boxes.after[arm]
@@ -171,7 +171,7 @@ def highest(state: BoxesState) -> int:
 
 @kernel
 def above(arms: Roster, arm: int, other: int) -> bool:
-    """Tell whether more pulls speak for an arm than for another, or as many with a larger mean.
+    """Return whether an arm has more pulls than another, or as many and a larger mean.
 
     Levels would not do: a base update takes arms out of the pile though no job has ended.
     """

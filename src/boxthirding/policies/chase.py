@@ -27,7 +27,7 @@ It is told neither the budget nor the noise, and has nothing to tune.
         them is excluded; with one result before, the one further from m. At a fit every arm is judged by a variance
         that seven arms in eight do not exceed. A single result more than 20σ above m is repeated before all else, if
         its arm is the leader. Of an arm, at most one result in eight is excluded, or its first. Nothing is judged while
-        fewer than eight arms have repeats, or where the results of most of these never differ.
+        fewer than eight arms have repeats, or if the results of most of these never differ.
 
 Rewards are counted from the first one and compared with each other only, so neither their unit nor their zero matters.
 chase_final.py has rules 4, 6, 10 and 11, noise.py rule 3. docs/chase.md has what each rule is worth.
@@ -217,7 +217,7 @@ def change(state: ChaseState, arm: int, times: int, total: float, squares: float
 
 @kernel
 def next_finalist(state: ChaseState) -> int:
-    """Return whom the final pulls now, or NONE if the chase goes on."""
+    """Return the finalist to pull now, or NONE if the chase continues."""
     scalars = state.scalars
     leader = recommend(state)
     if leader == NONE:
@@ -273,7 +273,7 @@ def pass_over_known(state: ChaseState) -> None:
 
 @kernel
 def begin_record(state: ChaseState) -> None:
-    """Give the next number that has none an empty record."""
+    """Create an empty record for the next arm without one."""
     arm = new_record(state, 0)
     state.tree.luck[arm] = advance(state.ties)
     open_job(state.jobs, arm, 0)
@@ -315,7 +315,7 @@ def score_of(state: ChaseState, arm: int) -> float:
 
 @kernel
 def prior_pulls(state: ChaseState) -> float:
-    """Return how many pulls m is worth beside those of an arm (rule 9)."""
+    """Return how many pulls of an arm the prior mean m counts as (rule 9)."""
     ratio = state.facts[RATIO] / FARTHER
     return ratio * ratio
 
@@ -388,7 +388,7 @@ class Chase(BasePolicy):
         return zeros(ChaseState, room, scalars=N_SCALARS, facts=N_FACTS, root=1, sent=1, repeats=1)
 
     def grown(self, state: ChaseState, larger: ChaseState) -> ChaseState:
-        """Copy a state into one with more room, where both tournaments are other ones."""
+        """Copy a state into a larger one, and rebuild both tournaments."""
         super().grown(state, larger)
         play_both(larger)
         return larger

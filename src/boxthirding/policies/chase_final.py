@@ -133,7 +133,7 @@ def learn_amended(state: ChaseState, arm: int, times: int, total: float, squares
 
 @kernel
 def fit_is_due(state: ChaseState) -> bool:
-    """Tell whether a batch of amendments has changed so much that all estimates must be refitted (rule 10)."""
+    """Return whether a batch of amendments has changed so much that all estimates must be refitted (rule 10)."""
     scalars = state.scalars
     few = AMENDED_SHARE * scalars[AMENDED] < scalars[TOLD]
     return scalars[AMENDED] > 0 and (scalars[NEXT_FIT] == 0 or scalars[TOLD] >= scalars[NEXT_FIT] or not few)
@@ -165,13 +165,13 @@ def judge(state: ChaseState, arm: int, times: int, known: float, expected: float
 
 @kernel
 def may_have_outlier(state: ChaseState, arm: int) -> bool:
-    """Tell whether one more result of an arm may be excluded."""
+    """Return whether one more result of an arm may be excluded."""
     return state.arms.pulls[arm] > max(1, SHARE * state.n_outliers[arm])
 
 
 @kernel
 def is_unbelievable(state: ChaseState, arm: int) -> bool:
-    """Tell whether an arm's only result is so high that another one must agree, and none is under way."""
+    """Return whether an arm's only result is so high that a second one must agree, and none is in flight."""
     facts = state.facts
     if state.arms.pulls[arm] != 1 or state.out[arm] > 0 or facts[VARIANCE] == 0.0:
         return False
@@ -181,7 +181,7 @@ def is_unbelievable(state: ChaseState, arm: int) -> bool:
 
 @kernel
 def exclude_outlier(state: ChaseState, arm: int, reward: float) -> None:
-    """Take a result out of an arm's record, as if it had never been there."""
+    """Remove a result from an arm's record without a trace."""
     scalars, arms = state.scalars, state.arms
     scalars[N_OUTLIERS] += 1
     state.n_outliers[arm] += 1
@@ -230,7 +230,7 @@ def count_sent(state: ChaseState) -> None:
 
 @kernel
 def seat(state: ChaseState, arm: int, is_in: bool) -> None:  # kernels have no keywords
-    """Give an arm its place in the final with its bounds as they are now, or none."""
+    """Place an arm in the final by its current bounds, or remove it from the final."""
     if state.sent[0] == arm:
         state.sent[0] = NONE
     tree, was_in = state.tree, state.finalist[arm] == 1

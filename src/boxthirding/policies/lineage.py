@@ -42,24 +42,24 @@ class BoxSize(NamedTuple):
 
 
 class Record:
-    """What a session writes down of a rule's decisions; this one is of a rule without boxes, and writes nothing."""
+    """Record of a rule's decisions. This base class is for rules without boxes, and records nothing."""
 
     spent: ClassVar[frozenset[str]] = frozenset()
     """Names of the state's arrays that hold nothing any more once `note` has read them."""
 
     def note(self, state: Any, pulls: int) -> None:
-        """Take down what the last `ask` decided; the state is as the rule sees it, element by element."""
+        """Record what the last `ask` decided; `state` is the one that the rule sees."""
 
     def meetings(self, number: int) -> list[Meeting]:  # noqa: ARG002  # here and below: of a rule with boxes
         """Return the meetings of an arm, earliest first."""
         return []
 
     def place(self, state: Any, number: int) -> str:  # noqa: ARG002
-        """Say where an arm stands now; nothing, if there are no boxes."""
+        """Describe the current position of an arm; empty if the policy has no boxes."""
         return ""
 
     def level(self, state: Any, number: int) -> int | None:  # noqa: ARG002
-        """Return the level of an arm, where the rule has levels."""
+        """Return the level of an arm, or None if the rule has no levels."""
         return None
 
     def candidates(self, state: Any) -> int | None:  # noqa: ARG002
@@ -79,11 +79,11 @@ class Record:
         return []
 
     def save(self) -> dict[str, NDArray[Any]]:
-        """Return what has been written down as arrays."""
+        """Return the record as arrays."""
         return {}
 
     def load(self, saved: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from what was saved."""
+        """Restore a saved record."""
 
 
 class BoxRecord(Record):
@@ -119,7 +119,7 @@ class BoxRecord(Record):
         self._box = array("q")  # by arm: where its latest meeting sends it
 
     def note(self, state: BoxesState, pulls: int) -> None:
-        """Take down the rows that the rule has written since the last time."""
+        """Record the rows that the rule has written since the last call."""
         written: int = state.scalars[MET]
         if written == self._read:
             return
@@ -147,7 +147,7 @@ class BoxRecord(Record):
         return found[::-1]
 
     def place(self, state: BoxesState, number: int) -> str:
-        """Say where an arm stands now."""
+        """Describe the current position of an arm."""
         if number >= state.scalars[KNOWN]:
             return "not tried yet"
         lifts = state.lifts
@@ -182,7 +182,7 @@ class BoxRecord(Record):
         return self._counted[1]
 
     def candidate_set(self, state: BoxesState) -> set[int] | None:
-        """Return the union of the candidate sets of Box(L, 0); None, if there is no such box: all that have a result.
+        """Return the union of the candidate sets of Box(L, 0), or None if there is no such box: all that have a result.
 
         A new slot holds its arm; an ARRANGE gives the union of the three sets to all three outcomes, and a base update
         the union of R to all of R, and that of the pile to all of it: each of them may come first.
@@ -222,7 +222,7 @@ class BoxRecord(Record):
         return {"counters": counters} | {name: np.array(getattr(self, f"_{name}")) for name in self._COLUMNS}
 
     def load(self, saved: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from columns that were saved."""
+        """Restore saved columns."""
         self._read, self._base = saved["counters"].tolist()
         for name in self._COLUMNS:
             column: array[Any] = array(getattr(self, f"_{name}").typecode)
@@ -239,7 +239,7 @@ class BoxRecord(Record):
         return zip(self._member[members], self._before[members], strict=True)
 
     def _settled(self, state: BoxesState, number: int) -> int:
-        """Return the latest union of an arm that has been carried out: an ARRANGE under way leaves it where it was."""
+        """Return the latest completed union of an arm: a running ARRANGE does not move it yet."""
         index = self._latest[number] if number < len(self._latest) else NONE
         if index != NONE and self._union_box[index] == state.arms.place[number] >= 0:
             return dict(self._union(index))[number]
@@ -259,7 +259,7 @@ class BoxRecord(Record):
         self._met[number] = len(self._at)
 
     def _move(self, box: int, numbers: list[int]) -> None:
-        """Follow an introduction, or an ARRANGE, as if it were carried out."""
+        """Follow an introduction or an ARRANGE as if it were complete."""
         level = box // WIDTH
         if len(numbers) == 1:
             while self._base < level:

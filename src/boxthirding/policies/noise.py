@@ -37,7 +37,7 @@ class Noise(NamedTuple):
 
 @kernel
 def learn(noise: Noise, arm: int, pulls: int, times: int, total: float, squares: float) -> None:
-    """Take in rewards of an arm that has `pulls` results, given by their sums; negative sums take rewards out."""
+    """Add rewards of an arm with `pulls` results, given by their sums; negative sums remove rewards."""
     noise.repeats[0] += max(0, pulls + times - 1) - max(0, pulls - 1)
     if pulls == 0:
         noise.base[arm] = total if times == 1 else shortened(total / times)
@@ -74,7 +74,7 @@ def sigma(noise: Noise, pulls: Ints, arms: int) -> float:
 
 @kernel
 def spread(noise: Noise, arm: int, pulls: int) -> float:
-    """Return the squared distances of an arm's rewards from their mean, summed; 0 if they are rounding only."""
+    """Return the sum of squared deviations of an arm's rewards from their mean, or 0 if it is only rounding error."""
     around = noise.around[arm]
     found = around - noise.apart[arm] * noise.apart[arm] / pulls
     return found if found > 4.0 * _ROUNDING * pulls * max(around, noise.reach[arm]) else 0.0
@@ -96,14 +96,14 @@ def shortened(value: float) -> float:
 
 @kernel
 def too_few_repeats(repeats: int, told: int, in_flight: int) -> bool:
-    """Tell whether `told` pulls ask for one more repeat: one by 4 pulls, two by 8, three by 16, and so on."""
+    """Return whether `told` pulls ask for one more repeat: one by 4 pulls, two by 8, three by 16, and so on."""
     repeats += in_flight
     return repeats < _REPEATS and told >> (repeats + 2) > 0
 
 
 @kernel
 def is_outlier(squares: float, times: int, variance: float) -> bool:
-    """Tell whether the squares that `times` results have added cannot be noise of this variance."""
+    """Return whether the squares that `times` results have added cannot be noise of this variance."""
     return squares > (FAR * FAR + UNLIKE * times) * variance
 
 
@@ -142,6 +142,6 @@ def usual_variance(noise: Noise, pulls: Ints, arms: int) -> float:
 
 @kernel
 def outlier_value(mean: float, pulls: int, squares: float, expected: float) -> float:
-    """Return the one result that adds this sum of squares to an arm, on the side of its mean where none is expected."""
+    """Return the one result that adds this sum of squares to an arm, on the side of its mean away from `expected`."""
     apart = math.sqrt(squares * (pulls - 1) / pulls)  # from the mean with it; squares are d² (n - 1) / n
     return mean + apart if mean > expected else mean - apart

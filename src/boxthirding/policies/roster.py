@@ -25,11 +25,11 @@ class Roster(NamedTuple):
 
     pulls: Ints  # [K] results behind the arm's mean
     total: Floats  # [K] their sum
-    place: Ints  # [K] WITHDRAWN, or where the arm stands, which is the rule's own business
+    place: Ints  # [K] WITHDRAWN, or the position of the arm, whose meaning is up to the rule
 
 
 class Jobs(NamedTuple):
-    """Sums of jobs under way: they count when the last result is in."""
+    """Sums of jobs in flight: they are added to the arm when the last result of the job is in."""
 
     due: Ints  # [K] pulls that are still to come
     pulls: Ints  # [K] those that are in
@@ -65,13 +65,13 @@ def amend(state: WithArms, arm: int, times: int, total: float, squares: float) -
 
 @kernel
 def short_of_arms(state: WithArms) -> bool:
-    """Tell whether there is no room for the next unseen arm."""
+    """Return whether there is no room for the next unseen arm."""
     return state.scalars[SEEN] == len(state.arms.place) and state.scalars[SEEN] < state.scalars[N_ARMS]
 
 
 @kernel
 def new_record(state: WithArms, place: int) -> int:
-    """Give the next number that has none an empty record; return it."""
+    """Create an empty record for the next arm without one, and return the number of the arm."""
     arms, arm = state.arms, state.scalars[KNOWN]
     state.scalars[KNOWN] = arm + 1
     arms.pulls[arm] = 0
@@ -94,7 +94,7 @@ def admit(state: WithArms) -> int:
 
 @kernel
 def withdraw(state: WithArms, arm: int) -> None:
-    """Take an arm out that has a record and is still there."""
+    """Withdraw an arm that has a record and is not withdrawn yet."""
     state.arms.place[arm] = WITHDRAWN
     if arm < state.scalars[SEEN]:
         state.scalars[LIVE] -= 1
@@ -104,7 +104,7 @@ def withdraw(state: WithArms, arm: int) -> None:
 
 @kernel
 def pass_over_withdrawn(state: WithArms) -> None:
-    """Let the next arm to be met be one that is still there."""
+    """Skip withdrawn arms among those not seen yet."""
     scalars = state.scalars
     while scalars[SEEN] < scalars[KNOWN] and state.arms.place[scalars[SEEN]] == WITHDRAWN:
         scalars[SEEN] += 1
@@ -122,7 +122,7 @@ def add(arms: Roster, arm: int, times: int, total: float) -> None:
 
 @kernel
 def add_known(arms: Roster, jobs: Jobs, arm: int, times: int, total: float) -> None:
-    """Add results without a job; what is taken out beyond the arm's results came from its job under way."""
+    """Add results without a job. Sums removed beyond the arm's results come from its job in flight."""
     left = arms.pulls[arm] + times
     if left <= 0 and jobs.due[arm] > 0:
         jobs.pulls[arm] += left
@@ -140,7 +140,7 @@ def open_job(jobs: Jobs, job: int, due: int) -> None:
 
 @kernel
 def collect(jobs: Jobs, job: int, times: int, total: float) -> bool:
-    """Take results of a job; tell whether they are the last."""
+    """Add results of a job, and return whether they are its last."""
     jobs.due[job] -= times
     jobs.pulls[job] += times
     jobs.total[job] += total
@@ -155,13 +155,13 @@ def mean(arms: Roster, arm: int) -> float:
 
 @kernel
 def has_result(arms: Roster, arm: int) -> bool:
-    """Tell whether an arm has a result and is still there."""
+    """Return whether an arm has a result and is not withdrawn."""
     return arms.pulls[arm] > 0 and arms.place[arm] != WITHDRAWN
 
 
 @kernel
 def has_larger_mean(arms: Roster, luck: Ints, arm: int, other: int) -> bool:
-    """Tell whether an arm's mean is larger than another's, luck deciding between equals."""
+    """Return whether an arm's mean is larger than another's. Ties are broken at random."""
     pulls, total = arms.pulls, arms.total
     mine = total[arm] / pulls[arm] if pulls[arm] > 0 else -math.inf  # not `mean`: this runs at every tell
     theirs = total[other] / pulls[other] if pulls[other] > 0 else -math.inf

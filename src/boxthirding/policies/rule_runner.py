@@ -29,16 +29,16 @@ class LiveState:
     """The state as its rule sees it: the same numbers, read one by one at half the cost."""
 
     tell: Callable[[int, int, float, float], None]
-    """Take the sums of some pulls of a job: tell(job, times, total, squares)."""
+    """Pass the sums of some pulls of a job to the rule: tell(job, times, total, squares)."""
 
     n_outliers: Callable[[Any], int] | None
-    """Return how many results the rule of a state has excluded as outliers; None if it never excludes any."""
+    """Return how many results the rule of a state has excluded as outliers, or None if it never excludes any."""
 
     def __init__(self, policy: Policy, n_arms: int, seed: int, capacity: int = 64) -> None:
         self.__setstate__((policy, policy.new(n_arms, seed, capacity)))
 
     def hold(self, state: Any) -> None:
-        """Go on with another state of the same policy."""
+        """Replace the state by another one of the same policy."""
         self.arrays = state
         self.views = interpreted(state)
         self._ask = partial(self._rule.ask, self.views)
@@ -88,12 +88,12 @@ class LiveState:
         return found
 
     def keeps_up(self) -> NDArray[np.bool_] | None:
-        """Return, by arm, whether it keeps up with the leader; None, if the policy is not a chase."""
+        """Return, by arm, whether it keeps up with the leader, or None if the policy is not a chase."""
         keeps_up = getattr(self.policy, "keeps_up", None)
         return None if keeps_up is None else keeps_up(self.arrays)
 
     def record_pulls(self, arm: int) -> int:
-        """Return how many results the mean is of that an arm competes with, where the policy forgets."""
+        """Return how many results the mean that an arm competes with covers; only for policies that forget results."""
         policy: Any = self.policy
         return int(policy.record_pulls(self.views, arm))
 

@@ -124,7 +124,7 @@ def values_of(spec: str, name: str, cls: type[Any], rest: str) -> dict[str, Any]
 
 
 def needs_import(spec: str) -> bool:
-    """Tell whether a SPEC names a class by its module, which would be imported, and no package has entered that class.
+    """Return whether a SPEC names a class by its module, which would be imported, and is not a registered entry point.
 
     >>> needs_import("b3:reuse=topup"), needs_import("my_policies:Mine:depth=3")
     (False, True)
@@ -169,7 +169,7 @@ def format_spec(policy: Policy) -> str:
 
 
 def format_policy(policy: Policy) -> str:
-    """Return a policy as a person may read it: as a SPEC, or as it calls itself where it has none."""
+    """Return a policy in readable form: its SPEC, or its repr if it has none."""
     try:
         return format_spec(policy)
     except InvalidInput:
@@ -177,7 +177,7 @@ def format_policy(policy: Policy) -> str:
 
 
 def _chosen(spec: str) -> tuple[str, type[Any], str]:
-    """Return what a SPEC calls its policy, the class of that name, and the key=value pairs behind it."""
+    """Return the policy name in a SPEC, the class of that name, and the key=value pairs behind it."""
     name, _, rest = spec.partition(":")
     if name in POLICIES:
         return name, POLICIES[name], rest
@@ -201,7 +201,7 @@ def _chosen(spec: str) -> tuple[str, type[Any], str]:
 
 
 def _entry_point(name: str) -> Any:
-    """Return what another package has entered under a name, or None; looked up only for names that are not ours."""
+    """Return the entry point of another package with this name, or None; not used for built-in names."""
     from importlib.metadata import entry_points  # noqa: PLC0415  # takes milliseconds
 
     for entry in entry_points(group=ENTRY_POINTS, name=name):

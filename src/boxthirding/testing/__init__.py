@@ -1,4 +1,4 @@
-"""The contracts of a policy, of a journal and of `AskTell` as test suites, for those here and for your own.
+"""Test suites for the contracts of a policy, a journal and `AskTell`, for built-in and own implementations.
 
 Subclass `PolicyContract` in a test module and name the policy; pytest (or unittest) runs the rest:
 

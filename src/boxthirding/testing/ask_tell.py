@@ -489,7 +489,7 @@ class AskTellContract:
 
 
 def _asked(study: AskTell, pulls: int) -> list[Ticket]:
-    """Let one worker do so many pulls; return its tickets."""
+    """Run a number of pulls as one worker; return its tickets."""
     tickets: list[Ticket] = []
     for _ in range(pulls):
         for ticket in study.ask():

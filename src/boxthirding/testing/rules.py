@@ -9,7 +9,7 @@ from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Policy
 
 _GROWN_IN_VAIN = 64  # a state that doubled this often has room for anything
 _ROOMY = 1_000
-_PULLS = 2**30  # jobs beyond this would take sums where they are no longer exact
+_PULLS = 2**30  # jobs beyond this would make sums inexact
 
 
 class Driven:
@@ -118,7 +118,7 @@ class Driven:
         self.answer()
 
     def end_of_batch(self) -> None:
-        """Let the rule learn from what was amended."""
+        """Notify the rule of the amendments."""
         self._amend(NONE, 0, 0.0, 0.0)
         self.answer()
 
@@ -228,7 +228,7 @@ def _amend_something(driven: Driven, scenario: Scenario, rng: random.Random) -> 
 
 
 def _leave_no_trace(driven: Driven, scenario: Scenario, arm: int, rng: random.Random) -> None:
-    """Add a result and take it out, and if nothing is under way take all out and add them: it is as it was."""
+    """Add a result and remove it; if nothing is in flight, remove all and add them again. The state must not change."""
     before = driven.answer(), driven.ranking()
     one = Counter([scenario.reward(arm, rng) + rng.choice([-1.0, 0.0, 1.0])])
     driven.amend(arm, one)
@@ -245,7 +245,7 @@ def _leave_no_trace(driven: Driven, scenario: Scenario, arm: int, rng: random.Ra
 
 
 def is_endless(policy: Policy, *, added: bool) -> bool:
-    """Tell whether a policy never comes to an end; one that must know the number of arms may pass over added ones."""
+    """Return whether a policy never ends; one that must know the number of arms may ignore added ones."""
     return "budget" not in policy.told and (policy.open_ended or not added)
 
 

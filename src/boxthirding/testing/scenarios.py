@@ -1,4 +1,4 @@
-"""What happens in a run, chosen by Hypothesis: how many arms and workers, what they earn, and how much goes wrong."""
+"""Random runs, drawn by Hypothesis: number of arms and workers, rewards, failures and amendments."""
 
 import random
 from collections.abc import Callable, Mapping
@@ -108,13 +108,13 @@ def suited(policy: Policy, budget: int) -> Policy:
 
 
 def expect(truth: bool, rule: str) -> None:  # noqa: FBT001  # an assertion, read as one
-    """Say which rule was broken, if it was."""
+    """Raise if a rule was broken, and name it."""
     if not truth:
         broken(rule)
 
 
 def broken(rule: str) -> NoReturn:
-    """Say which rule was broken."""
+    """Raise, and name the rule that was broken."""
     raise ContractBroken(rule)
 
 

@@ -161,7 +161,7 @@ class SessionModel:
         self.failures.pop(ticket.label, None)
 
     def tell_late(self) -> None:
-        """Tell a ticket as one who held it before: one more result of its arm, where the policy takes that."""
+        """Tell a ticket as one who held it before: one more result of its arm, if the policy supports that."""
         late = sorted(ticket for ticket, who in self.earlier.items() if who and ticket not in self.void)
         if not late:
             return
@@ -290,7 +290,7 @@ class SessionModel:
             expect(self._sums() == before, f"{holder!r} was excluded and included, and the sums are not as before")
 
     def use(self) -> None:
-        """Let another policy take over."""
+        """Switch to another policy."""
         if not self.can_amend:
             return
         spec = self.rng.choice(OTHERS)

@@ -74,7 +74,7 @@ def halving_bound(
 
 
 def _rounds_bound(exponent: Fraction) -> float:
-    """Return 3 (1/√a + 1) exp(-a); where a < 1 it is above 1, and 1 is returned."""
+    """Return 3 (1/√a + 1) exp(-a), or 1 if a < 1, as it would be larger."""
     a = nearest(exponent)
     return 1.0 if a < 1 else 3 * (a**-0.5 + 1) * math.exp(-a)
 

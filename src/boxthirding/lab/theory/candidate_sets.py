@@ -35,7 +35,7 @@ class CandidateSet:
     sizes: tuple[int, ...]
     """The size of each of these sets: one set of c₀ arms, or one for each bracket that has finished a run."""
     introduced: int  # how many arms the rule has asked for
-    level: int | None  # l, the level of the answer, where the rule has levels
+    level: int | None  # l, the level of the answer, if the rule has levels
 
     @property
     def size(self) -> float:

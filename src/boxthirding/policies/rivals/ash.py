@@ -140,7 +140,7 @@ def next_arm(state: AshState) -> int:
 
 @kernel
 def end_phase(state: AshState) -> None:
-    """Let the better half play on; after two, all arms, and twice as many if a subset plays."""
+    """Keep the better half of the arms. After a round of two, start again with all, or with a doubled subset."""
     scalars = state.scalars
     played = scalars[SEEN] if scalars[PHASE] == 0 else scalars[SIZE]
     left = 0

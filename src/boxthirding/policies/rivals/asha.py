@@ -2,7 +2,7 @@
 
 An arm that is in the top 1/η of its rung is evaluated at the next one, at the level's cost, with fresh pulls; η is 2.
 When no rung has such an arm, a new one starts at rung 0; when none is left, the best arm not yet promoted of the lowest
-rung goes on. Anytime; many workers were what it was made for.
+rung goes on. Anytime, and designed for many workers.
 """
 
 import math
@@ -138,7 +138,7 @@ def change(state: AshaState, arm: int, times: int, total: float, squares: float)
     if stay == NONE:
         if arms.place[arm] == NONE:
             add(arms, arm, times, total)
-        else:  # its first stay is under way: what is taken out was told there, so these sums may be below 0
+        else:  # its first stay is unfinished: removed results belong to it, so these sums may be below 0
             arms.pulls[arm] += times
             arms.total[arm] += total
         return
@@ -155,7 +155,7 @@ def change(state: AshaState, arm: int, times: int, total: float, squares: float)
 
 @kernel
 def begin_record(state: AshaState) -> None:
-    """Give the next number that has none an empty record."""
+    """Create an empty record for the next arm without one."""
     new_record(state, NONE)
 
 
@@ -168,7 +168,7 @@ def latest_ended(state: AshaState, arm: int) -> int:
 
 @kernel
 def start(state: AshaState) -> int:
-    """Let the next arm in at rung 0; results that are known of it count."""
+    """Add the next arm at rung 0. Its known results count."""
     if state.scalars[SEEN] == state.scalars[KNOWN]:
         begin_record(state)
     arm = admit(state)
@@ -190,7 +190,7 @@ def end(state: AshaState, stay: int) -> None:
 
 @kernel
 def join(state: AshaState, stay: int) -> None:
-    """Give a stay its place in its rung."""
+    """Insert a stay into its rung."""
     jobs, rung = state.jobs, state.stays.rung[stay]
     if jobs.pulls[stay] > 0:
         mean = jobs.total[stay] / jobs.pulls[stay]
@@ -268,7 +268,7 @@ class Asha(BasePolicy):
         return self.grown(state, self.empty(2 * len(state.arms.place), rungs))
 
     def record_pulls(self, state: AshaState, arm: int) -> int:
-        """Return how many results the mean is of that an arm competes with."""
+        """Return how many results the mean that an arm competes with covers."""
         stay = latest_ended(state, arm)
         return int(state.arms.pulls[arm] if stay == NONE else state.jobs.pulls[stay])
 

@@ -112,7 +112,7 @@ def live_arms(state: WithBrackets) -> int:
 
 @kernel
 def is_due(state: WithBrackets) -> bool:
-    """Tell whether the next bracket opens now; when no arm is left in any, they start again."""
+    """Return whether the next bracket opens now. If no arm is left in any bracket, all of them start again."""
     scalars = state.scalars
     if scalars[PLAYING] == 0:
         scalars[OPENED] = 0
@@ -132,7 +132,7 @@ def next_size(state: WithBrackets) -> int:
 
 @kernel
 def has_room(state: WithBrackets) -> bool:
-    """Tell whether the next bracket fits into the arrays."""
+    """Return whether the next bracket fits into the arrays."""
     brackets, size = state.brackets, next_size(state)
     slots = brackets.start[state.scalars[OPENED]]
     return state.scalars[DRAWN] + size <= len(brackets.pool) and slots + size <= len(brackets.entrant)
@@ -207,7 +207,7 @@ def gone_unmet(state: WithBrackets) -> int:
 
 @kernel
 def forget(state: WithBrackets, entrant: int) -> None:
-    """Take a withdrawn entrant out of the pool, so that no later bracket draws it."""
+    """Remove a withdrawn entrant from the pool, so that no later bracket draws it."""
     scalars, pool, number = state.scalars, state.brackets.pool, state.brackets.number[entrant]
     if number == NONE:
         scalars[UNMET] -= 1
@@ -222,7 +222,7 @@ def forget(state: WithBrackets, entrant: int) -> None:
 
 @kernel
 def retired(state: WithBrackets, entrant: int) -> None:
-    """Take a withdrawn entrant out of every bracket."""
+    """Remove a withdrawn entrant from every bracket."""
     forget(state, entrant)
     for bracket in range(state.scalars[OPENED]):
         slot = vacate(state, bracket, entrant)

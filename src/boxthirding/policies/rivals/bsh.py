@@ -75,7 +75,7 @@ def recommend(state: BSHState) -> int:
 
 @kernel
 def beats(state: BSHState, bracket: int, other: int) -> bool:
-    """Tell whether a bracket's winner has the larger mean, luck deciding between equals."""
+    """Return whether a bracket's winner has the larger mean. Ties are broken at random."""
     mine, theirs = state.kept_mean[bracket], state.kept_mean[other]
     return mine > theirs or (mine == theirs and state.run[bracket, LUCK] > state.run[other, LUCK])
 
@@ -120,7 +120,7 @@ def begin(state: BSHState, bracket: int) -> None:
 
 @kernel
 def begin_run(state: BSHState, bracket: int) -> None:
-    """Put every slot of a bracket whose arm is still there into the first round."""
+    """Start the first round of a bracket with every slot whose arm is not withdrawn."""
     start = state.brackets.start[bracket]
     size = 0
     for slot in range(start, state.brackets.start[bracket + 1]):
@@ -133,7 +133,7 @@ def begin_run(state: BSHState, bracket: int) -> None:
 
 @kernel
 def begin_round(state: BSHState, bracket: int, size: int) -> None:
-    """Let the first `size` slots of the standing play a round with fresh means."""
+    """Start a round with the first `size` slots of the standing, and reset their means."""
     run = state.run[bracket]
     run[SIZE] = size
     run[NEXT] = 0

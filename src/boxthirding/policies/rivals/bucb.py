@@ -76,7 +76,7 @@ def recommend(state: BUCBState) -> int:
 
 @kernel
 def emptied(state: BUCBState, bracket: int, slot: int) -> None:
-    """Let a slot without an arm win nothing."""
+    """Make sure that a slot without an arm never wins."""
     play_again(state, state.boldest, bracket, slot, -math.inf)
     play_again(state, state.safest, bracket, slot, -math.inf)
 
@@ -127,7 +127,7 @@ def set_upper(state: BUCBState, bracket: int, slot: int) -> None:
 
 @kernel
 def play_again(state: BUCBState, tree: Tournament, bracket: int, slot: int, value: float) -> None:
-    """Let a slot play in its bracket with another value."""
+    """Update the value of a slot in its bracket."""
     tree.value[slot] = value
     replay(tree, state.brackets.start[bracket], state.brackets.start[bracket + 1], slot, state.luck)
 

@@ -1,13 +1,13 @@
 """EB-TCε (Jourdan, Degenne, Kaufmann 2023, "An ε-best-arm identification algorithm for fixed-confidence and beyond").
 
-A Top Two rule, anytime. After one pull of every arm the leader B is the largest mean (EB), the challenger the arm i
-with the least (mean_B - mean_i + ε) / √(1/n_B + 1/n_i) (TC, the transportation cost of Gaussian rewards; their variance
-cancels out). Each leader is tracked separately: it gets a share β of the pulls of the rounds that it leads, the
-challenger the rest. The largest mean is recommended.
+An anytime Top Two algorithm. After one pull of every arm, the leader B is the arm with the largest mean (EB). The
+challenger is the arm i with the smallest (mean_B - mean_i + ε) / √(1/n_B + 1/n_i) (TC, the transportation cost of
+Gaussian rewards; their variance cancels out). Leaders are tracked separately: in the rounds that an arm leads, it gets
+a share β of the pulls, and the challengers get the rest. The arm with the largest mean is recommended.
 
-ε is a slack in the units of rewards; the defaults 0.1 and β = ½ are for rewards of about unit size. The paper's other
-way to share pulls (IDS) is for a fixed confidence, and left out. Open in the paper, and chosen here: of equal costs the
-larger mean is the challenger, then luck; a pull in flight counts in n, not in the mean.
+ε is a slack in the units of rewards; the defaults 0.1 and β = ½ are for rewards of about unit size. The paper's
+alternative to a fixed β (IDS) is for fixed confidence and is not implemented. Choices that the paper leaves open: ties
+in cost are broken by the larger mean, then at random; pulls in flight count in n but not in the mean.
 """
 
 import math
@@ -24,29 +24,29 @@ from boxthirding.policies.structures.tournament import Tournament, beats, best, 
 from boxthirding.policies.structures.tournament import clear as clear_tournament
 from boxthirding.types import GROW, N_ARMS, NONE, WAIT, Floats, Ints, Rule
 
-NEXT: Final = SUBSET_SCALARS  # numbers below it have a result, or their first pull is in flight, or they are gone
+NEXT: Final = SUBSET_SCALARS  # all arms below it have a result, a pull in flight, or are withdrawn
 _SCALARS = SUBSET_SCALARS + 1
 
 EPSILON: Final = 0
 BETA: Final = 1
 
 NO_CHALLENGER: Final = 1 << 60
-"""Instead of the pulls of an arm that cannot be a challenger."""
+"""Pull count that stands for an arm that cannot be the challenger."""
 
 
 class EBTCState(NamedTuple):
-    """K arms of room."""
+    """State with capacity for K arms."""
 
     scalars: Ints
     ties: Ints  # [6]
     tuning: Floats  # [2] ε and β
     arms: Roster
     subset: Subset
-    leader: Tournament  # of means
-    n: Ints  # [K] pulls told or in flight of an arm with a result, else NO_CHALLENGER
-    fewest: Ints  # [K] the least n below each inner node of that tournament
-    led: Ints  # [K] rounds that an arm has led: L
-    own: Ints  # [K] pulls that it had in them
+    leader: Tournament  # tournament tree over the means
+    n: Ints  # [K] pulls, finished and in flight, of an arm with a result, else NO_CHALLENGER
+    fewest: Ints  # [K] minimum of n below each inner node of `leader`
+    led: Ints  # [K] L_i, rounds that the arm led
+    own: Ints  # [K] N_i^i, pulls of the arm in these rounds
 
 
 @kernel
@@ -61,11 +61,11 @@ def reset(state: EBTCState) -> None:
 
 @kernel
 def ask(state: EBTCState) -> tuple[int, int, int]:
-    """Return one pull of an arm without one, else of the leader or the challenger."""
+    """Return (job, arm, number of pulls): an unpulled arm first, then the leader or its challenger."""
     arm = without_pull(state)
     if arm == NONE:
         arm = one_of_two(state)
-    if arm == NONE and state.scalars[SEEN] < state.scalars[N_ARMS]:  # a worker who would wait gets one more
+    if arm == NONE and state.scalars[SEEN] < state.scalars[N_ARMS]:  # rather than wait, add one more arm
         arm = enter(state)
     if arm == GROW:
         return GROW, NONE, 0
@@ -78,7 +78,7 @@ def ask(state: EBTCState) -> tuple[int, int, int]:
 
 @kernel
 def tell(state: EBTCState, job: int, times: int, total: float, squares: float) -> None:  # noqa: ARG001  # the contract's
-    """Add a reward to its arm."""
+    """Add `times` results with this sum and sum of squares to an arm."""
     record(state, job, times, total)
     play_again(state, job)
 
@@ -93,7 +93,7 @@ def drop(state: EBTCState, arm: int) -> None:
 
 @kernel
 def change(state: EBTCState, arm: int, times: int, total: float, squares: float) -> None:
-    """Add sums to an arm's record."""
+    """Add the sums of `times` known, corrected or removed results to an arm."""
     know(state, arm, times, total, squares)
     play_again(state, arm)
     if state.arms.pulls[arm] == 0:
@@ -102,7 +102,7 @@ def change(state: EBTCState, arm: int, times: int, total: float, squares: float)
 
 @kernel
 def without_pull(state: EBTCState) -> int:
-    """Return an arm that has no result and none in flight, a new one if there is room for it; NONE, or GROW."""
+    """Return an arm without a pull; GROW if the state is full, or NONE if every arm has a pull."""
     scalars, arms = state.scalars, state.arms
     while scalars[NEXT] < scalars[SEEN]:
         arm = scalars[NEXT]
@@ -114,7 +114,7 @@ def without_pull(state: EBTCState) -> int:
 
 @kernel
 def enter(state: EBTCState) -> int:
-    """Let the next arm in; GROW, if there is no room for it."""
+    """Add the next arm and return it, or GROW if the state is full."""
     if short_of_arms(state):
         return GROW
     arm = admit(state)
@@ -125,7 +125,7 @@ def enter(state: EBTCState) -> int:
 
 @kernel
 def one_of_two(state: EBTCState) -> int:
-    """Return the leader, or its challenger when the leader has had its share; NONE, if no arm has a result."""
+    """Return the leader, or its challenger if the leader has had its share, or NONE if no arm has a result."""
     leader = best(state.leader)
     if leader == NONE:
         return NONE
@@ -140,11 +140,10 @@ def one_of_two(state: EBTCState) -> int:
 
 @kernel
 def least_cost(state: EBTCState, leader: int) -> int:
-    """Return the arm that costs least to take for better than the leader; NONE, if it is alone.
+    """Return the arm with the smallest transportation cost against the leader, or NONE if there is no other arm.
 
-    Nodes of the tournament are visited from the root, left before right; none below one whose bound, the cost of its
-    largest mean with its fewest pulls, is larger than the least cost so far. Where one arm has both, it is the best
-    of them, and no other needs a look.
+    Branch and bound from the root: skip a subtree if its lower bound (cost of its largest mean with its smallest n)
+    exceeds the smallest cost found. If one arm attains both, the bound is exact, and the subtree need not be searched.
     """
     winner, means, arms = state.leader.winner, state.leader.value, len(state.n)
     challenger = NONE
@@ -168,7 +167,7 @@ def least_cost(state: EBTCState, leader: int) -> int:
 
 @kernel
 def following(node: int) -> int:
-    """Return the node after all those below this one, or 0 after the last."""
+    """Return the next node in preorder that is not below this one, or 0."""
     while node & 1 == 1:
         node >>= 1
     return node + 1 if node > 0 else 0
@@ -182,14 +181,14 @@ def cost(state: EBTCState, leader: int, mean: float, n: int) -> float:
 
 @kernel
 def play_again(state: EBTCState, arm: int) -> None:
-    """Let an arm play with another mean."""
+    """Update an arm's mean in the tournament, and its pull count."""
     set_value(state.leader, state.subset.luck, arm, mean(state.arms, arm))
     count(state, arm)
 
 
 @kernel
 def count(state: EBTCState, arm: int) -> None:
-    """Count an arm's pulls, and the fewest of the nodes above it."""
+    """Update n of an arm and the minima above it."""
     pulls = state.arms.pulls[arm]
     n = pulls + state.subset.out[arm] if pulls > 0 else NO_CHALLENGER
     if state.n[arm] == n:
@@ -215,12 +214,12 @@ def fewer(state: EBTCState, node: int) -> int:
 
 @dataclass(frozen=True)
 class EBTC(subsets.SubsetPolicy):
-    """EB-TCε: anytime, a leader and a challenger among the arms in play.
+    """EB-TCε, an anytime Top Two policy.
 
     Parameters
     ----------
     epsilon : float, default 0.1
-        How much worse than the best an arm may be and still do, in the units of rewards; above 0.
+        Slack, in the units of rewards: an arm within epsilon of the best counts as good enough; positive.
     beta : float, default 0.5
         The leader's share of the pulls, in (0, 1).
     subset : str, default "all"
@@ -243,13 +242,13 @@ class EBTC(subsets.SubsetPolicy):
         super().__post_init__()
 
     def empty(self, room: int) -> EBTCState:
-        """Return a state with room for a number of arms."""
+        """Return a state with capacity for `room` arms."""
         state = zeros(EBTCState, room, scalars=_SCALARS, tuning=2)
         state.tuning[:] = self.epsilon, self.beta
         return state
 
     def grown(self, state: EBTCState, larger: EBTCState) -> EBTCState:
-        """Copy a state into one with more room, where both tournaments are other ones."""
+        """Copy a state into a larger one, and rebuild both trees."""
         super().grown(state, larger)
         play_all(larger.leader, 0, len(larger.n), larger.subset.luck)
         for node in range(len(larger.n) - 1, 0, -1):

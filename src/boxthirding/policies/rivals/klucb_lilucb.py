@@ -11,8 +11,8 @@ lil'UCB (NEXT's LilUCB, after Jamieson and others 2014) is told the noise: the b
 mean + √(2 σ² log(4 n² / δ) / n). That is what NEXT computes; the paper's own bound has an iterated logarithm, and three
 constants to tune.
 
-NEXT leaves open what is recommended: here it is the largest mean, see subsets.py. A list that has been gone through is
-rebuilt, where NEXT begins it again; an arm whose first pull is in flight is not asked for again.
+NEXT does not specify the recommendation: we return the largest mean, see subsets.py. A list that was used up is
+rebuilt, while NEXT starts it again; an arm whose first pull is in flight is not asked for again.
 """
 
 import math
@@ -130,7 +130,7 @@ def change(state: IndicesState, arm: int, times: int, total: float, squares: flo
 
 @kernel
 def enter(state: IndicesState) -> int:
-    """Let the next arm in, at the top of the list."""
+    """Add the next arm, at the top of the list."""
     arm = admit(state)
     list_as(state, arm, math.inf)
     return arm
@@ -147,7 +147,7 @@ def note_move(state: IndicesState, arm: int) -> None:
 
 @kernel
 def list_as(state: IndicesState, arm: int, value: float) -> None:
-    """Let an arm play with another bound."""
+    """Update an arm's bound in the tournament."""
     set_value(state.listed, state.subset.luck, arm, value)
 
 
@@ -215,7 +215,7 @@ class IndicesPolicy(subsets.SubsetPolicy):
         return state
 
     def grown(self, state: IndicesState, larger: IndicesState) -> IndicesState:
-        """Copy a state into one with more room, where both tournaments are other ones."""
+        """Copy a state into a larger one, and rebuild both tournaments."""
         super().grown(state, larger)
         play_all(larger.listed, 0, len(larger.moved), larger.subset.luck)
         return larger

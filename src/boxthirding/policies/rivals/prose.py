@@ -182,7 +182,7 @@ def estimate_noise(state: ProseState) -> None:
 
 @kernel
 def enter(state: ProseState) -> int:
-    """Let the next arm in, with bounds ±∞."""
+    """Add the next arm, with bounds ±∞."""
     arm = new_record(state, 0)
     state.out[arm] = 0
     state.tree.luck[arm] = advance(state.ties)
@@ -207,7 +207,7 @@ def send(state: ProseState, arm: int) -> tuple[int, int, int]:
 
 @kernel
 def put_back(state: ProseState, arm: int) -> None:
-    """Put an arm in the place that its bounds give it."""
+    """Place an arm according to its bounds."""
     set_upper(state, arm)
     n = state.arms.pulls[arm]
     lower = state.arms.total[arm] / n - state.width[0] / math.sqrt(n) if n > 0 else -math.inf

@@ -1,4 +1,4 @@
-"""Rounds: everybody plays alike, the better ones go on.
+"""Rounds: all arms get the same number of pulls, and the better ones advance.
 
 This is what Sequential Halving, its doubling and Successive Rejects share. A plan says how many pulls each arm gets in
 each round. Its arms are numbers 0 … n - 1, a random subset of all.
@@ -22,7 +22,7 @@ RANKED: Final = 5  # arms that the last complete round has ranked
 BEST: Final = 6  # before a round is complete: the largest mean
 TIED: Final = 7  # and how many arms share it
 PLAYERS: Final = 8
-PACE: Final = 9  # how many go on after a round: HALF of those left, or as PLANNED
+PACE: Final = 9  # how many arms advance after a round: HALF of those left, or as PLANNED
 MEMORY: Final = 10  # what a mean is made of: this ROUND_ONLY, or ALL_ROUNDS
 RUNS: Final = 11  # runs completed, for a rule that starts again with twice the budget; NONE for one that does not
 KEPT: Final = 12  # the winner of the last of them, or NONE
@@ -52,7 +52,7 @@ class RoundsState(NamedTuple):
 
 @kernel
 def reset(state: RoundsState) -> None:
-    """Put every arm into the first round."""
+    """Start the first round with every arm."""
     scalars = state.scalars
     players = len(state.standing)
     for i in range(1, PACE):
@@ -146,7 +146,7 @@ def consider(state: RoundsState, arm: int) -> None:
 
 @kernel
 def end_one(state: RoundsState) -> None:
-    """Note that one more arm of the round is through; rank them and go on when it was the last."""
+    """Record that one more arm has finished the round; after the last one, rank them and start the next round."""
     scalars = state.scalars
     scalars[ENDED] += 1
     if scalars[ENDED] < scalars[SIZE]:
@@ -177,7 +177,7 @@ def end_one(state: RoundsState) -> None:
 
 @kernel
 def begin_round(state: RoundsState, size: int) -> None:
-    """Let the first `size` arms of the standing play a round."""
+    """Start a round with the first `size` arms of the standing."""
     scalars = state.scalars
     scalars[SIZE] = size
     scalars[NEXT] = 0

@@ -57,7 +57,7 @@ class WithSubset(WithArms, Protocol):
 
     @property
     def subset(self) -> Subset:
-        """What is in play."""
+        """Arms in the current subset."""
 
 
 ALL: Final = 48
@@ -78,14 +78,14 @@ def clear(state: WithSubset) -> None:
 
 @kernel
 def has_new(state: WithSubset) -> bool:
-    """Tell whether one more arm may come into play."""
+    """Return whether the subset may take one more arm."""
     scalars = state.scalars
     return scalars[SEEN] < scalars[N_ARMS] and scalars[LIVE] < 1 << scalars[LEVEL]
 
 
 @kernel
 def admit(state: WithSubset) -> int:
-    """Let the next arm in."""
+    """Add the next arm."""
     arm = new_record(state, 0)
     admit_record(state)
     if state.scalars[LEVEL] == ALL:
@@ -97,7 +97,7 @@ def admit(state: WithSubset) -> int:
 
 @kernel
 def record(state: WithSubset, arm: int, times: int, total: float) -> None:
-    """Take the results of a job; if they are enough, the subset doubles."""
+    """Add the results of a job, and double the subset if they are enough."""
     state.subset.out[arm] -= times
     know(state, arm, times, total, 0.0)
     double(state)
@@ -127,7 +127,7 @@ def know(state: WithSubset, arm: int, times: int, total: float, squares: float) 
 
 @kernel
 def withdraw(state: WithSubset, arm: int) -> None:
-    """Take an arm that is not withdrawn yet out of play."""
+    """Withdraw an arm that is not withdrawn yet."""
     withdraw_record(state, arm)
     state.arms.pulls[arm] = 0
     rate_again(state, arm)
@@ -135,20 +135,20 @@ def withdraw(state: WithSubset, arm: int) -> None:
 
 @kernel
 def rate_again(state: WithSubset, arm: int) -> None:
-    """Let an arm whose mean has changed be recommended for the new one, if it may be recommended."""
+    """Update the mean that an arm is recommended for, if it may be recommended."""
     if arm < state.scalars[RATED]:
         rate(state, arm)
 
 
 @kernel
 def rate(state: WithSubset, arm: int) -> None:
-    """Let an arm be recommended for its mean."""
+    """Enter an arm into the tournament of recommendations with its mean."""
     set_value(state.subset.rated, state.subset.luck, arm, mean(state.arms, arm))
 
 
 @kernel
 def recommend(state: WithSubset) -> int:
-    """Return the arm with the largest mean of those that may be recommended; where none of them has one, of all."""
+    """Return the arm with the largest mean among those that may be recommended, or among all if these have none."""
     arm = best(state.subset.rated)
     if arm == NONE:
         for other in range(state.scalars[RATED], state.scalars[SEEN]):
@@ -173,7 +173,7 @@ class SubsetPolicy(BasePolicy):
         return super().begun(state, n_arms, seed)
 
     def grown(self, state: Any, larger: Any) -> Any:
-        """Copy a state into one with more room, where the tournament is another one."""
+        """Copy a state into a larger one, and rebuild the tournament."""
         super().grown(state, larger)
         rated, luck = larger.subset.rated, larger.subset.luck
         play_all(rated, 0, len(luck), luck)

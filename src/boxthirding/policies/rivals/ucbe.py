@@ -113,7 +113,7 @@ def recommend(state: UCBEState) -> int:
 
 @kernel
 def enter(state: UCBEState) -> int:
-    """Let the next arm in."""
+    """Add the next arm."""
     arm = new_record(state, 0)
     state.n[arm] = 0
     state.luck[arm] = advance(state.ties)
@@ -122,7 +122,7 @@ def enter(state: UCBEState) -> int:
 
 @kernel
 def set_mean(state: UCBEState, arm: int, value: float) -> None:
-    """Let an arm play with another mean."""
+    """Update an arm's mean in the tournament."""
     if state.has_moved[arm] == 0:
         state.has_moved[arm] = 1
         state.before[arm] = state.leader.value[arm]
@@ -134,7 +134,7 @@ def set_mean(state: UCBEState, arm: int, value: float) -> None:
 
 @kernel
 def set_index(state: UCBEState, arm: int) -> None:
-    """Let an arm play with another index: a pull in flight counts in n, not in the mean."""
+    """Update an arm's index in the tournament. Pulls in flight count in n but not in the mean."""
     index = state.leader.value[arm] + math.sqrt(state.exploration[0] / state.n[arm])
     set_value(state.boldest, state.luck, arm, index)
     if state.scalars[LATEST] == arm:

@@ -120,13 +120,13 @@ def change(state: UniformState, arm: int, times: int, total: float, squares: flo
 
 @kernel
 def begin_record(state: UniformState) -> None:
-    """Give the next number that has none an empty record."""
+    """Create an empty record for the next arm without one."""
     state.luck[new_record(state, 0)] = advance(state.ties)
 
 
 @kernel
 def consider(state: UniformState, arm: int) -> None:
-    """Let an arm be the best one, if it is."""
+    """Make an arm the best one if its mean is larger."""
     best = state.scalars[BEST]
     if has_result(state.arms, arm) and (best == NONE or has_larger_mean(state.arms, state.luck, arm, best)):
         state.scalars[BEST] = arm

@@ -39,7 +39,7 @@ def best(tree: Tournament) -> int:
 
 @kernel
 def set_value(tree: Tournament, luck: Ints, changed: int, value: float) -> None:
-    """Let a player play with another value, where all are in one tree."""
+    """Update the value of a player in the only tree."""
     tree.value[changed] = value
     replay(tree, 0, len(tree.value), changed, luck)
 
@@ -107,7 +107,7 @@ def runner_up(tree: Tournament, first: int, stop: int, luck: Ints) -> int:
 
 @kernel
 def beats(value: Floats, luck: Ints, one: int, other: int) -> bool:
-    """Tell whether a player has the larger value, luck deciding between equals."""
+    """Return whether a player has the larger value. Ties are broken at random."""
     if value[one] == value[other]:  # rare, so it stands apart: what is left needs no branch when compiled
         return luck[one] > luck[other]
     return value[one] > value[other]

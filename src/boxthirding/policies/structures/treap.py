@@ -27,7 +27,7 @@ class Treap(NamedTuple):
 
 @kernel
 def insert(tree: Treap, which: int, arm: int, lower: float, upper: float) -> None:
-    """Put an arm in its place; its luck must be set."""
+    """Insert an arm; its luck must be set."""
     tree.lower[arm] = lower
     tree.upper[arm] = upper
     tree.left[arm] = NONE
@@ -128,7 +128,7 @@ def merged(tree: Treap, one: int, two: int) -> int:
 
 @kernel
 def keeps_place(tree: Treap, arm: int, lower: float) -> bool:
-    """Tell whether an arm of a tree would be where it is with another key."""
+    """Return whether an arm of a tree would be where it is with another key."""
     rises = lower > tree.lower[arm]
     other = beside(tree, arm, tree.left, tree.right) if rises else following(tree, arm)
     if other == NONE:
@@ -140,7 +140,7 @@ def keeps_place(tree: Treap, arm: int, lower: float) -> bool:
 
 @kernel
 def remove(tree: Treap, which: int, arm: int) -> None:
-    """Take an arm out."""
+    """Remove an arm."""
     while tree.left[arm] > NONE or tree.right[arm] > NONE:
         left, right = tree.left[arm], tree.right[arm]
         leads = right == NONE or (left > NONE and priority(tree, left) > priority(tree, right))
@@ -171,13 +171,13 @@ def first(tree: Treap, which: int) -> int:
 
 @kernel
 def following(tree: Treap, arm: int) -> int:
-    """Return the arm that comes after another one, or NONE."""
+    """Return the arm after this one, or NONE."""
     return beside(tree, arm, tree.right, tree.left)
 
 
 @kernel
 def beside(tree: Treap, arm: int, ahead: Ints, back: Ints) -> int:
-    """Return the arm next to another one on the side of the children `ahead`, or NONE."""
+    """Return the neighbour of an arm on the side of the children `ahead`, or NONE."""
     node = ahead[arm]
     if node > NONE:
         while back[node] > NONE:
@@ -226,7 +226,7 @@ def better(tree: Treap, arm: int, other: int) -> int:
 
 @kernel
 def precedes(tree: Treap, arm: int, other: int) -> bool:
-    """Tell whether an arm comes before another."""
+    """Return whether an arm comes before another."""
     if tree.lower[arm] == tree.lower[other]:
         return tree.luck[arm] > tree.luck[other]
     return tree.lower[arm] > tree.lower[other]
@@ -243,7 +243,7 @@ def priority(tree: Treap, arm: int) -> int:
 
 @kernel
 def rotate_up(tree: Treap, which: int, arm: int) -> None:
-    """Let an arm and its parent change ranks, keeping the order."""
+    """Rotate an arm above its parent, keeping the order."""
     parent = tree.parent[arm]
     above = tree.parent[parent]
     if tree.left[parent] == arm:
