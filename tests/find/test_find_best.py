@@ -98,7 +98,7 @@ def test_arms_may_come_from_an_iterator_without_end():
         ("minimize", True, 'direction="minimize"'),
         ("maximize", True, 'direction="maximize"'),
         ("n_jobs", 8, "workers=8"),
-        ("n_jobs", -1, "workers=, how many evaluations may run at a time"),
+        ("n_jobs", -1, "workers=, the number of parallel evaluations"),
     ],
 )
 def test_a_parameter_that_other_tools_have_is_answered_by_ours(name, value, advice):

@@ -1,4 +1,4 @@
-"""The one-liner: your arms, your function, a budget."""
+"""Search for the best arm with one call: your arms, your function, a budget."""
 
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -31,11 +31,9 @@ T = TypeVar("T")
 _OTHER_NAMES: Final[dict[str, Callable[[Any], str]]] = {
     "maximize": lambda _: 'direction="maximize", or leave it out',
     "minimize": lambda _: 'direction="minimize"',
-    "n_jobs": lambda n: (
-        f"workers={n}" if is_number(n) and n > 0 else "workers=, how many evaluations may run at a time"
-    ),
+    "n_jobs": lambda n: f"workers={n}" if is_number(n) and n > 0 else "workers=, the number of parallel evaluations",
 }
-_SHORT: Final = 2.0  # seconds to wait for a file that is locked: a search waits longer, and heeds deadlines and Ctrl-C
+_SHORT: Final = 2.0  # seconds to wait for a locked file; short, as a search retries and stays interruptible
 
 
 def _arguments(  # noqa: PLR0913  # two that are needed, and an option for each way to use them
@@ -61,7 +59,7 @@ def _arguments(  # noqa: PLR0913  # two that are needed, and an option for each 
 ) -> "_Arguments":
     """Check the arguments of `find_best`, which explains them."""
     if budget is None and cost is None and seconds is None:
-        raise InvalidInput("there is no budget: give budget= pulls, cost= in your own unit, or seconds=")
+        raise InvalidInput("there is no budget: pass budget= (pulls), cost= (in the unit of evaluate) or seconds=")
     total, functions = Budget(budget, cost, seconds), checked(callbacks)
     if examples is not None and not isinstance(examples, Examples):
         examples = Examples(examples, seed)
@@ -72,7 +70,7 @@ def _arguments(  # noqa: PLR0913  # two that are needed, and an option for each 
 
 
 class _Arguments(NamedTuple):
-    """What `find_best` was called with, checked."""
+    """Validated arguments of `find_best`."""
 
     engine: Engine
     study: Place | AskTell | None
@@ -122,90 +120,92 @@ def find_best(arguments: Callable[[], _Arguments]) -> Found:  # noqa: D417  # it
     ----------
     arms
         A sequence, a mapping of labels to arms, an iterator, a range, a number of arms, or a pandas or polars
-        DataFrame or a pyarrow Table, whose rows are the arms, as dictionaries. None, where the study has them.
+        DataFrame or a pyarrow Table: each row is an arm, passed as a dictionary. None if the study already has arms.
     evaluate : callable
-        `evaluate(arm)`, or with examples `evaluate(arm, example)`, returns a number, or (number, cost). A coroutine
-        function is awaited.
+        `evaluate(arm)`, or `evaluate(arm, example)` if examples are given; returns a number or (number, cost). May be a
+        coroutine function.
     budget : int, optional
-        How many pulls there may be. An evaluation that fails is paid for as well.
+        The largest number of evaluations. Failed ones count.
     seconds : float, optional
-        How long it may take; alone, or beside one of the other two: whichever ends first counts.
+        Time limit. May be combined with `budget` or `cost`; the search ends at whichever is reached first.
     cost : float, optional
-        A total cost instead of pulls, in the unit that `evaluate` returns; a result without a cost counts as 1.
-        Evaluations under way when it is reached are waited for, so the last of them may exceed it.
+        The largest total cost, instead of `budget`, in the unit that `evaluate` returns; a result without a cost counts
+        as 1. Running evaluations are completed, so the total may exceed it.
     examples : sequence, DataFrame or Examples, optional
-        What `evaluate` is called with beside the arm; of a table its rows, as dictionaries. Each arm sees them in a
-        random order of its own, out of the first 20 and one more for every 20 results. A pair of arm and example is
-        evaluated once, ever, unless it is `Examples(…, repeat=True)`. The run ends as "known" when no example that is
-        left could change the answer. A study refuses other examples than it was made with; their order may differ.
+        Second argument of `evaluate`; rows of a table are passed as dictionaries. Each arm sees them in a random order
+        of its own, out of the first 20 and one more for every 20 results. Each pair of arm and example is evaluated at
+        most once; `Examples(…, repeat=True)` allows repeats. The search ends early (`found.stopped == "known"`) if the
+        remaining examples cannot change the answer. A study must be reopened with the same examples, in any order.
     known : mapping or pairs, optional
-        Results that are there already and need not be paid for: {label: reward}, {label: [reward, …]} or (label,
-        reward) pairs; with examples {label: {index of the example: reward}}. Those that a study has already are not
-        taken twice; give those of an open study to its `observe_all`.
+        Existing results, which do not count towards the budget: {label: reward}, {label: [reward, …]} or (label,
+        reward) pairs; with examples {label: {index of the example: reward}}. Those that the study has already are
+        skipped. For an open study, call its `observe_all` instead.
     workers : int, optional
-        Evaluations in parallel (other tools say n_jobs). Default: 1, or as many as the executor has.
+        Number of parallel evaluations (n_jobs elsewhere). Default: 1, or as many as the executor has.
     executor : concurrent.futures.Executor or dask.distributed.Client, optional
-        Where to evaluate: processes, a cluster. Default: the calling thread, or threads for several workers.
+        Runs the evaluations, for example a process pool or a cluster. Default: the calling thread, or threads for
+        several workers.
     policy : Policy or str, default "chase"
-        What decides which arm is next, as an object or a SPEC such as "sh" or "b3:reuse=topup".
+        Chooses the next arm; an object or a SPEC such as "sh" or "b3:reuse=topup".
     seed : int, default 0
-        Decides the order of arms and examples.
+        Random seed for the order of arms and examples.
     direction : {"maximize", "minimize"}, default "maximize"
         Whether larger numbers are better.
     on_error : {"raise", "withdraw"}, default "raise"
-        When an evaluation raises or returns no finite number: "raise" lets those under way finish and raises
-        `EvaluationFailed`, whose `found` is the best so far; "withdraw" retries, and withdraws the arm after three
-        failures in a row.
+        What to do if an evaluation raises or returns no finite number. "raise" waits for running evaluations and raises
+        `EvaluationFailed`, whose `found` is the best so far. "withdraw" evaluates the arm again later, and withdraws it
+        after three failures in a row.
     catch : exception class or tuple of them, default ()
-        Errors of `evaluate` that do not end the run: the pull has failed, as with "withdraw". All others go by
-        `on_error`.
+        Exceptions to treat as with `on_error="withdraw"`. All others follow `on_error`.
     retry : Retry, optional
-        Try an evaluation that raised again, after a wait, before it counts as failed:
+        Retry an evaluation that raised, after a pause, before it counts as failed:
         `Retry(times=3, wait=1.0, on=(TimeoutError,))`.
     study : path, URL, (path or URL, name) or AskTell, optional
-        Keep the run in a database, or in a study of a server ("https://host/#name", with the key in BOXTHIRDING_KEY),
-        or use a study or session that is open. The same call resumes after Ctrl-C, a crash or a kill, and several
-        processes may make it at once, on one machine or many.
+        Keep the search in a database, or on a server ("https://host/#name", with the key in BOXTHIRDING_KEY), or use an
+        open study or session. The same call resumes after Ctrl-C, a crash or a kill. Several processes or machines may
+        run the same call at the same time.
     progress : bool or callable, default True
-        Whether to show the plan, a progress bar, and in the end what was spent: below the cell of a notebook, else on
-        stderr; without a terminal there is a line every 30 seconds. Or a function that is called with a `Progress`
-        after each result. Use False where `evaluate` asks a person at the terminal.
+        Whether to show the plan, a progress bar and a summary: below the cell in a notebook, else on stderr (one line
+        every 30 seconds if that is no terminal). Or a function that is called with a `Progress` after each result. Pass
+        False if `evaluate` prompts on the terminal.
     callbacks : list of callables, default ()
         Each is called with a `NewResult` after each result, in the thread that called `find_best`; its `stop()` ends
-        the run. An error that a callback raises ends the run too, and has what was `found` by then.
+        the search. An error raised by a callback ends it, too; the exception has the best arm so far in `found`.
 
-    Ctrl-C: the first one starts nothing more, waits for the evaluations under way, whose results count, and says how
-    many they are; the second leaves them behind. Either way the best so far is returned.
+    Notes
+    -----
+    The first Ctrl-C starts no more evaluations, waits for the running ones and keeps their results. The second abandons
+    them. Both return the best arm so far.
 
-    Deadlines: with `seconds`, one worker is a thread too. What hangs past the deadline, or when Ctrl-C is pressed
-    twice, cannot be killed, but is not waited for, and its thread does not keep the program alive. An iterator of
-    arms, and a coroutine that blocks the loop, run in the calling thread: the first Ctrl-C breaks off an iterator, the
-    second a coroutine, but a deadline is looked at only when they are done.
+    With `seconds`, even a single worker runs in a thread. Evaluations that still run at the deadline, or after a second
+    Ctrl-C, are abandoned: they cannot be killed, but their threads do not keep the program alive. An iterator of arms,
+    and blocking code in a coroutine, run in the calling thread: Ctrl-C interrupts them (the iterator at the first
+    press, the coroutine at the second), and the deadline is checked only when they return.
 
-    With a study, `budget` counts the results of the whole study; `cost`, `seconds` and failures count in the call that
-    has them, so after failures the same call tries once more for the results that are missing. Arms, policy, seed,
-    direction and known results must stay the same, or may be left out. Nothing is handed out while the study is paused,
-    and the call waits; once it is finished, it returns. While the database is unreachable, for up to a minute, nothing
-    new is started, and results that have come in are kept.
+    With a study, `budget` counts the results of the whole study; `cost`, `seconds` and failures are counted per call.
+    If evaluations failed, the same call evaluates them again. Arms, policy, seed, direction and known results must stay
+    the same or be left out. While the study is paused, the call waits. If the study is finished, the call returns.
+    While the database is unreachable, for up to a minute, the search starts nothing new and keeps the results that have
+    come in.
 
     >>> found = find_best(["ann", "bob", "cid"], {"ann": 0.1, "bob": 0.9, "cid": 0.5}.get, budget=20, progress=False)
     >>> found.best
     'bob'
 
     """
-    checked_ones = arguments()
-    checked_ones.engine.refuse_running_loop("find_best_async(…)")
+    options = arguments()
+    options.engine.refuse_running_loop("find_best_async(…)")
     with ExitStack() as stack:
-        run = _Run(stack, checked_ones)
+        run = _Run(stack, options)
         return run.engine.run(run.search, run.conclude)
 
 
 @_with_parameters_of(_arguments)
 async def find_best_async(arguments: Callable[[], _Arguments]) -> Found:
-    """Do what `find_best` does from a running event loop; a plain function runs in threads, so the loop goes on.
+    """Async version of `find_best`. A plain `evaluate` runs in threads, so it does not block the event loop.
 
-    The parameters are those of `find_best`. Cancelling it cancels the evaluations and raises CancelledError, as always.
-    Ctrl-C, or interrupting the cell of a notebook, does what it does there.
+    The parameters are those of `find_best`. Cancelling it cancels the evaluations and raises CancelledError, as usual.
+    Ctrl-C, or interrupting the cell of a notebook, works as in `find_best`.
     """
     with ExitStack() as stack:
         run = _Run(stack, arguments())

@@ -79,7 +79,7 @@ class Threads:
         self._tickets.put(ticket)
 
     def close(self) -> None:
-        """Let every thread end with its evaluation, without a new try."""
+        """Let every thread end after its evaluation, without another attempt."""
         self._closed.set()
         for _ in range(self._running):
             self._tickets.put(None)
@@ -282,7 +282,7 @@ class Engine:
             loop.close()  # does not wait for the threads of its executor, as asyncio.run would
 
     def refuse_running_loop(self, instead: str) -> None:
-        """Refuse to wait for coroutines inside a running event loop, and name what can."""
+        """Raise inside a running event loop, and name the function that can be awaited there."""
         if self.evaluation.is_async:
             import asyncio  # noqa: PLC0415  # see above
 

@@ -136,7 +136,7 @@ class TicketSource:
         self._look()
 
     def fail(self, ticket: Ticket) -> None:
-        """Tell of a failure; one whose call was interrupted counts once, as others may have the ticket by now."""
+        """Report a failure; one whose call was interrupted counts once, as others may have the ticket by now."""
         was_interrupted = self._in_hand.get(ticket.id, False)
         if not was_interrupted or any(held.id == ticket.id for held in self.study.held(self.holder)):
             try:

@@ -138,7 +138,7 @@ class _Race(SampleSource):
         return self._taken(str(sample.id), None)
 
     def _taken(self, sample_id: str, value: float | None) -> list[Sample] | None:
-        """Tell results in the order of their beginning, so that whichever is faster changes nothing."""
+        """Tell results in the order in which they began, so that the outcome does not depend on speed."""
         self._outcomes[sample_id] = value
         begun: list[Sample] = []
         while self._waiting and self._waiting[0][0] in self._outcomes:
@@ -242,7 +242,7 @@ def standings(log: EvalLog, *, score: str | None = None, direction: str | None =
 
 
 def summary(log: EvalLog, *, score: str | None = None, direction: str | None = None) -> str:
-    """Say in words which arm won the race of a log, and by how much; the parameters are those of `standings`."""
+    """Describe which arm won the race of a log, and by how much; the parameters are those of `standings`."""
     found = standings(log, score=score, direction=direction)
     if not found:
         return "Nothing found: no sample has a score"

@@ -251,7 +251,7 @@ class _Candidate:
     is_given: bool = False
 
     def is_in(self, params: Params) -> bool:
-        """Tell whether a trial with these parameters evaluated it."""
+        """Return whether a trial with these parameters evaluated it."""
         return all(params.get(name, value) == value for name, value in self.params.items())
 
 

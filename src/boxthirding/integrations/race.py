@@ -48,7 +48,7 @@ def race(candidates: Candidates | Any, evaluate: Callable[..., Any], **options: 
         As for `find_best`: `budget` (or `seconds` or `cost`) must be there; `examples` is the validation set,
         `workers`, `executor`, `study`, `seed`, `on_error` and the others are optional.
 
-    Each score that is known already counts as one pull that need not be paid for. `found.confirm(3, pulls=50)` measures
+    Each score that is known already counts as one pull outside the budget. `found.confirm(3, pulls=50)` measures
     the best three again; only those new scores are free of the luck that made them winners.
 
     >>> tried = from_table([{"rate": 0.1, "score": 0.90}, {"rate": 0.2, "score": 0.95}, {"rate": 0.3, "score": 0.2}])

@@ -163,7 +163,7 @@ class BoxThirdingSearchCV(BaseSearchCV):
                 self.__dict__.pop(name, None)
 
     def _check_refit_for_multimetric(self, scores: Iterable[str]) -> None:
-        """Refuse what decides nothing: scikit-learn calls it before anything is fitted, if it knows the metrics."""
+        """Raise if `refit` names no metric; scikit-learn calls it before anything is fitted, if metrics are known."""
         _deciding(self.refit, scores)
 
     def _get_routed_params_for_fit(self, params: Any) -> Any:

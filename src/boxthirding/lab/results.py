@@ -104,7 +104,7 @@ class Gathered:
         return bool(self._present.all())
 
     def lacks(self, chunk: ChunkResult) -> bool:
-        """Tell whether some of a chunk's replicates are missing."""
+        """Return whether some of a chunk's replicates are missing."""
         return not self._present[chunk.first : _end(chunk)].all()
 
     def add(self, chunk: ChunkResult) -> int:

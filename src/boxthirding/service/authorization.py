@@ -87,7 +87,7 @@ def link_of(request: Request) -> Link:
 
 
 def check(who: str, held: object, study: str | None) -> None:
-    """Refuse a credential that is not enough for a route."""
+    """Raise if a credential is not enough for a route."""
     if who == ALL:
         return
     if who == LINK:
@@ -145,7 +145,7 @@ async def _once(request: "_Careful", key: str, study: str | None, handle: Handle
     name, before = await run_in_threadpool(begin)
     if before is not None:
         return Response(before.body, before.status, {"Idempotency-Replayed": "true"}, media_type=before.type)
-    end = partial(replies.leave, name)  # after a failure that nobody foresaw
+    end = partial(replies.leave, name)  # after an unexpected error
     try:
         try:
             response = await handle(request)

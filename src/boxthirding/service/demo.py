@@ -49,7 +49,7 @@ class Demo:
             threading.Thread(target=self._rate, args=(secret, number), daemon=True, name=f"demo-{number}").start()
 
     def stop(self) -> None:
-        """Let the raters go."""
+        """Stop the raters."""
         self._stop.set()
 
     def _rate(self, secret: str, number: int) -> None:

@@ -98,7 +98,7 @@ class TimedProtocol(H11Protocol):
 
 
 def allow_open_files() -> int:
-    """Let this process have as many open files as the system allows; return how many."""
+    """Raise the limit of open files to what the system allows; return it."""
     if resource is None:
         return sys.maxsize
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]

@@ -34,11 +34,11 @@ class Key:
     origin: str = ""  # what tells its study from another that is made under the same name later
 
     def covers(self, study: str | None) -> bool:
-        """Tell whether it is of a study, or with None of all."""
+        """Return whether it is of a study, or with None of all."""
         return self.study is None or self.study == study
 
     def may(self, scope: str) -> bool:
-        """Tell whether its scope is at least this one."""
+        """Return whether its scope is at least this one."""
         return SCOPES.index(self.scope) >= SCOPES.index(scope)
 
 
@@ -56,7 +56,7 @@ Thing = TypeVar("Thing", bound=Any)
 
 
 class Secrets(Generic[Thing]):
-    """Things that are found by a secret; thread-safe. One that was revoked is gone for good."""
+    """Things that are found by a secret; thread-safe. One that was revoked never comes back."""
 
     def __init__(self, records: Records, kind: str, make: Callable[..., Thing], clock: Callable[[], float]) -> None:
         self._records, self._kind, self._make, self._clock = records, kind, make, clock
@@ -101,7 +101,7 @@ class Secrets(Generic[Thing]):
         return [self._make(**json.loads(record.data)) for record in self._records.all(self._kind)]
 
     def revoke(self, key: str) -> bool:
-        """Let a thing be of no more use; return whether there was one."""
+        """Revoke a thing; return whether there was one."""
         for record in self._records.all(self._kind):
             if json.loads(record.data)["id"] == key:
                 return self._forget(record.id)

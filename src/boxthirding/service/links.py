@@ -78,7 +78,7 @@ class Links:
         return [link for link in self._links.all() if link.study == study]
 
     def revoke(self, study: str, link: str) -> bool:
-        """Let a link of a study be of no more use; return whether there was one."""
+        """Revoke a link of a study; return whether there was one."""
         return any(one.id == link for one in self.all(study)) and self._links.revoke(link)
 
     def raters(self, link: str) -> int:
@@ -106,7 +106,7 @@ class Links:
         return rater if rater is None or role == "own" else replace(rater, is_guest=True)
 
     def has_begun(self, rater: Rater) -> bool:
-        """Tell whether a rater has a place on its link, as far as is known without asking the database."""
+        """Return whether a rater has a place on its link, as far as is known without asking the database."""
         return (rater.link, rater.id) in self._begun
 
     def begin(self, link: Link, rater: Rater) -> None:
@@ -172,12 +172,12 @@ class Links:
 
 
 def is_rater(holder: str) -> bool:
-    """Tell whether a holder's name is one that only raters have."""
+    """Return whether a holder's name is one that only raters have."""
     return holder.startswith(HOLDER)
 
 
 def check_not_a_rater(holder: str | None) -> None:
-    """Refuse a holder's name that only raters have."""
+    """Raise if a holder's name is one that only raters have."""
     if holder is not None and is_rater(holder):
         raise InvalidInput(f"the holder is {holder!r}, but names that begin with {HOLDER!r} are raters': use another")
 

@@ -83,7 +83,7 @@ class Measured(Layer):
 
 
 class SecurityHeaders(Layer):
-    """Says in every answer what browsers may do with it."""
+    """Adds headers to every reply that say what browsers may do with it."""
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def send_secured(message: Message) -> None:
@@ -147,7 +147,7 @@ class Gate(Layer):
 
 
 class HostCheck(Gate):
-    """Refuses a name that is not ours: a page elsewhere could have it point here (DNS rebinding)."""
+    """Rejects an unknown host name: a foreign page could have it point to this server (DNS rebinding)."""
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
         super().__init__(app, service)
@@ -234,7 +234,7 @@ class Identification(Gate):
         return rater
 
     async def _is_of(self, study: str, origin: str, *, fresh: bool) -> bool:
-        """Tell whether a study is the one of an origin, and not another that was made when that was deleted."""
+        """Return whether a study is the one of an origin, and not another that was made when that was deleted."""
         studies = self._service.studies
         served = studies.at_hand(study)
         if served is not None and not fresh:
@@ -266,7 +266,7 @@ class CallerLimit(Gate):
 
 
 class OriginCheck(Gate):
-    """Refuses a write by cookie that a page of another origin has made."""
+    """Rejects a write by cookie from a page of another origin."""
 
     async def _check(self, scope: Scope, headers: Headers) -> None:
         is_rating = isinstance(scope["boxthirding.who"], Link)
@@ -286,7 +286,7 @@ class OriginCheck(Gate):
 
 
 class Admission(Gate):
-    """Refuses a request without a credential, but for what is open to all."""
+    """Rejects a request without a credential, except for what is open to all."""
 
     async def _check(self, scope: Scope, headers: Headers) -> None:  # noqa: ARG002
         path, method = scope["path"], scope["method"]

@@ -45,7 +45,7 @@ def find(records: Records, key: str) -> Picture:
 
 
 def check(records: Records, keys: Iterable[str | None]) -> None:
-    """Refuse ids of pictures that were not uploaded here: raters would see a broken one."""
+    """Raise if a picture was not uploaded: raters would see a broken one."""
     wanted = {key for key in keys if key is not None}
     missing = wanted - records.ids(PICTURE) if wanted else None
     if missing:

@@ -99,7 +99,7 @@ def planned(asked: Mapping[str, Any]) -> dict[str, Any]:
 
 @cache
 def _attach(server: int) -> None:
-    """Let this process yield to ratings, and end when the server has ended, however it did."""
+    """Lower the priority of this process, and end it when the server has ended."""
 
     def watch() -> None:
         while os.getppid() == server:

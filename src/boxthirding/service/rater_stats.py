@@ -278,7 +278,7 @@ class Tally:
 
 
 def unusual(told: HolderTally, typical: float | None) -> Iterator[str]:
-    """Say what is unusual about a rater with some ratings, against the median seconds of all."""
+    """Describe what is unusual about a rater with some ratings, against the median seconds of all."""
     enough = 20
     if told.told < enough:
         return

@@ -34,7 +34,7 @@ FLAGGED: Final = 5  # raters who skipped an arm, after which it is flagged
 
 
 class Rating:
-    """A rater at work on a study."""
+    """What one rater does in a study."""
 
     def __init__(self, served: Served, rater: Rater, clock: Callable[[], float] = time.time) -> None:
         self._served, self._rater, self._clock = served, rater, clock
@@ -103,7 +103,7 @@ class Rating:
         return {"arms": arms, **progress, **({} if arms else {"why": self._why_none(done=progress["done"])})}
 
     def skip(self, ticket: int) -> None:
-        """Let another rater have an arm; this one is not shown it again."""
+        """Skip an arm: another rater gets it, and this one is not shown it again."""
         if ticket not in self._served.tally.held_by(self._rater.holder) or self._is_elsewhere(ticket):
             raise Refusal(409, f"ticket {ticket} is not yours or is rated, so it cannot be skipped", "get the next one")
         self.study.release(ticket, why=SKIPPED)
@@ -132,13 +132,13 @@ class Rating:
             return problem
 
     def _is_elsewhere(self, ticket: int) -> bool:
-        """Tell whether another browser under the id was given a ticket; a server that was started since cannot know."""
+        """Return whether a ticket was given to another browser with the same id; not known after a restart."""
         return ticket in self._served.arms and (ticket in self._served.guests) != self._rater.is_guest
 
     def _outcome(
         self, ticket: int, reward: float | InvalidInput, problems: Iterator[InvalidInput | None]
     ) -> dict[str, Any]:
-        """Say what became of a rating: of one with a reward, by the next of the problems."""
+        """Describe what became of a rating; one with a reward takes the next of the problems."""
         if not isinstance(reward, float):
             return {"ticket": ticket, "outcome": "refused", "why": str(reward)}
         match next(problems):
@@ -214,7 +214,7 @@ def seen(label: Label, payload: Any) -> dict[str, Any]:
 
 
 def check_arms(arms: Mapping[Label, Any] | range, records: Records, *, for_raters: bool) -> None:
-    """Refuse arms with pictures that are not here and, if they are for raters, those of which one would see nothing."""
+    """Raise if a picture of an arm is missing or, for raters, if there is nothing to see of an arm."""
     if isinstance(arms, range):
         return
     looks = {label: seen(label, payload) for label, payload in arms.items()}

@@ -14,7 +14,7 @@ Row = dict[str, Any]
 
 
 def fits(value: object) -> bool:
-    """Tell whether a value is small enough for a reply."""
+    """Return whether a value is small enough for a reply."""
     return _size(value) <= LARGEST
 
 

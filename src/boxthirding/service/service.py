@@ -87,6 +87,6 @@ class Service:
         forget(self.records, name)
 
     def close(self) -> None:
-        """Let go of the place."""
+        """Close the studies and the records."""
         self.studies.close()
         self.records.close()

@@ -1,4 +1,4 @@
-"""Server-sent events of a study: the id of each is its number in the journal, so that a browser resumes by itself."""
+"""Server-sent events of a study: the id of each is its number in the journal, so a browser resumes automatically."""
 
 import asyncio
 import json

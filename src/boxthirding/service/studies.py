@@ -88,7 +88,7 @@ def _about_given(said: Any) -> dict[str, Any]:
 
 
 def check_about(about: About) -> About:
-    """Refuse a scale that cannot be answered, or on which a reward does not say which answer it stands for."""
+    """Raise if a scale cannot be answered, or if two answers have the same label or reward."""
     if about.scale and not _FEWEST <= len(about.scale) <= _MOST:
         raise InvalidInput(f"the scale has {counted(len(about.scale), 'answer')}, but must have {_FEWEST} to {_MOST}")
     labels: set[str] = set()
@@ -138,12 +138,12 @@ class Served:
         return self.tally.heard_since(self._clock() - LATELY)
 
     def close(self) -> None:
-        """Let go of the study."""
+        """Close the study."""
         self.tally.keep()
         self.study.close()
 
     def describe(self, about: About) -> None:
-        """Let raters be shown something else from now on."""
+        """Replace what raters are shown."""
         self.study.describe({**self.study.details, ABOUT: about.as_dict()})
 
 
@@ -192,7 +192,7 @@ class Studies:
             return ""  # for the one who looks at the study to say
 
     def is_same(self, name: str, origin: str, *, fresh: bool) -> bool:
-        """Tell whether a study is there and of this origin; with `fresh`, as the database has it now."""
+        """Return whether a study is there and of this origin; with `fresh`, as the database has it now."""
         try:
             if fresh:
                 with suppress(UnknownStudy):  # then the next line opens the one that was made after it
@@ -230,20 +230,20 @@ class Studies:
             return self._opened(name)
 
     def delete(self, name: str) -> None:
-        """Delete a study for good."""
+        """Delete a study permanently."""
         with self._lock:
             delete_study(self.place, name)
             self._drop(name)
 
     def close(self) -> None:
-        """Let go of all studies."""
+        """Close all studies."""
         with self._lock:
             for served in self._open.values():
                 served.close()
             self._open.clear()
 
     def _drop(self, name: str) -> None:
-        """Let go of a study that was deleted, here or by another process."""
+        """Close a study that was deleted, here or by another process."""
         if name in self._open:
             self._open.pop(name).study.close()
 
@@ -258,7 +258,7 @@ class Studies:
 
 
 def check_policy(spec: str | None) -> None:
-    """Refuse a SPEC that would have the server import a module: what runs here is what was installed for that."""
+    """Raise if a SPEC would make the server import a module: it runs installed policies only."""
     if spec is not None and needs_import(spec):
         raise InvalidInput(
             f"policy is {spec!r}, but a server imports no module on request",

@@ -167,7 +167,7 @@ def correct(core: Core, ticket: int | Ticket, reward: float) -> None:
 
 
 def exclude(core: Core, holder: str) -> int:
-    """Let the results of a holder not count, now and later; return how many were told."""
+    """Exclude the results of a holder, past and future; return how many were told."""
     check_can_amend(core, "leave results out")
     told = [name for name in core.ledger.holders if name]
     if holder not in told:
@@ -181,7 +181,7 @@ def exclude(core: Core, holder: str) -> int:
 
 
 def include(core: Core, holder: object) -> int:
-    """Let the results of an excluded holder count again; return how many there are."""
+    """Include the results of an excluded holder again; return how many there are."""
     if not (isinstance(holder, str) and holder in core.ledger.excluded):
         excluded = ", ".join(map(repr, sorted(core.ledger.excluded))) or "none"
         raise InvalidInput(f"holder {shortened(holder)} is not excluded: excluded holders are {excluded}")
@@ -198,7 +198,7 @@ def check_can_amend(core: Core, what: str) -> None:
 
 
 def _count_all(core: Core, holder: str, *, times: int) -> int:
-    """Let all results of a holder count, if `times` is 1, or not, if it is -1; return how many there are."""
+    """Include all results of a holder if `times` is 1, exclude them if it is -1; return how many there are."""
     rows = core.ledger.count_holder(holder, counts=times > 0)
     for row in rows.tolist():
         if row not in core.ledger.outliers:

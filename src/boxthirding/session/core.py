@@ -297,7 +297,7 @@ class Core:
             self.rule.live.n_arms = self.labels.in_sight
 
     def withdraw(self, label: Label) -> None:
-        """Withdraw an arm for good; its open tickets become void."""
+        """Withdraw an arm permanently; its open tickets become void."""
         arm = self.labels.withdraw(label)
         if arm is None:
             if self.rule.live is not None:

@@ -155,7 +155,7 @@ class ExampleTracker:
         return self.count is None or self.left(arm) > 0
 
     def limit(self, job: Job) -> bool:
-        """Let a job have no more pulls than its arm has examples; return whether the others can be answered now."""
+        """Limit a job to the examples that its arm has left; return whether its other pulls can be answered now."""
         arm = job.arm
         over = min(job.left, job.left - self.left(arm))
         if over > 0:
@@ -183,7 +183,7 @@ class ExampleTracker:
         return True
 
     def reconsider(self) -> list[int]:
-        """Let the policy want other arms, as other results count; return the complete arms with pulls owed."""
+        """Ask the policy again, as other results count; return the complete arms with pulls owed."""
         if self.count is None:
             return []
         self.are_exhausted, self._answered = False, 0

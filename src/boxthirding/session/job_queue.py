@@ -73,7 +73,7 @@ class JobQueue:
         return None
 
     def postpone(self) -> None:
-        """Let the job at hand wait for a holder who may have its arm."""
+        """Postpone the job at hand until a holder comes who may have its arm."""
         job, self.at_hand = self.at_hand, None
         if job is not None:
             self._waiting.setdefault(job.arm, []).append(job)

@@ -181,7 +181,7 @@ class Labels:
             self._put_into_pool(self._append(label, payload))
 
     def withdraw(self, label: Label) -> int | None:
-        """Withdraw an arm for good; return its number, or None if it had none yet."""
+        """Withdraw an arm permanently; return its number, or None if it had none yet."""
         if self.is_withdrawn(label):
             raise InvalidInput(f"label {label!r} is withdrawn already: to try it again, add it under another label")
         number = self.find(label)

@@ -135,7 +135,7 @@ class Ledger:
         return change
 
     def dwarfs(self, arm: int, reward: float) -> bool:
-        """Tell whether sums that a reward was taken out of may be rounded: what counts of the arm is tiny beside it."""
+        """Return whether sums may be rounded because a reward was taken out of them that dwarfs the rest of the arm."""
         if self.counts[arm] == 0 or abs(reward) * self.counts[arm] <= _TINY * abs(self.totals[arm]):
             return False
         largest = float(np.max(np.abs(self._values[self.counting_of(arm)])))
@@ -157,19 +157,19 @@ class Ledger:
         return np.flatnonzero(self._column(_HOLDER) == number)
 
     def count_holder(self, holder: str, *, counts: bool) -> Ints:
-        """Let the results of a holder count, or not; return their rows."""
+        """Include or exclude the results of a holder; return their rows."""
         (self.excluded.discard if counts else self.excluded.add)(holder)
         rows = self.rows_of(holder)
         self._count_again(self._column(_ARM)[rows])
         return rows
 
     def exclude_outlier(self, row: int) -> None:
-        """Let a result not count, as an outlier."""
+        """Exclude a result as an outlier."""
         self.outliers.add(row)
         self._count_again([self.result(row).arm])
 
     def include_outliers(self) -> None:
-        """Let all outliers count again."""
+        """Include all outliers again."""
         arms = [self.result(row).arm for row in self.outliers]
         self.outliers.clear()
         if arms:

@@ -140,7 +140,7 @@ class AskTell(Protocol):
         """Add arms, all or none of them; a policy whose plan is made at the start (sh, sr, dsh) does not play them."""
 
     def withdraw(self, label: Label) -> None:
-        """Withdraw an arm for good; its open tickets become void."""
+        """Withdraw an arm permanently; its open tickets become void."""
 
     def recommend(self) -> Recommendation | None:
         """Return the best arm so far, or None before the first result."""

@@ -376,7 +376,7 @@ def _starts(most: int) -> list[int]:
 
 
 def _place(core: Core, arm: int) -> str:
-    """Say where an arm stands now: whether it is the answer or keeps up with it, and in which box it is."""
+    """Describe where an arm stands now: whether it is the answer or keeps up with it, and in which box it is."""
     if arm in core.labels.withdrawn:
         return "withdrawn"
     box = core.rule.record.place(core.rule.arrays, arm)

@@ -1,4 +1,4 @@
-"""A rule at work: the jobs that it is asked for, the results that it is told, and what it is told when they change."""
+"""What the rule of a policy is asked and told: the next job, the results of jobs, and later changes of results."""
 
 from collections.abc import Container, Mapping
 from typing import Any, Final
@@ -73,7 +73,7 @@ class RuleFeed:
         return None if self.live is None else self.live.arrays
 
     def start(self, policy: Policy, era: int = 0) -> None:
-        """Let a policy decide from now on; it starts from every result that counts.
+        """Switch to a policy; it starts from every result that counts.
 
         `era` counts the policies before it: each draws the order of the arms that are left from a stream of its own.
         """
@@ -85,7 +85,7 @@ class RuleFeed:
         self.reconsider()
 
     def stop(self) -> None:
-        """Let no policy decide: from now on only the ledger and the tickets are kept."""
+        """Stop running a rule: from now on only the ledger and the tickets are kept."""
         self.live, self.record = None, Record()
         self._forget_jobs()
 
@@ -100,7 +100,7 @@ class RuleFeed:
         self.passed_over = 0
 
     def run(self, live: LiveState) -> None:
-        """Let the policy of a state decide from now on, as it stands."""
+        """Continue with the policy of a state, as it stands."""
         policy = live.policy
         self.live, self.record = live, record_for(policy)
         self.amends, self._forgets = policy.rule.amend is not None, policy.forgets
@@ -227,7 +227,7 @@ class RuleFeed:
             self.end_amendments()
 
     def _adjust(self, rows: Ints, effects: Floats) -> None:
-        """Let results have other effects, and tell the rule by how much the sums of their arms change."""
+        """Replace the effects of results, and tell the rule by how much the sums of their arms change."""
         ledger, jobs, live = self._ledger, self._jobs, self.live
         before = ledger.table(rows)
         ledger.adjust(rows, effects)
@@ -251,7 +251,7 @@ class RuleFeed:
             live.amend(arm, 0, total, squares)
 
     def end_amendments(self) -> None:
-        """Let the rule refit its estimates: what was amended is complete."""
+        """Complete a series of amendments: the rule refits its estimates."""
         if self.live is not None and self.amends:
             for arm in sorted(self.outliers.rounded):
                 self.outliers.recompute(self.live, arm)

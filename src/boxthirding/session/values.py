@@ -291,7 +291,7 @@ class Glance(NamedTuple):
 
 
 def in_brief(arms: int | None, policy: str, pulls: int) -> str:
-    """Say in few words how far a session or study is; the number of arms is None while an iterator may give more."""
+    """Describe in few words how far a session or study is; arms is None while an iterator may give more."""
     several = "arms from an iterator" if arms is None else counted(arms, "arm")
     return f"{several}, policy {policy}, {counted(pulls, 'pull')}"
 

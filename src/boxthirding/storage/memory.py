@@ -179,7 +179,7 @@ class MemoryRecords:
             self._kinds[kind] = {key: record for key, record in kept.items() if record.at >= before}
 
     def close(self) -> None:
-        """Let go of nothing: another server of this process may go on."""
+        """Do nothing: another server of this process may still use it."""
 
 
 SHELVES: Final[dict[str, MemoryShelf]] = {}

@@ -34,7 +34,7 @@ class Shelf(Protocol):
         """Return the journal of a study, empty if there is none."""
 
     def delete(self, name: str) -> bool:
-        """Delete a study for good; return whether there was one."""
+        """Delete a study permanently; return whether there was one."""
 
     def records(self) -> Records:
         """Return what a server keeps here."""
@@ -148,7 +148,7 @@ def read_picture(place: str, key: str) -> tuple[str, bytes] | None:
 
 
 def delete_study(url: str | Path, name: str) -> None:
-    """Delete a study for good: its journal and its snapshots."""
+    """Delete a study permanently: its journal and its snapshots."""
     _check_name("the name of the study", name)
     if not shelf(url).delete(name):
         raise UnknownStudy(f"there is no study {name!r} here, so there is nothing to delete")

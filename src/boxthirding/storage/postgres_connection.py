@@ -147,7 +147,7 @@ class PostgresConnection:
                 self.run("SELECT pg_advisory_unlock_all()")
 
     def close(self) -> None:
-        """Close the connection for good."""
+        """Close the connection; it is not opened again."""
         self._is_closed = True
         if self._pid == os.getpid():
             self._drop()

@@ -272,7 +272,7 @@ class SqliteConnection:
         self._locks = []
 
     def _share(self) -> None:
-        """Say to other processes that the log is in use: in one that was forked, SQLite only believes that it does."""
+        """Hold a lock that tells other processes that the log is in use; in a forked process, SQLite's own does not."""
         if self._shared is None and self.connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal":
             self._shared = share(self._absolute)
 
@@ -319,7 +319,7 @@ class SqliteConnection:
         )
 
     def _refuse_links(self) -> None:
-        """Refuse a file of several names: SQLite would keep a log beside each, and their results would diverge."""
+        """Raise if the file has several names: SQLite would keep a log beside each, and their results would diverge."""
         with suppress(OSError):
             found = os.stat(self._absolute)  # noqa: PTH116
             if stat.S_ISREG(found.st_mode) and found.st_nlink > 1:
@@ -385,7 +385,7 @@ class SqliteConnection:
         return connection
 
     def _check_size(self, connection: sqlite3.Connection) -> None:
-        """Refuse a file that lacks bytes, which SQLite may read as one with fewer events."""
+        """Raise if the file lacks bytes, as SQLite may read it as one with fewer events."""
         size = os.stat(self._absolute).st_size  # noqa: PTH116
         page = connection.execute("PRAGMA page_size").fetchone()[0]
         if size % page and connection.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
@@ -401,7 +401,7 @@ class SqliteConnection:
         return connection
 
     def _is_read_only(self, *, or_log: bool = True) -> bool:
-        """Tell whether no log can be made beside a file that has everything without one."""
+        """Return whether no log can be made beside a file that has everything without one."""
         file, log = Path(self._absolute), Path(f"{self._real}-wal")
         return (
             file.is_file()

@@ -15,7 +15,7 @@ LONGEST: Final = 247
 
 
 def is_there(path: str) -> bool:
-    """Tell whether there is something of that path; refuse one that cannot be looked at."""
+    """Return whether there is something of that path; refuse one that cannot be looked at."""
     name = os.path.basename(path)  # noqa: PTH119  # a path object would take "a.db/" for "a.db"
     if "\0" in path or len(os.fsencode(name)) > LONGEST:
         raise StudyUnavailable(
@@ -87,7 +87,7 @@ _PASSING: Final = {
 
 
 def _is_damage(path: str, error: sqlite3.Error) -> bool:
-    """Tell whether the tables are not as they were made.
+    """Return whether the tables are not as they were made.
 
     A statement that does not fit them has the code of any other error, so the tables themselves are looked at.
     """
@@ -103,7 +103,7 @@ def _is_damage(path: str, error: sqlite3.Error) -> bool:
 
 
 def _why_shut(path: Path) -> str:
-    """Say why a file cannot be opened, and what to do."""
+    """Return why a file cannot be opened, and what to do."""
     folder = path.absolute().parent
     if path.is_dir():
         return f"is a folder, but must be a file: name one in it, such as {path / 'studies.db'}"
@@ -122,7 +122,7 @@ def _why_shut(path: Path) -> str:
 
 
 def may(path: Path | str, mode: int) -> bool:
-    """Tell whether we may read or write a file."""
+    """Return whether we may read or write a file."""
     return os.access(path, mode, effective_ids=os.access in os.supports_effective_ids)
 
 

@@ -88,7 +88,7 @@ class FileLock:
                 self.close()
 
     def is_gone(self) -> bool:
-        """Tell whether the file was certainly deleted or replaced."""
+        """Return whether the file was certainly deleted or replaced."""
         if self._file is None:
             return True
         try:
@@ -190,11 +190,11 @@ class Sidecars:
         self._noted, self._calm = [*map(_mark_of, self.paths)], _NEVER
 
     def are_unchanged(self) -> bool:
-        """Tell whether nothing in the folder was made, removed or renamed since everything was in its place."""
+        """Return whether nothing in the folder was made, removed or renamed since everything was in its place."""
         return self._folder is not None and os.fstat(self._folder).st_ctime_ns == self._calm
 
     def are_there(self) -> bool:
-        """Tell whether the files that were noted are still there; one that was made since is noted now."""
+        """Return whether the files that were noted are still there; one that was made since is noted now."""
         self._looked = time.time_ns()
         self._changed = _NEVER if self._folder is None else os.fstat(self._folder).st_ctime_ns
         marks = [*map(_mark_of, self.paths)]

@@ -40,7 +40,7 @@ def kept_all(pairs: Iterable[tuple[Any, Any]]) -> Payloads | None:
 
 
 def is_same(stored: dict[str, Any] | None, label: Any, payload: Any) -> bool:
-    """Tell whether a payload is the one that a journal keeps."""
+    """Return whether a payload is the one that a journal keeps."""
     if payload is label or stored is None:
         return payload is label and stored is None
     if "json" in stored:
@@ -49,7 +49,7 @@ def is_same(stored: dict[str, Any] | None, label: Any, payload: Any) -> bool:
 
 
 def is_json(value: Any, depth: int = 0) -> bool:
-    """Tell whether JSON gives a value back as it is: no tuple, no number of an array, no key that is no text."""
+    """Return whether JSON gives a value back as it is: no tuple, no number of an array, no key that is no text."""
     if value is None or type(value) in (str, bool, int):
         return True
     if type(value) is float:

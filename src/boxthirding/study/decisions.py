@@ -158,7 +158,7 @@ def include(state: StudyState, now: float, holder: str) -> Decided[int]:
 
 
 def use(state: StudyState, now: float, policy: Policy, spec: str) -> Decided[None]:
-    """Let another policy, which is written as this SPEC, decide from now on."""
+    """Switch to another policy, given by its SPEC."""
     _check_not_finished(state)
     state.core.rule.check_policy(policy)
     why = f"use {spec} instead of {state.chosen.spec}"
@@ -174,7 +174,7 @@ def add(state: StudyState, now: float, arms: Any) -> Decided[list[tuple[Label, A
 
 
 def withdraw(state: StudyState, now: float, label: Label) -> Decided[None]:
-    """Withdraw an arm for good."""
+    """Withdraw an arm permanently."""
     _check_open(state)
     return _apply(state, events.Withdrawn(now, label))
 
@@ -198,7 +198,7 @@ def redefine(
 def pair(
     state: StudyState, now: float, examples: Sequence[Mapping[str, Any]], order: Sequence[int], *, force: bool
 ) -> Decided[list[int]]:
-    """Let examples be those of the study, unless it has them; return by pull which of them it sees."""
+    """Set the examples of the study, unless it has them; return by pull which of them it sees."""
     places = state.core.examples.pair(examples, order, force=force)
     paired = tuple([{**examples[place]} for place in places])
     if paired == tuple(state.core.examples.stored):

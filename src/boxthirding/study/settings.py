@@ -173,7 +173,7 @@ def _check_same_things(state: StudyState, settings: Settings, arms: GivenArms) -
 
 
 def _other_detail(key: str, theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> str:
-    """Say in what details differ."""
+    """Describe how details differ."""
     if key not in theirs:
         return f"without {key}, not with {key} {cut(repr(ours[key]), _LONGEST)}"
     if key not in ours:
@@ -183,7 +183,7 @@ def _other_detail(key: str, theirs: Mapping[str, Any], ours: Mapping[str, Any]) 
 
 
 def _difference(label: Label, stored: dict[str, Any] | None, payload: Any) -> str:
-    """Say in what an arm differs from the one that is stored: of two mappings, the first key that differs."""
+    """Describe how an arm differs from the stored one: of two mappings, the first key that differs."""
     ours = label if stored is None else stored.get("json")
     if isinstance(ours, dict) and isinstance(payload, dict):
         for key in [*payload, *ours]:
@@ -203,7 +203,7 @@ def _just_labels_now(state: StudyState, arms: GivenArms) -> list[Label]:
 
 
 def _other_labels(state: StudyState, arms: GivenArms) -> Iterator[str]:
-    """Say how the arms differ; those that were added later may be anywhere, or be left out."""
+    """Describe how the arms differ; those that were added later may be anywhere, or be left out."""
     made, knows = state.created.arms, state.core.labels.knows
     if made is None or arms.iterator is not None:
         if made is not None:

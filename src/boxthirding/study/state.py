@@ -420,7 +420,7 @@ class StudyState:
 
 
 def _tickets(event: Event | None) -> str:
-    """Say which tickets an event is about."""
+    """Return the ids of the tickets that an event is about."""
     if not isinstance(event, events.Asked):
         return "nothing"
     named = ", ".join(f"{ticket} for {label!r}" for ticket, label, _ in event.tickets)

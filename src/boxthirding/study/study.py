@@ -36,7 +36,7 @@ class Study(CoreReader):
 
     `ask` and `tell` return when what they did is committed. Every call may name its `holder`: a worker or a rater; one
     study serves any number of them. Use it as a context manager, or call `close`, to close the database; `finish` is
-    something else: it ends the study for good. `open_study` makes one. `AskTell` says what each verb does.
+    something else: it ends the study permanently. `open_study` makes one. `AskTell` says what each verb does.
 
     Attributes
     ----------
@@ -316,7 +316,7 @@ class Study(CoreReader):
         self._transactions.do(decisions.resume)
 
     def finish(self) -> None:
-        """End the study for good: no more tickets, and nothing changes the answer.
+        """Finish the study: it issues no more tickets, and its answer is final.
 
         Results of open tickets, corrections and exclusions raise `StudyFinished`. It cannot be undone.
         """
@@ -408,7 +408,7 @@ class Study(CoreReader):
         return _reopened, (self._reopen, self.holder, self._arms.not_stored())
 
     def __repr__(self) -> str:
-        """Say where it is kept, and how far it was when the last call here returned: nothing is read or waited for."""
+        """Describe where it is kept and how far it was when the last call returned; reads nothing."""
         where, state = self.place or repr(self.name), self._transactions.latest
         if state is None:
             return f"<Study {where}>"

@@ -70,7 +70,7 @@ class _Request:
         return self.result if self.error is None else self.error
 
     def wake(self) -> None:
-        """Let its thread continue; only the thread that has the lock calls this."""
+        """Wake its thread; only the thread that has the lock calls this."""
         if self.gate is not None and self.gate.locked():
             self.gate.release()
 
@@ -224,7 +224,7 @@ class Transactions:
         return []
 
     def _is_written(self, after: int, texts: Sequence[str]) -> bool | None:
-        """Tell whether a commit that failed has written these texts after a number; None if that cannot be known.
+        """Return whether a commit that failed has written these texts after a number; None if that cannot be known.
 
         The lock waits until a database has ended the transaction that lost its connection.
         """

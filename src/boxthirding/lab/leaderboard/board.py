@@ -112,7 +112,7 @@ class Board:
         return [cell for cell in self.cells if group is None or cell.group is group]
 
     def ran(self, spec: str, cell: Cell) -> bool:
-        """Tell whether a policy could run in a cell."""
+        """Return whether a policy could run in a cell."""
         return (cell, spec) in self.regrets
 
     def regret(self, spec: str, cell: Cell) -> float:

@@ -116,7 +116,7 @@ def _settings(
 
 
 def _makes_sense(entrant: Entrant, problem: Problem, cell: Cell) -> bool:
-    """Tell whether a policy is more than `us` in a cell, and can tell its means apart."""
+    """Return whether a policy is more than `us` in a cell, and can tell its means apart."""
     means = problem.instance.means
     low, high = entrant.within
     return not (entrant.pulls_every_arm and cell.budget < len(means)) and low <= means.min() and means.max() <= high

@@ -48,7 +48,7 @@ class Estimate:
         return difference / error
 
     def clearly_above(self, other: "Estimate") -> bool:
-        """Tell whether this is higher than another one by more than three combined standard errors."""
+        """Return whether this is higher than another one by more than three combined standard errors."""
         return self.apart(other) > CLEARLY
 
     def __str__(self) -> str:
@@ -80,14 +80,14 @@ class Share:
         return Estimate(self.hits / self.of, math.sqrt(smoothed * (1 - smoothed) / self.of))
 
     def clearly_above(self, chance: float) -> bool:
-        """Tell whether as many hits or more are very unlikely if each run has at most this chance.
+        """Return whether as many hits or more are very unlikely if each run has at most this chance.
 
         The standard error would not do: where hits should be nearly impossible, a few are far too many.
         """
         return at_least(self.hits, self.of, chance) < BY_CHANCE
 
     def clearly_below(self, chance: float) -> bool:
-        """Tell whether as many hits or fewer are very unlikely if each run has at least this chance."""
+        """Return whether as many hits or fewer are very unlikely if each run has at least this chance."""
         return at_least(self.of - self.hits, self.of, 1 - chance) < BY_CHANCE
 
 

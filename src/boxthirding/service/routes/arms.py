@@ -94,7 +94,7 @@ def results_of_arm(
 
 @router.delete("/studies/{name}/arm", response_model=models.ArmWithdrawn, **needs(OPERATOR))
 def withdraw_arm(one: OpenStudy, label: LabelQuery = None, kind: Kind = None, key: Key = None) -> Response:
-    """Take an arm out of the race for good; its open tickets become void."""
+    """Withdraw an arm permanently; its open tickets become void."""
     found = _label(one, label, kind, key)
     one.study.withdraw(found)
     return reply({"withdrawn": found, "arms": after_change(one.study.view).arms, **answer(one.study)})

@@ -19,7 +19,7 @@ router = APIRouter(route_class=GuardedRoute, tags=["access"])
 
 
 def is_secure(request: Request) -> bool:
-    """Tell whether browsers reach the server by https."""
+    """Return whether browsers reach the server by https."""
     options = service_of(request).options
     if options.public_url is not None:
         return options.public_url.startswith("https:")

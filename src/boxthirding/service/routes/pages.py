@@ -50,7 +50,7 @@ def static(file: str) -> Response:
 
 @router.get("/health", response_model=models.Health, **needs(ALL))
 def health(request: Request) -> Response:
-    """Tell whether the server and its database answer."""
+    """Return whether the server and its database answer."""
     service_of(request).records.count("key")
     return reply({"status": "ok"})
 

@@ -14,7 +14,7 @@ router = APIRouter(route_class=GuardedRoute, tags=["plans"])
 
 @router.post("/plan", response_model=models.Plan, **needs(OPERATOR))
 async def make_plan(request: Request, body: PlanIn) -> Response:
-    """Say how good the answer will be after how many ratings: simulated, so that it takes some seconds."""
+    """Estimate by simulation how good the answer will be after how many ratings; takes some seconds."""
     service = service_of(request)
 
     async def is_wanted() -> bool:

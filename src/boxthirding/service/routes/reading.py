@@ -84,7 +84,7 @@ def stream(
     *,
     brief: Annotated[bool, Query(description="Say how far the journal is, and not what happened.")] = False,
 ) -> Response:
-    """Stream what happens, as server-sent events; a browser resumes by itself with Last-Event-ID.
+    """Stream what happens, as server-sent events; a browser resumes automatically with Last-Event-ID.
 
     Events come at most twice a second, together. A message of a brief stream is `{"seq": 1234}`, the number of the last
     event, for a page that reads again what it shows.

@@ -137,7 +137,7 @@ def describe_study(request: Request, one: OpenStudy, body: AboutIn, *, brief: Br
 
 @router.delete("/studies/{name}", status_code=204, **needs(OWNER))
 def delete_study(request: Request, name: str) -> Response:
-    """Delete a study with all its results, its keys and its rating links, for good."""
+    """Delete a study permanently, with all its results, its keys and its rating links."""
     service_of(request).delete_study(name)
     return Response(status_code=204)
 
@@ -158,7 +158,7 @@ def resume_study(one: OpenStudy, *, brief: Brief = False) -> Response:
 
 @router.post("/studies/{name}/finish", response_model=models.Study, **needs(OPERATOR))
 def finish_study(one: OpenStudy, *, brief: Brief = False) -> Response:
-    """End a study for good: no more tickets, and nothing changes the answer.
+    """Finish a study: it issues no more tickets, and its answer is final.
 
     Results and ratings that still arrive, failures, corrections and exclusions are refused. This cannot be undone.
     """
@@ -176,7 +176,7 @@ def use_policy(one: OpenStudy, body: PolicyIn) -> Response:
 
 @router.post("/studies/{name}/examples", response_model=models.Examples, **needs(WORKER, LARGE))
 def pair_examples(request: Request, one: OpenStudy, body: ExamplesIn) -> Response:
-    """Say what the examples are, the first time; then refuse others. The reply has, by pull, which one it sees.
+    """Set the examples the first time; later, reject other ones. The reply has, by pull, which one it sees.
 
     To let other examples be those of the study, with `force`, takes an operator.
     """

@@ -85,7 +85,7 @@ def release(request: Request, one: OpenStudy, body: bodies.ReleaseIn) -> Respons
 
 @router.post("/studies/{name}/workers", response_model=models.Silence, **needs(WORKER))
 def hear_workers(request: Request, one: OpenStudy, body: bodies.WorkersIn) -> Response:
-    """Say that workers live, or have ended. One that says nothing for the seconds in the reply is taken for ended."""
+    """Report that workers are alive or have ended. One that is silent for the seconds in the reply counts as ended."""
     one.workers.hear(body.alive, body.ended, service_of(request).clock())
     return reply({"seconds": SECONDS})
 
@@ -119,7 +119,7 @@ def correct(one: OpenStudy, body: bodies.CorrectionIn) -> Response:
 
 @router.post("/studies/{name}/exclusions", response_model=models.ResultsChanged, **needs(OPERATOR))
 def exclude(one: OpenStudy, body: bodies.HolderIn) -> Response:
-    """Let the results of a holder, such as a careless rater, not count."""
+    """Exclude the results of a holder, such as a careless rater."""
     study = one.study
     return reply({"results": study.exclude(body.holder), **answer(study)})
 
@@ -135,7 +135,7 @@ def preview_exclusion(one: OpenStudy, holder: Holder) -> Response:
 
 @router.delete("/studies/{name}/exclusions", response_model=models.ResultsChanged, **needs(OPERATOR))
 def include(one: OpenStudy, holder: Holder) -> Response:
-    """Let the results of an excluded holder count again."""
+    """Include the results of an excluded holder again."""
     study = one.study
     return reply({"results": study.include(holder), **answer(study)})
 
