@@ -553,7 +553,7 @@ def test_one_pull_is_not_called_pulls(limits):
 
 
 REFUSED = {
-    "no budget": ({"budget": None}, "no budget: give budget= pulls, cost= .* or seconds="),
+    "no budget": ({"budget": None}, r"no budget: pass budget= \(pulls\), cost= .* or seconds="),
     "budget 0": ({"budget": 0}, "budget is 0, but must be at least 1"),
     "a budget below 0": ({"budget": -3}, "budget is -3"),
     "half a pull": ({"budget": 2.5}, "budget is 2.5, but must be a whole number"),
