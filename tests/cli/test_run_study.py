@@ -10,6 +10,7 @@ from running import GOOD, PYTHON, calls, journal, result, run, started, stop, wa
 
 import boxthirding
 from boxthirding.find.programs import Pulls
+from boxthirding.study.events import Redefined
 
 pytestmark = pytest.mark.usefixtures("programs")
 
@@ -125,6 +126,12 @@ def test_a_run_goes_on_with_the_seed_and_the_direction_that_the_study_was_made_w
     assert all(call.split()[1:] in map(list, seen.items()) for call in calls())  # the same in both runs
     expected = Pulls(["easy", "hard", "odd"], 5)
     assert seen == {pull: expected[int(pull)][1] for pull in seen}
+
+
+def test_a_run_without_examples_stores_none(kept):
+    result(*kept, "--command", f"{PYTHON} -S kept.py {{arm}} {{pull}}")
+    with boxthirding.open_study("run.db", "main") as study:
+        assert not any(isinstance(entry.event, Redefined) for entry in study.events())
 
 
 def shown_to():

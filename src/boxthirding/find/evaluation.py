@@ -97,6 +97,8 @@ class Examples:
 
     repeating: ClassVar[str] = "Examples(…, repeat=True)"
     """How a caller lets arms see examples again, as messages say it."""
+    are_none = False
+    """Whether an evaluation is given the number of its pull alone."""
 
     def __init__(self, examples: Any, seed: int | None = None, *, repeat: bool = False) -> None:
         examples = rows_of(examples, "examples")
@@ -138,7 +140,7 @@ class Examples:
         if self._kept is None:
             from boxthirding.study.arm_payloads import kept  # noqa: PLC0415  # loaded when it is needed
 
-            self._kept = [kept(self._examples[place]) for place in range(len(self))]
+            self._kept = [] if self.are_none else [kept(self._examples[place]) for place in range(len(self))]
         places = study.pair(self._kept, self._order.tolist() if self._kept else (), force=force)
         return self._ordered(self._seed or 0, np.array(places)) if places else self
 

@@ -150,11 +150,8 @@ class Pulls(Examples):
     repeating: ClassVar[str] = "--repeat"
 
     def __init__(self, examples: list[str] | None, seed: int | None = None, *, repeat: bool = False) -> None:
-        self._are_none = examples is None
+        self.are_none = examples is None
         super().__init__([""] if examples is None else examples, seed, repeat=repeat or examples is None)
-
-    def _given(self) -> list[Any]:
-        return [] if self._are_none else [*self._examples]
 
     def __getitem__(self, pull: int) -> tuple[int, Any]:
         return pull, super().__getitem__(pull)
