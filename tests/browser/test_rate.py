@@ -314,7 +314,7 @@ def test_a_short_caption_below_a_picture_is_seen_whole_on_a_small_phone(server, 
     arms = [f"A caption about a lift, number {number:02}: wrong floor." for number in range(9)]
     one = tab(new_link(server, "small", arms, **about), viewport={"width": 360, "height": 640}, has_touch=True)
     one.shown()
-    one.page.wait_for_function("document.querySelector('.arm-study-picture').naturalWidth > 0")
+    one.page.wait_for_function("() => document.querySelector('.arm-study-picture').naturalWidth > 0")
     text, panel = (one.page.locator(part).bounding_box() for part in (".arm-text", ".arm-panel"))
     assert text["y"] + text["height"] <= panel["y"]
     expect(one.page.locator("body.covers")).to_have_count(0)
