@@ -2,16 +2,15 @@
 
 import importlib
 import inspect
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+import benchmarks.ablation
 from boxthirding import _compile
 from boxthirding.lab.leaderboard.suites import Arms, Group, Part, Suite, problems_of
 
-ROOT = Path(__file__).resolve().parents[1]
 TINY = Suite(
     "tiny",
     "few arms, then many",
@@ -25,9 +24,8 @@ ASKED = SimpleNamespace(replicates=3, seed=3)
 
 @pytest.fixture
 def ablation(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT))
     monkeypatch.setattr(_compile, "available", lambda: False)  # so few pulls are not worth compiling 20 policies
-    return importlib.import_module("benchmarks.ablation")
+    return benchmarks.ablation
 
 
 def test_every_variant_is_another_text_that_runs(ablation):

@@ -1,6 +1,5 @@
 """The benchmarks fail when a limit is broken; what they measure is not tested here."""
 
-import importlib
 import json
 import subprocess
 import sys
@@ -8,13 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import __main__ as benchmarks
+from benchmarks import plates
+
 ROOT = Path(__file__).resolve().parents[1]
-
-
-@pytest.fixture
-def benchmarks(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT))
-    return importlib.import_module("benchmarks.__main__")
 
 
 @pytest.mark.parametrize(
@@ -31,17 +27,17 @@ def benchmarks(monkeypatch):
         ({"ratio": 1.0, "microseconds": 99.0, "limit": 2}, None),  # the limit is about the ratio
     ],
 )
-def test_a_row_says_which_limit_it_breaks(benchmarks, row, broken):
+def test_a_row_says_which_limit_it_breaks(row, broken):
     sentences = list(benchmarks.broken_limits({"what": "a thing", **row}))
     assert sentences == ([] if broken is None else [f"a thing: {broken}"])
 
 
-def test_a_limit_about_nothing_is_an_error(benchmarks):
+def test_a_limit_about_nothing_is_an_error():
     with pytest.raises(KeyError, match="has a limit"):
         list(benchmarks.broken_limits({"what": "a thing", "limit": 3, "minutes": 4}))
 
 
-def test_everything_is_run_before_the_broken_limits_are_named(benchmarks, monkeypatch, capsys):
+def test_everything_is_run_before_the_broken_limits_are_named(monkeypatch, capsys):
     def slow():
         yield {"what": "one", "ratio": 3.0, "limit": 2}
         yield {"what": "two", "ratio": 1.0, "limit": 2}
@@ -57,7 +53,7 @@ def test_everything_is_run_before_the_broken_limits_are_named(benchmarks, monkey
     assert benchmarks.main(["slower"]) == lines.splitlines()[1]
 
 
-def test_every_policy_with_a_limit_is_measured(benchmarks):
+def test_every_policy_with_a_limit_is_measured():
     limits = {"us": 12, "bsh": 12, "ucbe": 20, "bucb": 20, "asha": 20, "prose": 60}
     assert limits.items() <= benchmarks.simulation.LIMITS.items()
 
@@ -70,9 +66,7 @@ def test_a_name_that_is_no_benchmark_fails():
     assert "simulate" in run.stderr
 
 
-def test_plates_are_measured_with_as_many_wells_for_every_policy(monkeypatch, capsys):
-    monkeypatch.syspath_prepend(str(ROOT))
-    plates = importlib.import_module("benchmarks.plates")
+def test_plates_are_measured_with_as_many_wells_for_every_policy(capsys):
     plates.main(["us", f"sh:budget={plates.BUDGET}", "--replicates", "2"])
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [(row["noise"], row["policy"], row["plates"]) for row in rows] == [

@@ -1,20 +1,15 @@
 """`benchmarks.beyond` refuses what it cannot measure before it measures anything."""
 
-import importlib
-from pathlib import Path
-
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+import benchmarks.beyond
 
 
 @pytest.fixture
 def beyond(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT))
-    found = importlib.import_module("benchmarks.beyond")
-    for part in found.PARTS:
-        monkeypatch.setitem(found.PARTS, part, lambda _: pytest.fail("something was measured"))
-    return found
+    for part in benchmarks.beyond.PARTS:
+        monkeypatch.setitem(benchmarks.beyond.PARTS, part, lambda _: pytest.fail("something was measured"))
+    return benchmarks.beyond
 
 
 @pytest.mark.parametrize(

@@ -1,20 +1,13 @@
 """`benchmarks.coverage` counts intervals that cover, and its table is in the documentation."""
 
-import importlib
 from pathlib import Path
 
-import pytest
+from benchmarks import coverage as benchmark
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
-@pytest.fixture
-def benchmark(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT))
-    return importlib.import_module("benchmarks.coverage")
-
-
-def test_it_counts_the_intervals_that_cover(benchmark):
+def test_it_counts_the_intervals_that_cover():
     row = next(row for row in benchmark.rows() if row.scores == "0/1, p = 0.98")
     covered, width, none = benchmark.measured(row, 20, 25, 1)
     assert none == 0
@@ -24,7 +17,7 @@ def test_it_counts_the_intervals_that_cover(benchmark):
     assert benchmark.measured(without, 20, 2, 1)[0] == 0
 
 
-def test_arms_without_an_interval_are_counted_apart(benchmark):
+def test_arms_without_an_interval_are_counted_apart():
     row = benchmark.mixture((0.01, 0.98, 0.01))
     covered, width, none = benchmark.measured(row, 20, 20, 1)
     assert 0 < none < 0.5
@@ -32,7 +25,7 @@ def test_arms_without_an_interval_are_counted_apart(benchmark):
     assert 0.1 < width < 0.2
 
 
-def test_the_documentation_has_every_row_and_none_covers_less_than_promised(benchmark):
+def test_the_documentation_has_every_row_and_none_covers_less_than_promised():
     text = (ROOT / "docs/reference/find.md").read_text(encoding="utf-8")
     table = text.partition("| scores |")[2].partition("\n\n")[0]
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]

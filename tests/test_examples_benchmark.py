@@ -1,21 +1,11 @@
 """`benchmarks.examples` compares ways to see examples, on the same scores."""
 
-import importlib
 import math
-from pathlib import Path
 
-import pytest
-
-ROOT = Path(__file__).resolve().parents[1]
+from benchmarks import examples as benchmark
 
 
-@pytest.fixture
-def benchmark(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT))
-    return importlib.import_module("benchmarks.examples")
-
-
-def test_learning_helps_where_examples_differ_much(benchmark):
+def test_learning_helps_where_examples_differ_much():
     world = benchmark.World(200, 100, 600, 1.0, 3.0, noise=1.0)
     row = benchmark.measure(world, replicates=20, seed=1)
     assert row["learned / random"] < 0.7  # 0.1 to 0.3 for other seeds
@@ -23,7 +13,7 @@ def test_learning_helps_where_examples_differ_much(benchmark):
     assert all(math.isfinite(number) for way in benchmark.WAYS for number in row[way])
 
 
-def test_its_ways_are_what_they_say(benchmark, monkeypatch):
+def test_its_ways_are_what_they_say(monkeypatch):
     fits = []
     fit = benchmark.effects.fit
     monkeypatch.setattr(benchmark.effects, "fit", lambda *args: fits.append(args) or fit(*args))

@@ -1,24 +1,19 @@
 """`benchmarks.plan` draws pilots that a plan can be made from, and counts what it says it counts."""
 
-import importlib
-from pathlib import Path
-
 import numpy as np
 import pytest
 
+import benchmarks.plan
 from boxthirding import plan
 from boxthirding.lab import Instance, simulate
 
-ROOT = Path(__file__).resolve().parents[1]
 ARMS = Instance("sixty", np.random.default_rng(1).random(60))
 
 
 @pytest.fixture
 def benchmark(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT))
-    found = importlib.import_module("benchmarks.plan")
-    monkeypatch.setattr(found, "BUDGETS", (50, 300))
-    return found
+    monkeypatch.setattr(benchmarks.plan, "BUDGETS", (50, 300))
+    return benchmarks.plan
 
 
 @pytest.mark.parametrize("rewards", ["gaussian:0.1", "bernoulli"])

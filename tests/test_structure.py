@@ -1,12 +1,11 @@
 """The shape of the package: no import cycle, nothing written twice, and a size that is a decision."""
 
 import ast
-import importlib
 from collections import defaultdict
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
-import pytest
+from benchmarks import size
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src"
@@ -94,18 +93,12 @@ def test_ten_equal_lines_would_be_found():
     assert twice({"one": text, "two": text.replace("= 7", "= 8")}) == []
 
 
-@pytest.fixture
-def size(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT))
-    return importlib.import_module("benchmarks.size")
-
-
-def test_code_is_counted_without_comments_docstrings_and_blank_lines(size):
+def test_code_is_counted_without_comments_docstrings_and_blank_lines():
     text = '"""A module."""\n\n# why\nx = [\n    1,\n]\n\n\ndef f():\n    """Return nothing."""\n    return None\n'
     assert size.code_lines(text) == 5
 
 
-def test_growth_above_the_limits_fails(size, monkeypatch, tmp_path, capsys):
+def test_growth_above_the_limits_fails(monkeypatch, tmp_path, capsys):
     (tmp_path / "size.toml").write_text("lines = 10\nfiles = 1_000\n", encoding="utf-8")
     monkeypatch.setattr(size, "HERE", tmp_path)
     assert "lines, but at most 10: delete, merge, or raise the limit in benchmarks/size.toml" in size.main()

@@ -1,20 +1,17 @@
 """The page of a study with 20,000 arms and 100,000 pulls: it opens, and ships little. How fast is a benchmark."""
 
-import importlib
-from pathlib import Path
-
 import pytest
 from playwright.sync_api import expect
 from served import API, Process, violations, watched
+
+from benchmarks import page as large
 
 pytestmark = pytest.mark.soak
 
 LARGEST = 300_000  # bytes of a reply
 
 
-def test_a_large_study_opens_and_no_reply_is_large(browser, tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[2]))
-    large = importlib.import_module("benchmarks.page")
+def test_a_large_study_opens_and_no_reply_is_large(browser, tmp_path):
     large.build(tmp_path / "server.db")
     with Process(tmp_path / "server.db") as server:
         context = browser.new_context(reduced_motion="reduce")
