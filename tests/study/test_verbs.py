@@ -631,6 +631,20 @@ class TestTellAndAsk:
         assert (first.problems, type(second), third.problems) == ([None], ZeroDivisionError, [None])
         assert study.pulls == 2
 
+    def test_an_error_while_arms_are_drawn_is_said_and_the_results_are_taken(self, monkeypatch):
+        study = Study("s", MemoryJournal(), Settings(iter(range(5)), "us"))
+        (ticket,) = study.ask(holder="ann", unseen=True)
+
+        def fail(_):
+            raise StudyUnavailable("away", transient=True)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(study._arms, "draw_ahead", fail)
+            (error,) = study.exchange([Exchange("ann", [(ticket, 0.5, None)], 3, unseen=True)])
+        assert (type(error), study.pulls) == (StudyUnavailable, 1)
+        assert [*map(type, exchanged(study, [(ticket, 0.5, None)], 3, unseen=True)[0])] == [AlreadyTold]
+        assert len(study.held("ann")) == 3
+
     def test_what_cannot_be_committed_is_said_to_all(self):
         journal = Counted()
         study = Study("s", journal, Settings(9))

@@ -153,8 +153,6 @@ class Study(CoreReader):
             trouble, self._trouble = self._trouble, None
             raise trouble
         handed = self._transactions.do(decisions.ask, n, who, limit, unseen=unseen)
-        if not handed.to_draw and handed.trouble is None:  # nearly always
-            return [*map(self._with_payload, handed.tickets)]
         return self._all_of(handed, n, who, limit, unseen=unseen)
 
     def _all_of(self, handed: Handed, n: int, holder: str, limit: int | None, *, unseen: bool) -> list[Ticket]:
@@ -192,8 +190,8 @@ class Study(CoreReader):
                 try:
                     tickets = self._all_of(handed, one.n, one.holder, None, unseen=one.unseen)
                     outcomes[place] = handed._replace(tickets=tickets)
-                except BoxThirdingError as trouble:  # the results are taken
-                    self._trouble = trouble
+                except BoxThirdingError as error:  # the results are taken: told again, they are refused as such
+                    outcomes[place] = error
         return outcomes
 
     def tell_all(self, results: Iterable[tuple[int | Ticket, float]]) -> None:
