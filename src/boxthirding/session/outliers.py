@@ -32,9 +32,9 @@ class Outliers:
 
     def update(self, live: LiveState) -> None:
         """Find the results that the rule has excluded since the last time, and tell it the exact sums without them."""
-        if live.n_outliers is None or live.n_outliers(live.views) == self.count:
+        if live.n_outliers is None or (count := live.n_outliers(live.views)) == self.count:
             return
-        self.count = live.n_outliers(live.views)
+        self.count = count
         for arm, (times, value) in live.outliers().items():
             if times == self.excluded.get(arm, 0):
                 continue

@@ -196,7 +196,7 @@ class RuleFeed:
                 live.amend(arm, *change)
         if arm in self.outliers.rounded:
             self.outliers.recompute(live, arm)
-        if live.n_outliers is not None and live.n_outliers(live.views) != self.outliers.count:
+        if live.n_outliers is not None and live.n_outliers(live.views) != self.outliers.count:  # for every job: no call
             self.outliers.update(live)
 
     def _restarts_record(self, job: Job) -> bool:

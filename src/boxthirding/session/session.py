@@ -20,7 +20,7 @@ HOLDER: Final = "session"
 """The holder, if none is named."""
 
 
-_LOOKS: Final = 200  # every answer is noted up to so many results, then one in a two hundredth more of them
+_EXACT: Final = 200  # results up to which the answer is noted after each; then after every 1/200 more
 
 
 class Session(reading.CoreReader):
@@ -139,8 +139,7 @@ class Session(reading.CoreReader):
                 ids = core.tickets.to_give(n, holder, now, lease, limit, unseen=unseen)
                 tickets = [core.tickets.give(ticket_id, holder, now) for ticket_id in ids]
             try:
-                n = n - len(tickets) if limit is None else core.room(n - len(tickets), limit)
-                core.hand_out(n, holder, now, tickets, unseen=unseen)
+                core.hand_out(core.room(n - len(tickets), limit), holder, now, tickets, unseen=unseen)
             except BoxThirdingError as trouble:
                 if not tickets:
                     raise
@@ -158,7 +157,7 @@ class Session(reading.CoreReader):
             core.tell(ticket, value, holder)
             rows = core.ledger.rows
             if rows >= self._next_look:  # looking takes a tenth as long as the rest
-                self._next_look = rows + 1 + rows // _LOOKS
+                self._next_look = rows + 1 + rows // _EXACT
                 core.note_answer()
 
     def tell_all(self, results: Iterable[tuple[int | Ticket, float]]) -> None:

@@ -41,6 +41,10 @@ class Settings:
     known: Known | None = None
     force: bool = False  # whether other arms under the same labels, and other details, replace those of the study
 
+    def __post_init__(self) -> None:
+        if self.lease is not None:
+            object.__setattr__(self, "lease", positive("lease", self.lease))
+
     def check(self) -> None:
         """Raise if no study can be made with these settings, whatever its arms are."""
         created = created_from(self, GivenArms(), 0.0)
@@ -96,7 +100,7 @@ def created_from(settings: Settings, arms: GivenArms, at: float) -> Created:
         seed=whole("seed", 0 if settings.seed is None else settings.seed, least=0),
         direction="maximize" if settings.direction is None else settings.direction,
         patience=whole("patience", 3 if settings.patience is None else settings.patience, least=1),
-        lease=None if settings.lease is None else positive("lease", settings.lease),
+        lease=settings.lease,
         examples=settings.examples,
         details=None if settings.details is None else check_details(settings.details),
         package=package(),
@@ -114,7 +118,7 @@ def check_same(state: StudyState, settings: Settings, arms: GivenArms) -> None:
             ("seed", settings.seed, created.seed),
             ("direction", settings.direction, created.direction),
             ("patience", settings.patience, created.patience),
-            ("lease", None if settings.lease is None else positive("lease", settings.lease), created.lease),
+            ("lease", settings.lease, created.lease),
         )
         if theirs is not None and theirs != ours
     ]

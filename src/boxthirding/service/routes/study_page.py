@@ -30,18 +30,14 @@ def grid(
     return reply(summaries.grid(one, frozenset(int(level) for level in opened.split(",") if level)))
 
 
-Deferment = Annotated[str, Query(pattern=r"^(pile|\d{1,2})$")]
-Few = Annotated[int, Query(ge=1, le=100)]
-
-
 @router.get("/studies/{name}/box", response_model=models.BoxPage, **needs(READER))
 def box(
     one: OpenStudy,
     level: Level = None,
-    deferment: Deferment = "0",
+    deferment: Annotated[str, Query(pattern=r"^(pile|\d{1,2})$")] = "0",
     pulls: Pulls = None,
     first: First = 0,
-    count: Few = 50,
+    count: Annotated[int, Query(ge=1, le=100)] = 50,
 ) -> Response:
     """Return a page of the arms of a box, of the pile of a level, or of a rung of the ladder."""
     if level is None and pulls is not None:
